@@ -1,0 +1,216 @@
+"""The Memory contract: ZeroClaw's trait, and what browsing needs on top with fall-backs built on the trait's verbs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from zeroclaw_tui.backends.listing import age_groups, matches, sort_key
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import NotThere, Refused
+from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
+from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.profiles import ScoringProfile
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+Entries = list[MemoryEntry]
+Scored = list[ScoredEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a backend can do. `why_not` has one sentence for each thing it cannot ("vectors", "sessions", "write")."""
+
+    vectors: bool = False
+    keyword: bool = False
+    sessions: bool = True
+    agents: bool = False
+    namespaces: bool = False
+    superseded: bool = False
+    pinned: bool = False
+    importance: bool = False
+    kind: bool = False
+    facets: bool = True
+    watch: bool = False
+    write: bool = False
+    why_not: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How a store is. `findings` are sentences, the worst first; `facts` are names and values in reading order."""
+
+    ok: bool
+    summary: str
+    findings: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRecall:
+    """What the store's own recall returned, best first. `stage` is the path it took; `notes` are for people."""
+
+    entries: tuple[ScoredEntry, ...]
+    mode: str
+    scale: str
+    notes: tuple[str, ...] = ()
+
+
+class Memory(ABC):
+    """A store of memories.
+
+    The abstract verbs are ZeroClaw's trait; a backend that has only these works everywhere. The rest may be
+    overridden to be faster or to show more. All may raise InspectorError kinds.
+    """
+
+    name: str
+    """The backend's factory name."""
+    location: str
+    """Where it is, for people: a path, or a URL without its password."""
+    generation: str | None = None
+    """The schema generation ("G1" to "G5"), where there is one."""
+    newest_version: str | None = None
+    """The newest ZeroClaw version that has this schema; None means the newest of all."""
+    read_only_because: str | None = None
+    """Why nothing can be written, in a sentence; None when writing works."""
+    notices: tuple[str, ...] = ()
+    """Sentences about how it was opened that a person should see."""
+    capabilities: Capabilities = Capabilities()
+
+    @abstractmethod
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        """Write one memory; an existing key is replaced."""
+
+    @abstractmethod
+    async def recall(
+        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
+    ) -> Scored:
+        """The store's own recall, best first."""
+
+    @abstractmethod
+    async def get(self, key: str) -> MemoryEntry | None:
+        """The memory of that key with its full content, or None; several agents' rows: the oldest stored."""
+
+    @abstractmethod
+    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
+        """All memories with full content, `updated_at` descending, superseded ones left out."""
+
+    @abstractmethod
+    async def forget(self, key: str) -> bool:
+        """Delete by key; True when something was deleted."""
+
+    @abstractmethod
+    async def count(self) -> int:
+        """How many memories there are, superseded ones included."""
+
+    @abstractmethod
+    async def health_check(self) -> bool:
+        """True when it answers."""
+
+    async def open(self) -> None:
+        """Get ready to answer; called once, before anything else."""
+
+    async def close(self) -> None:
+        """Let go of files and connections."""
+
+    async def entries(self, filter: MemoryFilter) -> Entries:
+        """Every memory a filter leaves, unordered; the ground of the fall-backs below."""
+        return [entry for entry in await self.list() if matches(entry, filter)]
+
+    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+        """The rows after `cursor`, by key and never by offset; listings may hold excerpts."""
+        ordered = await self._ordered(filter, sort)
+        start = 0
+        if cursor is not None:
+            start = next((at + 1 for at, entry in enumerate(ordered) if entry.handle == cursor.handle), len(ordered))
+        chosen = ordered[start : start + limit]
+        more = start + limit < len(ordered)
+        return Page(tuple(chosen), Cursor(None, chosen[-1].handle) if more else None)
+
+    async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
+        """The handles of every row in order, as an array or list."""
+        return [entry.handle for entry in await self._ordered(filter, sort)]
+
+    async def rows(self, handles: Sequence[Handle]) -> Entries:
+        """The rows of at most 500 handles, in that order, as excerpts; rows gone meanwhile are left out."""
+        by_handle = {entry.handle: entry for entry in await self.entries(MemoryFilter(superseded=Superseded.SHOW))}
+        return [by_handle[handle] for handle in handles if handle in by_handle]
+
+    async def whole(self, handle: Handle) -> MemoryEntry:
+        """One row with its full content. Raises NotThere when it has gone."""
+        for entry in await self.rows([handle]):
+            return entry
+        raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+
+    async def with_key(self, key: str, agent: str | None = None) -> Entries:
+        """Every row of that key, one for each agent that holds it, with full content."""
+        entry = await self.get(key)
+        return [] if entry is None else [entry]
+
+    async def keys_starting(self, prefix: str, limit: int) -> Entries:
+        """Rows whose key begins so, `updated_at` descending."""
+        return [entry for entry in await self.list() if entry.key.startswith(prefix)][:limit]
+
+    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
+        """Counts of what a filter leaves; ages count to `now`, RFC 3339."""
+        found = await self.entries(filter)
+        counted = {name: _counts(getattr(entry, name) for entry in found) for name in ("category", "agent", "namespace")}
+        can = self.capabilities
+        return Facets(
+            total=len(found),
+            category=counted["category"],
+            session=_counts(entry.session_id or "" for entry in found) if can.sessions else None,
+            agent=counted["agent"] if can.agents else None,
+            namespace=counted["namespace"] if can.namespaces else None,
+            age=age_groups((entry.timestamp for entry in found), now),
+        )
+
+    async def search(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> StoreRecall:
+        """The store's own recall with every part of the score, by the rules of `profile`."""
+        found = await self.recall(request.query, request.limit, request.session_id, request.since, request.until)
+        if request.agents is not None:
+            found = [scored for scored in found if scored.entry.agent in (None, *request.agents)]
+        ranked = tuple(replace(scored, rank=rank, stage=self.name) for rank, scored in enumerate(found, 1))
+        return StoreRecall(ranked, mode=self.name, scale="its own")
+
+    async def cached_vector(self, text: str) -> np.ndarray | None:
+        """A vector this store already holds for exactly this text; reading only."""
+        return None
+
+    async def data_version(self) -> int | None:
+        """A number that changes when another process has written; None where that cannot be told."""
+        return None
+
+    def interrupt(self) -> None:
+        """Stop the search that runs now; it raises SearchInterrupted."""
+
+    async def health(self) -> Health:
+        """How the store is, with its facts."""
+        ok = await self.health_check()
+        return Health(ok, "answers" if ok else "does not answer", facts={"memories": await self.count()})
+
+    def refuse_to_write(self) -> Refused:
+        """The error for a write this store does not take."""
+        return Refused(self.read_only_because or f"{self.name} does not take writes.")
+
+    async def _ordered(self, filter: MemoryFilter, sort: Sort) -> Entries:
+        found = await self.entries(filter)
+        return sorted(found, key=lambda entry: sort_key(entry, sort), reverse=sort.descending)
+
+
+def _counts(values: Any) -> dict[str, int]:
+    counter = Counter(value for value in values if value is not None)
+    return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,105 @@
+"""Filters, orders and ages in plain Python, for backends that have no query language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.query import AGE_GROUPS, MemoryFilter, Sort, SortField, Superseded
+
+_LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
+_ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+
+
+def moment(timestamp: str | None) -> datetime | None:
+    """An RFC 3339 text or a plain date as a moment in UTC (microseconds), or None when it is neither.
+
+    ZeroClaw writes nine fraction digits; the last three are cut. A time without an offset counts as UTC.
+    """
+    if not timestamp:
+        return None
+    try:
+        parsed = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", timestamp.strip()))
+        return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def matches(entry: MemoryEntry, filter: MemoryFilter) -> bool:
+    """Whether a filter leaves this memory."""
+    if filter.superseded is Superseded.HIDE and entry.superseded_by is not None:
+        return False
+    if filter.superseded is Superseded.ONLY and entry.superseded_by is None:
+        return False
+    wanted = (
+        (filter.category, entry.category),
+        (filter.session, entry.session_id or ""),
+        (filter.agent, entry.agent),
+        (filter.namespace, entry.namespace),
+    )
+    if any(values is not None and value not in values for values, value in wanted):
+        return False
+    return _in_window(entry, filter) and _contains(entry, filter.contains)
+
+
+def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
+    """What to order by; equal values fall back on the order of storing."""
+    handle = (0, entry.handle, "") if isinstance(entry.handle, int) else (1, 0, entry.handle)
+    match sort.field:
+        case SortField.STORED:
+            return handle
+        case SortField.KEY:
+            return (entry.key, handle)
+        case SortField.CATEGORY:
+            return (entry.category, handle)
+        case SortField.CONTENT:
+            return (entry.content[:200], handle)
+        case SortField.SIZE:
+            return (entry.size, handle)
+        case SortField.AGE:
+            return (_order_of(entry.timestamp), handle)
+        case SortField.UPDATED:
+            return (_order_of(entry.updated_at or entry.timestamp), handle)
+
+
+def age_groups(timestamps: Iterable[str], now: str) -> dict[str, int]:
+    """How many fall in each of AGE_GROUPS; a timestamp that is no moment counts as older."""
+    until = moment(now) or datetime.max.replace(tzinfo=UTC)
+    counts = dict.fromkeys(AGE_GROUPS, 0)
+    for timestamp in timestamps:
+        counts[age_group(moment(timestamp), until)] += 1
+    return counts
+
+
+def age_group(created: datetime | None, now: datetime) -> str:
+    """The name in AGE_GROUPS for one moment."""
+    if created is None:
+        return AGE_GROUPS[3]
+    age = now - created
+    limits = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
+    return next((name for name, most in zip(AGE_GROUPS, limits, strict=False) if age < most), AGE_GROUPS[3])
+
+
+def _order_of(timestamp: str) -> tuple[int, Any]:
+    parsed = moment(timestamp)
+    return (0, timestamp) if parsed is None else (1, parsed)
+
+
+def _in_window(entry: MemoryEntry, filter: MemoryFilter) -> bool:
+    if filter.older_than is None and filter.newer_than is None:
+        return True
+    created = moment(entry.timestamp)
+    if created is None:
+        return False
+    older, newer = moment(filter.older_than), moment(filter.newer_than)
+    return (older is None or created < older) and (newer is None or created > newer)
+
+
+def _contains(entry: MemoryEntry, text: str | None) -> bool:
+    if not text:
+        return True
+    wanted = text.translate(_ASCII_LOWER)
+    return wanted in entry.content.translate(_ASCII_LOWER) or wanted in entry.key.translate(_ASCII_LOWER)

@@ -1,0 +1,31 @@
+"""One ZeroClaw install on disk, or one lone store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Layout = Literal["workspace", "data", "lone"]
+
+
+@dataclass(frozen=True, slots=True)
+class Install:
+    """Where things lie. `layout` is "workspace" up to 0.7.5, "data" from 0.8.0, "lone" for a file or folder alone.
+
+    `root` is the workspace or data folder: MEMORY.md, memory/, state/ are in it. `database` is the SQLite file it
+    uses or would use, whether or not it exists. `rule` says in words what chose it ("ZEROCLAW_CONFIG_DIR",
+    "the path given"). `own_dir` is where this program keeps its own files for it.
+    """
+
+    config_dir: Path | None
+    root: Path
+    database: Path
+    layout: Layout
+    rule: str
+    own_dir: Path
+
+    @property
+    def config_file(self) -> Path | None:
+        """The config.toml, whether or not it exists; None for a lone store."""
+        return self.config_dir / "config.toml" if self.config_dir else None

@@ -1,0 +1,108 @@
+"""One opened store with the config, the profile and the embedder it is read with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from zeroclaw_tui.backends.base import Health, Memory
+from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
+from zeroclaw_tui.curation.recall import recall_memories
+from zeroclaw_tui.embeddings.base import Embedder
+from zeroclaw_tui.embeddings.factory import create_embedder
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort
+from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
+from zeroclaw_tui.scoring.settings import ScoringSettings, SearchMode
+
+
+@dataclass(slots=True)
+class Library:
+    """An open store. Every verb is a coroutine, may raise InspectorError kinds, and never writes."""
+
+    config: MemoryConfig
+    memory: Memory
+    profile: ProfileChoice
+    settings: ScoringSettings
+    embedder: Embedder | None
+    """None when the config names no embedding provider."""
+    no_embedder_because: str | None = None
+    """Why there is none, and which setting changes that; a sentence."""
+
+    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+        """The next rows of a listing."""
+        return await self.memory.page(filter, sort, cursor, limit)
+
+    async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
+        """The handles of all rows of a listing, in order."""
+        return await self.memory.order(filter, sort)
+
+    async def rows(self, handles: Sequence[Handle]) -> list[MemoryEntry]:
+        """The rows of at most 500 handles."""
+        return await self.memory.rows(handles)
+
+    async def whole(self, handle: Handle) -> MemoryEntry:
+        """One row with its full content."""
+        return await self.memory.whole(handle)
+
+    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
+        """Counts by category, session, agent, namespace and age."""
+        return await self.memory.facets(filter, now)
+
+    async def recall(self, request: RecallRequest) -> RecallResult:
+        """What ZeroClaw of this profile recalls, with every part of the score."""
+        return await recall_memories(self.memory, self.embedder, self.profile, self.settings, request, self.why_no_vectors)
+
+    async def health(self) -> Health:
+        """How the store is."""
+        return await self.memory.health()
+
+    async def data_version(self) -> int | None:
+        """Changes when another process has written."""
+        return await self.memory.data_version()
+
+    def interrupt(self) -> None:
+        """Stop the search that runs now."""
+        self.memory.interrupt()
+
+    def with_profile(self, version: str) -> None:
+        """Score by the rules of another version from now on."""
+        self.profile = ProfileChoice.by_hand(version)
+
+    @property
+    def why_no_vectors(self) -> str | None:
+        """A sentence when recall is by keyword only, or None."""
+        return self.memory.capabilities.why_not.get("vectors") or self.no_embedder_because
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        await self.memory.close()
+        if self.embedder is not None:
+            await self.embedder.close()
+
+
+async def open_library(config: MemoryConfig, profile: str | None = None) -> Library:
+    """Open the store a config names. Raises InspectorError kinds; `profile` is a ZeroClaw version."""
+    memory = create_memory(config)
+    await memory.open()
+    embedder, because = create_embedder(config.embedding)
+    return Library(
+        config=config,
+        memory=memory,
+        profile=await choose_profile(config, memory, profile),
+        settings=_settings(config),
+        embedder=embedder,
+        no_embedder_because=because,
+    )
+
+
+def _settings(config: MemoryConfig) -> ScoringSettings:
+    settings = ScoringSettings(config.vector_weight, config.keyword_weight, config.min_relevance_score)
+    if config.search_mode in get_args(SearchMode):
+        settings = replace(settings, search_mode=config.search_mode)
+    if config.threat_scan_load_time and config.threat_scan in ("on", "off", "strict"):
+        return replace(settings, threat_scan=config.threat_scan)
+    return replace(settings, threat_scan="off")

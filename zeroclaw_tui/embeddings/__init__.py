@@ -1,0 +1,1 @@
+"""Floor 1: text to vector."""

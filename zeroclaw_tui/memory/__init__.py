@@ -1,0 +1,1 @@
+"""Floor 0: the words everything else speaks. Standard library only, no input or output, no clock."""

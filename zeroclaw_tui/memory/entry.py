@@ -1,0 +1,52 @@
+"""One memory, as ZeroClaw's trait describes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+Handle = int | str
+"""How a backend names one of its rows in a listing: SQLite by rowid, others by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEntry:
+    """A memory. A field that a backend or a generation does not have is None.
+
+    `timestamp` is when it was created and `updated_at` when it was last stored, both exactly as written.
+    `size` is the content's length in bytes of UTF-8. In a listing `content` may be only the beginning: then
+    `is_excerpt` is set. `importance` lies in 0..1. `kind` is "episodic", "procedural" or "semantic:<what>".
+    """
+
+    id: str
+    key: str
+    content: str
+    category: str
+    timestamp: str
+    updated_at: str | None = None
+    session_id: str | None = None
+    namespace: str | None = None
+    importance: float | None = None
+    superseded_by: str | None = None
+    kind: str | None = None
+    pinned: bool | None = None
+    agent: str | None = None
+    embedding_dimensions: int | None = None
+    tenant_id: str | None = None
+    handle: Handle = ""
+    size: int = 0
+    is_excerpt: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry as the commands print it, always with the same fourteen names."""
+        return {name: getattr(self, name) for name in JSON_FIELDS}
+
+    def whole(self, content: str) -> MemoryEntry:
+        """The same entry with its full content."""
+        return replace(self, content=content, size=len(content.encode("utf-8", "surrogateescape")), is_excerpt=False)
+
+
+JSON_FIELDS = (
+    "id", "key", "content", "category", "timestamp", "updated_at", "session_id", "namespace", "importance",
+    "superseded_by", "kind", "pinned", "agent", "embedding_dimensions",
+)  # fmt: skip

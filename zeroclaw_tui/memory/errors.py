@@ -1,0 +1,90 @@
+"""What can go wrong, each as one sentence, what to do next, and an exit code."""
+
+from __future__ import annotations
+
+DONE = 0
+REFUSED = 1
+WRONG_USE = 2
+NOT_REACHABLE = 3
+INTERRUPTED = 130
+
+
+class InspectorError(Exception):
+    """A failure a person can act on: `message` is one sentence, `hint` what to do next, `title` two or three words."""
+
+    title = "Something went wrong"
+    exit_code = REFUSED
+
+    def __init__(self, message: str, *, hint: str = "", title: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        if title:
+            self.title = title
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class NotThere(InspectorError):
+    """A key or an id that no memory has."""
+
+    title = "Not there"
+
+
+class Refused(InspectorError):
+    """Something this store or mode does not do."""
+
+    title = "Refused"
+
+
+class WrongUse(InspectorError):
+    """Options that do not fit together, or a value that cannot be read."""
+
+    title = "Wrong use"
+    exit_code = WRONG_USE
+
+
+class BrokenConfig(InspectorError):
+    """A config.toml that cannot be read as TOML."""
+
+    title = "Broken config"
+    exit_code = WRONG_USE
+
+
+class NoInstall(InspectorError):
+    """No ZeroClaw install in any place it could be."""
+
+    title = "No install found"
+    exit_code = NOT_REACHABLE
+
+
+class Unreadable(InspectorError):
+    """A store that is missing, empty, not readable, or not what its name says."""
+
+    title = "Cannot be opened"
+    exit_code = NOT_REACHABLE
+
+
+class Corrupt(Unreadable):
+    """A database file with damaged pages."""
+
+    title = "Damaged database"
+
+
+class Locked(InspectorError):
+    """A store another program holds for longer than the time-out."""
+
+    title = "Locked"
+    exit_code = NOT_REACHABLE
+
+
+class EmbeddingFailed(InspectorError):
+    """The query's vector could not be had; keyword search still works."""
+
+    title = "No vector"
+    exit_code = NOT_REACHABLE
+
+
+class SearchInterrupted(Exception):
+    """A search that a newer one replaced; nobody is told."""

@@ -1,0 +1,109 @@
+"""Which memories, in what order, how many: frozen values that a backend compiles into its own language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+
+NO_SESSION = ""
+"""In a filter, the session of the rows that have none."""
+
+
+class Superseded(StrEnum):
+    """Whether rows that a newer one replaced are shown; ZeroClaw hides them."""
+
+    HIDE = "hide"
+    SHOW = "show"
+    ONLY = "only"
+
+
+class SortField(StrEnum):
+    """What a listing can be ordered by."""
+
+    STORED = "stored"
+    KEY = "key"
+    CATEGORY = "category"
+    CONTENT = "content"
+    SIZE = "size"
+    AGE = "age"
+    UPDATED = "updated"
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """An order. STORED is the order of writing (rowid), AGE that of `timestamp`, UPDATED that of `updated_at`."""
+
+    field: SortField = SortField.STORED
+    descending: bool = True
+
+
+NEWEST_STORED = Sort()
+NEWEST_UPDATED = Sort(SortField.UPDATED)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFilter:
+    """All parts must hold; within one part any value does. None means the part is not set.
+
+    `older_than` and `newer_than` are RFC 3339 moments compared with `timestamp` as times, not as text.
+    `contains` is looked for in key and content, ignoring case for ASCII letters, with no wildcards.
+    """
+
+    category: tuple[str, ...] | None = None
+    session: tuple[str, ...] | None = None
+    agent: tuple[str, ...] | None = None
+    namespace: tuple[str, ...] | None = None
+    older_than: str | None = None
+    newer_than: str | None = None
+    contains: str | None = None
+    superseded: Superseded = Superseded.HIDE
+
+    def but(self, **parts: Any) -> MemoryFilter:
+        """The same filter with other parts."""
+        return replace(self, **parts)
+
+    @property
+    def is_empty(self) -> bool:
+        """True when nothing but superseded rows is left out."""
+        return self == MemoryFilter(superseded=self.superseded)
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where the next page begins: after the row with this sort value and handle."""
+
+    value: Any
+    handle: Handle
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows in order. `next` is None on the last page."""
+
+    entries: tuple[MemoryEntry, ...]
+    next: Cursor | None
+
+
+AGE_GROUPS = ("today", "this week", "this month", "older")
+"""Ages by `timestamp` against a given moment: under 24 hours, 7 days, 30 days, and the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """How many memories a filter leaves, in all and by value; a facet the generation lacks is None.
+
+    Each mapping is ordered by count descending, then by name. In `session` the key "" counts rows without one.
+    """
+
+    total: int
+    category: Mapping[str, int]
+    session: Mapping[str, int] | None = None
+    agent: Mapping[str, int] | None = None
+    namespace: Mapping[str, int] | None = None
+    age: Mapping[str, int] = field(default_factory=dict)
+    superseded: int | None = None
+    not_embedded: int | None = None

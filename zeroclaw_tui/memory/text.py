@@ -1,0 +1,64 @@
+"""Memory text is hostile: what is shown is cleaned here, and nowhere else."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_CONTROL_PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}
+_C1 = dict.fromkeys(range(128, 160), "�")
+_SURROGATES_SHOWN_AS = "�"
+# Characters that reorder or hide text: bidi marks, embeddings, overrides and isolates, zero-width and line separators.
+_BIDI = {
+    code: f"⟨U+{code:04X}⟩"
+    for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF, 0x2028, 0x2029)
+}
+_TABLE: dict[int, str] = {**_CONTROL_PICTURES, **_C1, **_BIDI}
+_TABLE_KEEPING_LINES = {code: shown for code, shown in _TABLE.items() if code not in (0x09, 0x0A)}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_BLANKS = re.compile(r"[ \t\r\n\f\v]+")
+_MOST_COMBINING = 4
+
+_SECRET = re.compile(
+    r"""(?P<lead>\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|xox[abprs]|glpat|hf|AKIA)[-_]?)(?P<body>[A-Za-z0-9_\-]{12,})"""
+    r"""|(?P<url>\b[a-z][a-z0-9+.\-]*://[^\s:/@]*):(?P<password>[^\s@/]+)@""",
+    re.VERBOSE,
+)
+
+
+def display_text(text: str) -> str:
+    """Text that cannot steer the terminal: every control character but line feed and tab becomes visible.
+
+    C0 and DEL become control pictures, C1 and lone surrogates U+FFFD, bidi controls their code point, and more than
+    four combining marks on one letter are dropped. A carriage return before a line feed is left out.
+    """
+    shown = text.replace("\r\n", "\n").translate(_TABLE_KEEPING_LINES)
+    return _calm_combining(_SURROGATE.sub(_SURROGATES_SHOWN_AS, shown))
+
+
+def one_line(text: str) -> str:
+    """Text for one row of a list: `display_text` with each run of blanks and line ends as one space."""
+    return display_text(_BLANKS.sub(" ", text)).strip()
+
+
+def mask_secrets(text: str) -> str:
+    """Text with the body of look-alike keys and the password of URLs replaced by four dots."""
+
+    def masked(match: re.Match[str]) -> str:
+        if match.group("url") is not None:
+            return f"{match.group('url')}:••••@"
+        return f"{match.group('lead')}••••"
+
+    return _SECRET.sub(masked, text)
+
+
+def _calm_combining(text: str) -> str:
+    if text.isascii():
+        return text
+    calm: list[str] = []
+    run = 0
+    for character in text:
+        run = run + 1 if unicodedata.combining(character) else 0
+        if run <= _MOST_COMBINING:
+            calm.append(character)
+    return "".join(calm)

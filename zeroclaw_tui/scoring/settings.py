@@ -1,0 +1,19 @@
+"""The numbers a recall is scored with, beside the rules of its version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+SearchMode = Literal["hybrid", "bm25", "embedding"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringSettings:
+    """Weights (any finite number), threshold in the units of the score, mode, and the content scanner's switch."""
+
+    vector_weight: float = 0.7
+    keyword_weight: float = 0.3
+    threshold: float = 0.4
+    search_mode: SearchMode = "hybrid"
+    threat_scan: Literal["on", "off", "strict"] = "on"
