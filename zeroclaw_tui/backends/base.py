@@ -190,6 +190,9 @@ class Memory(ABC):
         """A vector this store already holds for exactly this text; reading only."""
         return None
 
+    async def prepare_vectors(self) -> None:
+        """Load what vector search needs ahead of the first search; may take seconds, never blocks the loop."""
+
     async def data_version(self) -> int | None:
         """A number that changes when another process has written; None where that cannot be told."""
         return None

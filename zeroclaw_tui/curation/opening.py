@@ -1,0 +1,45 @@
+"""From what a person typed to the configs it may mean."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import find_installs, install_at
+from zeroclaw_tui.config.memory_config import MemoryConfig
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOptions:
+    """What was asked for on the command line; None or False where nothing was."""
+
+    path: Path | None = None
+    config_dir: Path | None = None
+    workspace: Path | None = None
+    backend: str | None = None
+    location: str | None = None
+    profile: str | None = None
+    agent: str | None = None
+    read_only: bool = False
+
+
+def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) -> tuple[MemoryConfig, ...]:
+    """The configs the options may mean, the one that wins first.
+
+    Raises NoInstall, Unreadable or BrokenConfig, each with what to do next.
+    """
+    variables = os.environ if environ is None else environ
+    home = Path(variables.get("HOME") or Path.home())
+    if options.path is not None:
+        installs = (install_at(options.path, variables, home),)
+    else:
+        installs = find_installs(variables, home, config_dir=options.config_dir, workspace=options.workspace)
+    return tuple(
+        load_config(
+            install, variables, backend=options.backend, location=options.location, read_only=options.read_only
+        )
+        for install in installs
+    )
