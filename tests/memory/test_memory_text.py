@@ -1,0 +1,60 @@
+"""What is shown can neither steer the terminal nor hide what it says."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
+
+ANY_TEXT = st.text(st.characters(), max_size=200)
+
+
+@given(ANY_TEXT)
+def test_shown_text_has_no_control_but_line_feed_and_tab(text: str) -> None:
+    shown = display_text(text)
+    assert not [c for c in shown if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t"]
+
+
+@given(ANY_TEXT)
+def test_a_row_is_one_line(text: str) -> None:
+    shown = one_line(text)
+    assert not set(shown) & set("\n\r\t\x0b\x0c\x1b\x00")
+
+
+@given(st.text(st.characters(codec="ascii", categories=["L", "N", "P", "Zs"]), max_size=100))
+def test_plain_text_is_shown_as_it_is(text: str) -> None:
+    assert display_text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("hostile", "shown"),
+    [
+        ("\x1b]0;owned\x1b\\", "␛]0;owned␛\\"),
+        ("a\x00b", "a␀b"),
+        ("\x9b31m", "�31m"),
+        ("safe\u202egnp.exe", "safe⟨U+202E⟩gnp.exe"),
+        ("\ud800", "�"),
+        ("line\r\nend", "line\nend"),
+        ("over\rwrite", "over␍write"),
+        ("o" + "\u0301" * 50, "o" + "\u0301" * 4),
+    ],
+)
+def test_hostile_text_becomes_visible(hostile: str, shown: str) -> None:
+    assert display_text(hostile) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("postgres://zeroclaw:hunter2@db:5432/x", "postgres://zeroclaw:••••@db:5432/x"),
+        ("key sk-abcdefghijklmnopqrst end", "key sk-•••• end"),
+        ("ghp_abcdefghijklmnopqrst", "ghp_••••"),
+        ("nothing secret here", "nothing secret here"),
+    ],
+)
+def test_secrets_are_masked(text: str, masked: str) -> None:
+    assert mask_secrets(text) == masked
