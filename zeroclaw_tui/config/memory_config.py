@@ -63,7 +63,9 @@ class MemoryConfig:
     location: str | None = None
     """A path or URL given by option in place of the install's own."""
     read_only: bool = False
-    values: Mapping[str, Any] = field(default_factory=dict)
+    storage: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The settings of the backend's store (db_url, schema, collection, …), secrets in plain text in memory only."""
+    values: Mapping[str, Any] = field(default_factory=dict, repr=False)
     sources: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 

@@ -1,0 +1,138 @@
+"""From an install, its config.toml, the environment and the options to one MemoryConfig."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from zeroclaw_tui.config.embedding import read_embedding
+from zeroclaw_tui.config.environment import OTHERS_DB_URL, apply_generic, source_of
+from zeroclaw_tui.config.form import Form, form_of, to_third_schema
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.memory_section import read_memory
+from zeroclaw_tui.config.notes import Notes, shown
+from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
+from zeroclaw_tui.config.storage import Backend, Reveal, choose_backend, read_storage, tell_unknown_storage
+from zeroclaw_tui.config.toml_file import read_toml
+
+_DIRECT = frozenset(
+    {
+        "vector_weight",
+        "keyword_weight",
+        "search_mode",
+        "min_relevance_score",
+        "hygiene_enabled",
+        "archive_after_days",
+        "purge_after_days",
+        "conversation_retention_days",
+        "daily_retention_days",
+        "core_retention_days",
+        "embedding_cache_size",
+        "auto_save",
+    }
+)
+_POLICY = ("threat_scan", "threat_scan_load_time")
+
+
+def load_config(
+    install: Install,
+    environ: Mapping[str, str],
+    *,
+    backend: str | None = None,
+    location: str | None = None,
+    read_only: bool = False,
+) -> MemoryConfig:
+    """What ZeroClaw, and then the options, say about memory; a missing config.toml means defaults.
+
+    Raises BrokenConfig when config.toml is there but cannot be read; everything less is a warning.
+    """
+    notes = Notes()
+    document = (read_toml(install.config_file) if install.config_file else None) or {}
+    form = form_of(document, install, notes)
+    values = notes.table(document, "memory")
+    tell_unknown_storage(document, form, notes)
+    if form.is_modern:
+        document = to_third_schema(document, form, notes)
+    if install.config_dir is not None:
+        document = apply_generic(document, environ, form, notes)
+    memory = read_memory(document, form, notes)
+    chosen = _backend(install, document, memory, environ, form, notes, backend)
+    revealing = _revealing(install, notes)
+    storage = read_storage(document, memory, chosen, environ, form, notes, revealing)
+    embedding = read_embedding(document, memory, environ, form, notes, revealing)
+    foreign = notes.sources.get("storage.db_url") == source_of(OTHERS_DB_URL) and location is None
+    return MemoryConfig(
+        install=install,
+        backend=chosen.kind,
+        alias=chosen.alias,
+        zeroclaw_backend=chosen.in_zeroclaw,
+        schema=form.schema,
+        embedding=embedding,
+        agents=_agents(document, form, notes),
+        location=location,
+        read_only=read_only or foreign,
+        storage=storage,
+        values=values | notes.table(document, "memory"),
+        sources=notes.sources,
+        warnings=tuple(notes.warnings),
+        **{name: memory[name] for name in _DIRECT},
+        **{name: memory[f"policy.{name}"] for name in _POLICY},
+    )
+
+
+def _backend(
+    install: Install,
+    document: Mapping[str, Any],
+    memory: Mapping[str, Any],
+    environ: Mapping[str, str],
+    form: Form,
+    notes: Notes,
+    option: str | None,
+) -> Backend:
+    if install.layout != "lone" or option is not None:
+        return choose_backend(document, memory["backend"], environ, form, notes, option)
+    kind = "sqlite" if os.path.exists(install.database) else "markdown"
+    notes.sources["memory.backend"] = install.rule
+    return Backend(kind, None, kind)
+
+
+def _revealing(install: Install, notes: Notes) -> Reveal:
+    def plain_or_told(value: str, name: str) -> str | None:
+        try:
+            return reveal(value, install.config_dir)
+        except SecretUnreadable as problem:
+            notes.warn(f"{name} is encrypted and cannot be used: {problem}")
+            return None
+
+    return plain_or_told
+
+
+def _agents(document: Mapping[str, Any], form: Form, notes: Notes) -> dict[str, tuple[str, ...]]:
+    """The agents of ZeroClaw >= 0.8.0 and whose memory each may read; before that the table means something else."""
+    if not form.is_modern:
+        return {}
+    table = notes.table(document, "agents")
+    agents: dict[str, tuple[str, ...]] = {}
+    for alias in table:
+        settings = notes.table(document, "agents", alias)
+        agents[alias] = tuple(_readable(alias, settings, table, notes))
+        memory = settings.get("memory")
+        kind = memory.get("backend") if isinstance(memory, dict) else None
+        if kind in ("markdown", "none"):
+            where = "in Markdown files of its own" if kind == "markdown" else "nowhere"
+            notes.warn(f"The agent {shown(alias)} keeps its memory {where}.")
+    return agents
+
+
+def _readable(alias: str, settings: Mapping[str, Any], agents: Mapping[str, Any], notes: Notes) -> list[str]:
+    workspace = settings.get("workspace", {})
+    if not isinstance(workspace, dict):
+        notes.wrong_type(f"agents.{alias}.workspace", workspace, "a table", "agents", "is left out")
+        return []
+    names = notes.value(workspace, "read_memory_from", "texts", f"agents.{alias}.workspace.read_memory_from") or []
+    for name in names:
+        if name not in agents:
+            notes.warn(f"The agent {shown(alias)} may read the memory of {shown(name)}, but there is no such agent.")
+    return list(names)

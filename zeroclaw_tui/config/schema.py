@@ -1,0 +1,313 @@
+"""Every key of [memory] in one table: type, default, range, the versions that know it, and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+Kind = Literal["switch", "count", "number", "text", "texts", "table"]
+
+KIND_WORDS: Mapping[Kind, str] = MappingProxyType(
+    {
+        "switch": "true or false",
+        "count": "a whole number from 0",
+        "number": "a number",
+        "text": "a text in quotes",
+        "texts": "a list of texts",
+        "table": "a table",
+    }
+)
+U32 = 2**32 - 1
+I64 = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryKey:
+    """One key. `name` is dotted below [memory]; `low` and `high` bound what makes sense, both included, and `largest`
+    is the greatest whole number that its type holds.
+
+    `since` and `until` are the first and last ZeroClaw version that knows it; `until` None is still known. `choices`
+    are the words it takes; `is_strict` says that ZeroClaw refuses any other word.
+    """
+
+    name: str
+    kind: Kind
+    default: Any
+    about: str
+    since: str = "0.1.2"
+    until: str | None = None
+    low: float | None = None
+    high: float | None = None
+    largest: int = I64
+    choices: tuple[str, ...] = ()
+    is_strict: bool = True
+    is_secret: bool = False
+
+
+def _days(name: str, default: int, about: str, since: str = "0.1.2") -> MemoryKey:
+    return MemoryKey(name, "count", default, about, since=since, low=0, largest=U32)
+
+
+def _count(name: str, default: int | None, about: str, since: str = "0.1.2", until: str | None = None) -> MemoryKey:
+    return MemoryKey(name, "count", default, about, since=since, until=until, low=0)
+
+
+def _switch(name: str, default: bool, about: str, since: str = "0.1.2", until: str | None = None) -> MemoryKey:
+    return MemoryKey(name, "switch", default, about, since=since, until=until)
+
+
+def _share(name: str, default: float, about: str, since: str = "0.1.2") -> MemoryKey:
+    return MemoryKey(name, "number", default, about, since=since, low=0.0, high=1.0)
+
+
+def _text(name: str, default: str | None, about: str, since: str = "0.1.2", until: str | None = None) -> MemoryKey:
+    return MemoryKey(name, "text", default, about, since=since, until=until)
+
+
+_GENERAL = (
+    _text("backend", "sqlite", "Where memory is kept."),
+    _switch("auto_save", True, "Stores user messages of 20 characters or more as conversation memories."),
+    _text("default_namespace", "default", "The namespace of new memories; no ZeroClaw version acts on it.", "0.5.7"),
+)
+_RETENTION = (
+    _switch("hygiene_enabled", True, "Archives and deletes old memories about twice a day."),
+    _days("archive_after_days", 7, "Days after which daily Markdown files and sessions are archived; 0 is never."),
+    _days("purge_after_days", 30, "Days after which archived files are deleted; 0 is never."),
+    _days(
+        "conversation_retention_days", 30, "Days a conversation memory is kept after its last change; 0 is for ever."
+    ),
+    _days("daily_retention_days", 0, "Days a daily memory is kept after its last change; 0 is for ever.", "0.8.1"),
+    _days("core_retention_days", 0, "Days a core memory is kept after it was made; 0 is for ever.", "0.8.1"),
+    _count("core_max_rows", 0, "The most core memories kept; 0 is no bound.", "0.8.3"),
+    _count("core_max_bytes", 0, "The most bytes of core memories kept; 0 is no bound.", "0.8.3"),
+    _count("daily_max_rows", 0, "The most daily memories kept; 0 is no bound.", "0.8.3"),
+    MemoryKey(
+        "evict_order", "text", "value", "Which go first over a bound.", since="0.8.3", choices=("value", "oldest")
+    ),
+    MemoryKey(
+        "pin_namespaces", "texts", (), "Namespaces never evicted; no ZeroClaw version acts on it.", since="0.8.3"
+    ),
+    MemoryKey(
+        "pin_min_importance",
+        "number",
+        1.01,
+        "Importance from which memories are never evicted; no ZeroClaw version acts on it.",
+        since="0.8.3",
+    ),
+)
+_EMBEDDING = (
+    _text("embedding_provider", "none", "Who turns texts into vectors: none, openai, openrouter or custom:<url>."),
+    _text("embedding_model", "text-embedding-3-small", "The embedding model; `hint:<name>` picks an embedding route."),
+    MemoryKey("embedding_dimensions", "count", 1536, "The length of a vector.", low=1),
+    MemoryKey("embedding_api_key", "text", None, "The key of the embedding service.", since="0.8.2", is_secret=True),
+    _switch("auto_reindex_on_identity_change", False, "Makes all vectors anew when the model changes.", "0.8.3"),
+    _count("embedding_cache_size", 10000, "How many vectors the cache holds; 0 keeps none."),
+    _count("chunk_max_tokens", 512, "The longest piece of a document; no ZeroClaw version acts on it for memories."),
+)
+_SEARCH = (
+    MemoryKey("vector_weight", "number", 0.7, "How much likeness of meaning counts in a search.", low=0.0),
+    MemoryKey("keyword_weight", "number", 0.3, "How much shared words count in a search.", low=0.0),
+    MemoryKey(
+        "search_mode",
+        "text",
+        "hybrid",
+        "Which searches run: words, vectors, or both.",
+        since="0.6.3",
+        choices=("hybrid", "bm25", "embedding"),
+    ),
+    _share("min_relevance_score", 0.4, "The score below which a memory does not reach the prompt."),
+    MemoryKey(
+        "retrieval_stages",
+        "texts",
+        ("cache", "fts", "vector"),
+        "The stages of a search; only `cache` has an effect, from 0.8.4.",
+        since="0.5.7",
+    ),
+    _share("fts_early_return_score", 0.85, "No ZeroClaw version acts on it.", "0.5.7"),
+    MemoryKey(
+        "candidate_multiplier",
+        "count",
+        4,
+        "How many times the limit is fetched to rank again.",
+        since="0.8.4",
+        low=1,
+        high=20,
+    ),
+    _switch("rerank_enabled", False, "Ranks again by importance and age; acts from 0.8.4.", "0.5.7"),
+    _count("rerank_threshold", 5, "How many hits it takes to rank for variety.", "0.5.7"),
+    MemoryKey(
+        "rerank_strategy",
+        "text",
+        "none",
+        "How to rank again.",
+        since="0.8.4",
+        choices=("none", "mmr"),
+        is_strict=False,
+    ),
+    _share("mmr_lambda", 0.7, "Relevance against variety when ranking again.", "0.8.4"),
+    _share("importance_weight", 0.2, "How much importance counts when ranking again.", "0.8.4"),
+    _share("recency_weight", 0.1, "How much age counts when ranking again.", "0.8.4"),
+)
+_WRITING = (
+    _share(
+        "conflict_threshold", 0.85, "The score above which a new memory replaces an old one; acts from 0.8.3.", "0.5.7"
+    ),
+    _switch("conflict_supersede_enabled", True, "Hides the memory that a new one replaces.", "0.8.3"),
+    _switch("dedup_on_write", False, "Looks for near duplicates when memories are consolidated.", "0.8.3"),
+    _share("dedup_jaccard_threshold", 0.8, "The share of common words that makes a duplicate.", "0.8.3"),
+    MemoryKey(
+        "dedup_action",
+        "text",
+        "reject",
+        "What happens to a near duplicate.",
+        since="0.8.3",
+        choices=("reject", "merge"),
+    ),
+    _switch("consolidation_extract_facts", False, "Stores single facts of a conversation; sqlite only.", "0.8.4"),
+    _switch("types.enabled", False, "Gives memories a kind; sqlite only.", "0.8.4"),
+)
+_FILES = (
+    _switch("response_cache_enabled", False, "Answers a repeated prompt from a cache."),
+    _days("response_cache_ttl_minutes", 60, "Minutes an answer stays in that cache."),
+    _count("response_cache_max_entries", 5000, "How many answers that cache holds."),
+    _count("response_cache_hot_entries", 256, "How many of them stay in the process.", "0.5.0"),
+    _switch("snapshot_enabled", False, "Allows core memories to be written to MEMORY_SNAPSHOT.md."),
+    _switch("snapshot_on_hygiene", False, "Writes that snapshot at each hygiene run; both switches are needed."),
+    _switch("auto_hydrate", True, "Fills an empty store from that snapshot."),
+    _switch("audit_enabled", False, "Keeps a record of every memory operation; acts from 0.8.4.", "0.5.7"),
+    _days("audit_retention_days", 30, "Days that record is kept.", "0.5.7"),
+    _count("sqlite_open_timeout_secs", None, "Seconds to wait for the database file, at most 300.", until="0.7.5"),
+    MemoryKey(
+        "sqlite_journal_mode",
+        "text",
+        "wal",
+        "SQLite's journal.",
+        since="0.1.8",
+        until="0.1.8",
+        choices=("wal", "delete"),
+        is_strict=False,
+    ),
+)
+_POLICY = (
+    _count("policy.max_entries_per_namespace", 0, "The most memories of a namespace; 0 is no bound.", "0.5.7"),
+    _count("policy.max_entries_per_category", 0, "The most memories of a category; 0 is no bound.", "0.5.7"),
+    MemoryKey("policy.retention_days_by_category", "table", {}, "Days each category is kept.", since="0.5.7"),
+    MemoryKey("policy.read_only_namespaces", "texts", (), "Namespaces the agent may not write.", since="0.5.7"),
+    MemoryKey(
+        "policy.threat_scan",
+        "text",
+        "on",
+        "Withholds memories that look like an attack or a key from the agent.",
+        since="0.8.4",
+        choices=("off", "on", "strict"),
+        is_strict=False,
+    ),
+    _switch("policy.threat_scan_load_time", True, "Scans when memories are read as well.", "0.8.4"),
+    MemoryKey(
+        "policy.threat_scan_on_hit",
+        "text",
+        "reject",
+        "What happens to a flagged memory when it is written.",
+        since="0.8.4",
+        choices=("reject", "block-on-read"),
+        is_strict=False,
+    ),
+    _switch("policy.redact_on_write", False, "Blanks out keys and addresses before storing.", "0.8.4"),
+    MemoryKey(
+        "policy.redact_categories",
+        "texts",
+        ("secret", "api_key", "private_key", "email", "phone"),
+        "What is blanked out.",
+        since="0.8.4",
+    ),
+)
+_STORES = (
+    _text("qdrant.url", None, "Where Qdrant answers.", "0.1.7", "0.7.5"),
+    _text("qdrant.collection", "zeroclaw_memories", "The Qdrant collection.", "0.1.7", "0.7.5"),
+    MemoryKey("qdrant.api_key", "text", None, "Qdrant's key.", since="0.1.7", until="0.7.5", is_secret=True),
+    _switch("postgres.vector_enabled", False, "Adds vector columns, which nothing fills.", "0.7.4", "0.7.5"),
+    _count("postgres.vector_dimensions", 1536, "The length of those vectors.", "0.7.4", "0.7.5"),
+    _text("mem0.url", "http://localhost:8765", "Where mem0 answers.", "0.5.5", "0.5.6"),
+    _text("mem0.user_id", "zeroclaw", "The user at mem0.", "0.5.5", "0.5.6"),
+    _text("mem0.app_name", "zeroclaw", "The application at mem0.", "0.5.5", "0.5.6"),
+    _switch("mem0.infer", True, "Lets mem0 draw conclusions.", "0.5.5", "0.5.6"),
+    _text("mem0.extraction_prompt", None, "What mem0 is told to extract.", "0.5.5", "0.5.6"),
+)
+
+MEMORY_KEYS: Mapping[str, MemoryKey] = MappingProxyType(
+    {
+        key.name: key
+        for group in (_GENERAL, _RETENTION, _EMBEDDING, _SEARCH, _WRITING, _FILES, _POLICY, _STORES)
+        for key in group
+    }
+)
+
+STORAGE_KEYS: Mapping[str, Mapping[str, Kind]] = MappingProxyType(
+    {
+        "sqlite": {"path": "text", "open_timeout_secs": "count"},
+        "postgres": {
+            "db_url": "text",
+            "schema": "text",
+            "table": "text",
+            "connect_timeout_secs": "count",
+            "vector_enabled": "switch",
+            "vector_dimensions": "count",
+        },
+        "qdrant": {"url": "text", "collection": "text", "api_key": "text"},
+        "markdown": {"directory": "text"},
+        "lucid": {"binary_path": "text", "recall_timeout_ms": "count", "store_timeout_ms": "count"},
+    }
+)
+"""The keys of `[storage.<kind>.<alias>]` (ZeroClaw >= 0.8.0)."""
+
+PROVIDER_CONFIG_KEYS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "provider": "text",
+        "db_url": "text",
+        "schema": "text",
+        "table": "text",
+        "connect_timeout_secs": "count",
+        "pgvector_enabled": "switch",
+        "pgvector_dimensions": "count",
+        "tls": "switch",
+    }
+)
+"""The keys of `[storage.provider.config]` (ZeroClaw <= 0.7.5)."""
+
+DB_URL_ALIASES = ("dbURL", "database_url", "databaseUrl")
+"""Other spellings of `db_url` that ZeroClaw takes."""
+
+STORAGE_DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "postgres": {"schema": "public", "table": "memories", "vector_enabled": False, "vector_dimensions": 1536},
+        "qdrant": {"collection": "zeroclaw_memories"},
+    }
+)
+
+
+def fits(kind: Kind, value: object) -> bool:
+    """True when a TOML value has the type; a whole number is also a number, but true is neither."""
+    if kind == "switch":
+        return isinstance(value, bool)
+    if kind == "count":
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if kind == "number":
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if kind == "texts":
+        return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+    return isinstance(value, dict if kind == "table" else str)
+
+
+def kind_of(value: object) -> str:
+    """What a TOML value is, in words, without the value itself, which may be a secret."""
+    words: list[tuple[type, str]] = [
+        (bool, "true or false"),
+        (int, "a whole number"),
+        (float, "a number with a point"),
+        (str, "a text"),
+        (list, "a list"),
+        (dict, "a table"),
+    ]
+    return next((word for type_, word in words if isinstance(value, type_)), "a date or time")

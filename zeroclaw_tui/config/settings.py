@@ -1,0 +1,113 @@
+"""This program's own settings.toml beside an install: the profile chosen for a store, and the theme.
+
+ZeroClaw does not know the file. A broken one stops nothing: reading takes it for empty and `settings_problem` says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.toml_file import read_toml
+from zeroclaw_tui.memory.errors import BrokenConfig, Unreadable
+
+NAME = "settings.toml"
+_PROFILES = "profiles"
+_THEME = "theme"
+
+
+def settings_file(install: Install) -> Path:
+    """Where the settings of an install lie, whether or not there are any."""
+    return install.own_dir / NAME
+
+
+def settings_problem(install: Install) -> str | None:
+    """One sentence when the file is there but cannot be used, else None."""
+    try:
+        document = read_toml(settings_file(install)) or {}
+    except BrokenConfig as problem:
+        return f"{problem.message} It is ignored until it is mended."
+    wrong = [
+        name for name, type_ in ((_PROFILES, dict), (_THEME, str)) if not isinstance(document.get(name, type_()), type_)
+    ]
+    if wrong:
+        return f"{settings_file(install)}: {' and '.join(wrong)} cannot be read. It is ignored until it is mended."
+    return None
+
+
+def saved_profile(install: Install) -> str | None:
+    """The ZeroClaw version a person chose for the store of this install, or None."""
+    profiles = _read(install).get(_PROFILES)
+    version = profiles.get(_store(install)) if isinstance(profiles, dict) else None
+    return version if isinstance(version, str) and version else None
+
+
+def save_profile(install: Install, version: str) -> None:
+    """Keep that choice. Raises BrokenConfig when the file there is broken, Unreadable when it cannot be written."""
+    _change(install, (_PROFILES, _store(install)), version)
+
+
+def saved_theme(install: Install) -> str | None:
+    """The name of the theme a person chose, or None."""
+    theme = _read(install).get(_THEME)
+    return theme if isinstance(theme, str) and theme else None
+
+
+def save_theme(install: Install, theme: str) -> None:
+    """Keep that choice. Raises like `save_profile`."""
+    _change(install, (_THEME,), theme)
+
+
+def _store(install: Install) -> str:
+    """The key of a store: two stores of one config dir may need different profiles."""
+    return str(install.database)
+
+
+def _read(install: Install) -> dict[str, Any]:
+    try:
+        return read_toml(settings_file(install)) or {}
+    except BrokenConfig:
+        # Told by `settings_problem`; a choice of looks must not keep anyone from their memories.
+        return {}
+
+
+def _change(install: Install, path: tuple[str, ...], value: str) -> None:
+    import tomlkit
+
+    file = settings_file(install)
+    problem = settings_problem(install)
+    if problem is not None:
+        raise BrokenConfig(problem, hint=f"Mend or delete {file}, then choose again.")
+    try:
+        text = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
+        document = tomlkit.parse(text)
+        table: Any = document
+        for name in path[:-1]:
+            table = table.setdefault(name, tomlkit.table())
+        table[path[-1]] = value
+        _write(file, tomlkit.dumps(document))
+    except OSError as error:
+        raise Unreadable(
+            f"The choice could not be kept in {file}: {error.strerror}.", hint="It holds until the program ends."
+        ) from error
+
+
+def _write(file: Path, text: str) -> None:
+    """Replace the file in one step, readable by its owner only, so that a crash leaves the old or the new one."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file.parent.chmod(0o700)
+    handle, temporary = tempfile.mkstemp(prefix=f".{NAME}.", dir=file.parent)
+    try:
+        with os.fdopen(handle, "wb") as new:
+            new.write(text.encode("utf-8"))
+            new.flush()
+            os.fsync(new.fileno())
+        os.replace(temporary, file)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,256 @@
+"""Which backend is in use, and the settings of its store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from zeroclaw_tui.config.environment import (
+    OTHERS_DB_URL,
+    OUR_DB_URLS,
+    STORAGE_DB_URL,
+    STORAGE_PROVIDER,
+    STORAGE_TIMEOUT,
+    given,
+    lucid_settings,
+    parsed,
+    source_of,
+)
+from zeroclaw_tui.config.form import NEWEST_SCHEMA, Form
+from zeroclaw_tui.config.notes import DEFAULT, FILE, OPTION, Notes, shown
+from zeroclaw_tui.config.schema import (
+    DB_URL_ALIASES,
+    PROVIDER_CONFIG_KEYS,
+    STORAGE_DEFAULTS,
+    STORAGE_KEYS,
+    Kind,
+)
+
+ZEROCLAW_BACKENDS = frozenset({"sqlite", "lucid", "postgres", "qdrant", "markdown", "none"})
+_KNOWN_FOR_A_WHILE: Mapping[str, str] = {
+    "mem0": "0.5.5 and 0.5.6",
+    **dict.fromkeys(("sqlite_qdrant_hybrid", "hybrid", "cortex-mem", "cortex_mem", "cortexmem", "cortex"), "0.1.8"),
+}
+Reveal = Callable[[str, str], str | None]
+"""From a config value and the name of its key to the plain text, or None after a warning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """The kind asked for, its alias in schema 3, and the kind ZeroClaw would use."""
+
+    kind: str
+    alias: str | None
+    in_zeroclaw: str
+
+
+def choose_backend(
+    document: Mapping[str, Any],
+    written: str,
+    environ: Mapping[str, str],
+    form: Form,
+    notes: Notes,
+    option: str | None,
+) -> Backend:
+    """The backend in use; `written` is memory.backend. Names are trimmed and lower-cased as ZeroClaw does."""
+    name = written.strip().lower()
+    if not form.is_modern:
+        name = _overriding(document, environ, notes) or name
+    in_zeroclaw = _in_zeroclaw(name, form, notes)
+    if option is not None:
+        name = option.strip()
+        notes.sources["memory.backend"] = OPTION
+    # The alias keeps its case; the kind does not.
+    original = name if option is not None else (written.strip() if form.is_modern else name)
+    kind, dot, alias = original.partition(".")
+    return Backend(kind.lower(), alias if dot else None, in_zeroclaw)
+
+
+def _overriding(document: Mapping[str, Any], environ: Mapping[str, str], notes: Notes) -> str:
+    """The name that stands above memory.backend in ZeroClaw <= 0.7.5, empty when none does."""
+    from_environment = given(environ, STORAGE_PROVIDER)
+    if from_environment:
+        notes.sources["memory.backend"] = source_of(STORAGE_PROVIDER)
+        return from_environment.lower()
+    settings = notes.table(document, "storage", "provider", "config")
+    name = notes.value(settings, "provider", "text", "storage.provider.config.provider") or ""
+    if name.strip():
+        notes.sources["memory.backend"] = f"{FILE}, [storage.provider.config] provider"
+    return str(name).strip().lower()
+
+
+def _in_zeroclaw(name: str, form: Form, notes: Notes) -> str:
+    kind, dot, _ = name.partition(".")
+    known = kind if form.is_modern else name
+    if known in ZEROCLAW_BACKENDS:
+        if known == "postgres" and not form.is_modern:
+            notes.warn("ZeroClaw 0.6.3 to 0.7.3 do not know the backend postgres and use Markdown.")
+        return known
+    if known in _KNOWN_FOR_A_WHILE and not form.is_modern:
+        versions = _KNOWN_FOR_A_WHILE[known]
+        notes.warn(f"Only ZeroClaw {versions} know the backend {known}; every other version uses Markdown.")
+    elif dot and kind in ZEROCLAW_BACKENDS:
+        notes.warn(
+            f"memory.backend is {shown(name)}; a name with a dot needs ZeroClaw >= 0.8.0 and schema 3, an older one "
+            "uses Markdown."
+        )
+    else:
+        notes.warn(f'ZeroClaw does not know the backend "{shown(name)}" and uses Markdown.')
+    return "markdown"
+
+
+def read_storage(
+    document: Mapping[str, Any],
+    memory: Mapping[str, Any],
+    backend: Backend,
+    environ: Mapping[str, str],
+    form: Form,
+    notes: Notes,
+    reveal: Reveal,
+) -> dict[str, Any]:
+    """The settings of the backend's store, secrets in plain text; `notes.sources` names them `storage.<key>`."""
+    if form.is_modern:
+        settings = _aliased(document, backend, notes)
+    else:
+        settings = _before_aliases(document, memory, backend.kind, environ, notes)
+    for name in settings:
+        notes.sources.setdefault(f"storage.{name}", notes.sources.get(f"memory.{backend.kind}.{name}", FILE))
+    for name in ("db_url", "api_key"):
+        value = settings.get(name)
+        # ZeroClaw <= 0.7.5 takes Qdrant's key literally, whatever it begins with.
+        if isinstance(value, str) and (form.is_modern or name == "db_url"):
+            settings[name] = reveal(value, f"storage.{name}")
+    if backend.kind == "postgres":
+        _postgres_url(settings, environ, form, notes)
+    defaults = STORAGE_DEFAULTS.get(backend.kind, {})
+    for name in defaults:
+        notes.sources.setdefault(f"storage.{name}", DEFAULT)
+    return {**defaults, **settings}
+
+
+def _aliased(document: Mapping[str, Any], backend: Backend, notes: Notes) -> dict[str, Any]:
+    alias = backend.alias or "default"
+    kinds = notes.table(document, "storage")
+    aliases = notes.table(kinds, backend.kind) if backend.kind in STORAGE_KEYS else {}
+    if alias not in aliases:
+        if backend.kind in ("postgres", "qdrant"):
+            notes.warn(
+                f"There is no [storage.{shown(backend.kind)}.{shown(alias)}]; ZeroClaw does not start "
+                f"{shown(backend.kind)} without."
+            )
+        return {}
+    settings = _typed(
+        _with_url(notes.table(aliases, alias)), STORAGE_KEYS[backend.kind], f"storage.{backend.kind}.{alias}", notes
+    )
+    for name in ("path", "directory"):
+        if name in settings:
+            notes.warn(f"storage.{backend.kind}.{shown(alias)}.{name} is read by ZeroClaw but never used.")
+    for name in settings:
+        source = notes.sources.get(f"storage.{backend.kind}.{alias}.{name}")
+        if source:
+            notes.sources[f"storage.{name}"] = source
+    return settings
+
+
+def _before_aliases(
+    document: Mapping[str, Any], memory: Mapping[str, Any], kind: str, environ: Mapping[str, str], notes: Notes
+) -> dict[str, Any]:
+    match kind:
+        case "postgres":
+            provider = _with_url(notes.table(document, "storage", "provider", "config"))
+            settings = _typed(provider, PROVIDER_CONFIG_KEYS, "storage.provider.config", notes)
+            settings.pop("provider", None)
+            settings |= _below(memory, "postgres")
+            timeout = parsed("count", given(environ, STORAGE_TIMEOUT))
+            if timeout:
+                settings["connect_timeout_secs"] = timeout
+                notes.sources["storage.connect_timeout_secs"] = source_of(STORAGE_TIMEOUT)
+            return settings
+        case "qdrant":
+            return _qdrant(_below(memory, "qdrant"), environ, notes)
+        case "mem0":
+            return _mem0(_below(memory, "mem0"), environ, notes)
+        case "lucid":
+            return lucid_settings(environ, notes)
+        case "sqlite" if memory["sqlite_open_timeout_secs"] is not None:
+            return {"open_timeout_secs": memory["sqlite_open_timeout_secs"]}
+        case _:
+            return {}
+
+
+def _below(memory: Mapping[str, Any], table: str) -> dict[str, Any]:
+    prefix = f"{table}."
+    return {name.removeprefix(prefix): value for name, value in memory.items() if name.startswith(prefix)}
+
+
+def _qdrant(settings: dict[str, Any], environ: Mapping[str, str], notes: Notes) -> dict[str, Any]:
+    """QDRANT_COLLECTION stands above the config; the other two only fill what it leaves out (ZeroClaw <= 0.7.5)."""
+    for name, variable in (("url", "QDRANT_URL"), ("collection", "QDRANT_COLLECTION"), ("api_key", "QDRANT_API_KEY")):
+        text = given(environ, variable)
+        if text and (name == "collection" or not settings.get(name)):
+            settings[name] = text
+            notes.sources[f"storage.{name}"] = source_of(variable)
+    return settings
+
+
+def _mem0(settings: dict[str, Any], environ: Mapping[str, str], notes: Notes) -> dict[str, Any]:
+    """The variables stand in for what the config leaves out (ZeroClaw 0.5.5 and 0.5.6)."""
+    for name in ("url", "user_id", "app_name", "extraction_prompt"):
+        variable = f"MEM0_{name.upper()}"
+        if given(environ, variable) and notes.sources.get(f"memory.mem0.{name}") != FILE:
+            settings[name] = given(environ, variable)
+            notes.sources[f"storage.{name}"] = source_of(variable)
+    return settings
+
+
+def _postgres_url(settings: dict[str, Any], environ: Mapping[str, str], form: Form, notes: Notes) -> None:
+    """Put the URL that counts into the settings: the agent's own variable, ours, everybody's, then the config's."""
+    variables = (*OUR_DB_URLS, OTHERS_DB_URL) if form.is_modern else (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
+    for variable in variables:
+        url = given(environ, variable)
+        if not url or (variable == OTHERS_DB_URL and not url.startswith(("postgres://", "postgresql://"))):
+            continue
+        settings["db_url"] = url
+        notes.sources["storage.db_url"] = source_of(variable)
+        if variable == OTHERS_DB_URL:
+            notes.warn(f"The database is the one {OTHERS_DB_URL} names, which may be another program's: read only.")
+        elif variable != STORAGE_DB_URL:
+            notes.warn(f"{variable} chose the database here; ZeroClaw itself does not read it.")
+        return
+
+
+def _with_url(settings: dict[str, Any]) -> dict[str, Any]:
+    for alias in DB_URL_ALIASES:
+        if alias in settings:
+            settings.setdefault("db_url", settings.pop(alias))
+    return settings
+
+
+def _typed(settings: Mapping[str, Any], kinds: Mapping[str, Kind], where: str, notes: Notes) -> dict[str, Any]:
+    checked = {name: notes.value(settings, name, kind, f"{where}.{name}") for name, kind in kinds.items()}
+    return {name: value for name, value in checked.items() if value is not None}
+
+
+def tell_unknown_storage(document: Mapping[str, Any], form: Form, notes: Notes) -> None:
+    """Tell of the keys of [storage], as the file has them, that no ZeroClaw version knows."""
+    for name in notes.table(document, "storage"):
+        if name == "provider" and form.schema < NEWEST_SCHEMA:
+            settings = notes.table(document, "storage", "provider", "config")
+            _tell_unknown(settings, PROVIDER_CONFIG_KEYS, "[storage.provider.config]", notes)
+        elif form.is_modern and name in STORAGE_KEYS:
+            for alias in notes.table(document, "storage", name):
+                settings = notes.table(document, "storage", name, alias)
+                _tell_unknown(settings, STORAGE_KEYS[name], f"[storage.{name}.{shown(alias)}]", notes)
+        else:
+            notes.unknown(name, "[storage]", STORAGE_KEYS if form.is_modern else ("provider",))
+    if form.is_modern and form.schema < NEWEST_SCHEMA:
+        # These tables move to [storage] before [memory] is checked.
+        for name in ("qdrant", "postgres"):
+            _tell_unknown(notes.table(document, "memory", name), STORAGE_KEYS[name], f"[memory.{name}]", notes)
+
+
+def _tell_unknown(settings: Mapping[str, Any], known: Mapping[str, Kind], place: str, notes: Notes) -> None:
+    for name in settings:
+        if name not in known and name not in DB_URL_ALIASES:
+            notes.unknown(name, place, known)
