@@ -1,0 +1,73 @@
+"""The embedder without a model: the same everywhere, and near where words are shared."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zeroclaw_tui.config.memory_config import EmbeddingConfig
+from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
+
+
+def cosine(one: str, other: str, dimensions: int = 256) -> float:
+    left, right = (np.frombuffer(local_vector(text, dimensions), "<f4").astype(float) for text in (one, other))
+    return float(left @ right)
+
+
+def test_a_vector_is_the_same_on_every_machine() -> None:
+    vector = struct.unpack("<6f", local_vector("Prefers Rust", 6))
+    assert vector == pytest.approx([-0.427394, 0.427394, -0.183169, -0.427394, 0.213697, -0.610563], abs=1e-6)
+
+
+def test_case_and_punctuation_do_not_matter() -> None:
+    assert local_vector("Prefers Rust", 64) == local_vector("(prefers) RUST!", 64)
+
+
+async def test_the_embedder_gives_the_stored_bytes_as_float32() -> None:
+    embedder = LocalEmbedder(EmbeddingConfig("local", dimensions=64))
+    vector = await embedder.embed("The cat is named Mio")
+    assert vector.dtype == np.float32
+    assert vector.shape == (64,)
+    assert vector.astype("<f4").tobytes() == local_vector("The cat is named Mio", 64)
+    vector[0] = 1.0
+    await embedder.close()
+
+
+@pytest.mark.parametrize(
+    ("one", "near", "far"),
+    [
+        ("Which editor does she use?", "She edits in Helix, her editor of choice", "The train to Osaka leaves at nine"),
+        ("The cat is named Mio", "Mio the cat needs a vet on Friday", "The rent is due on the first"),
+        ("pay the invoices", "Invoice 12 was paid late", "She prefers tea to coffee"),
+        ("猫の名前", "猫はミオという名前です", "東京は雨"),
+        ("Где живёт кот?", "Кот живёт на кухне", "Аренда в июле выросла"),
+    ],
+)
+def test_texts_that_share_words_are_clearly_nearer(one: str, near: str, far: str) -> None:
+    assert cosine(one, near) > cosine(one, far) + 0.15
+
+
+def test_little_words_alone_do_not_bring_texts_together() -> None:
+    assert cosine("the cat is on the mat", "the train is at the gate") < 0.35
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "!?…", "\x00", "\ud800"])
+def test_a_text_without_a_word_is_all_zeros(text: str) -> None:
+    assert local_vector(text, 8) == bytes(32)
+
+
+@given(st.text(), st.integers(1, 300))
+def test_any_text_has_a_vector_of_length_one_or_zero(text: str, dimensions: int) -> None:
+    vector = np.frombuffer(local_vector(text, dimensions), "<f4").astype(float)
+    assert vector.shape == (dimensions,)
+    length = float(np.linalg.norm(vector))
+    assert length == 0 or abs(length - 1) < 1e-5
+
+
+@given(st.lists(st.text("abcdé猫", min_size=1, max_size=6)), st.integers(1, 64))
+def test_the_order_of_words_does_not_matter(words: list[str], dimensions: int) -> None:
+    assert local_vector(" ".join(words), dimensions) == local_vector(" ".join(reversed(words)), dimensions)

@@ -1,0 +1,58 @@
+"""From the config to an embedder, or to the sentence that says why there is none."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from urllib.parse import urlsplit
+
+from zeroclaw_tui.config.memory_config import EmbeddingConfig
+from zeroclaw_tui.embeddings.base import Embedder
+from zeroclaw_tui.memory.text import mask_secrets, one_line
+
+CUSTOM = "custom:"
+_LOCAL = "zeroclaw_tui.embeddings.local:LocalEmbedder"
+_OPENAI = "zeroclaw_tui.embeddings.openai:OpenAIEmbedder"
+_CLASSES = {"local": _LOCAL, "openai": _OPENAI, "openrouter": _OPENAI, CUSTOM: _OPENAI}
+_NAMES = "openai, openrouter, custom:<url> or local"
+_LONGEST_NAME_SHOWN = 60
+
+
+def create_embedder(config: EmbeddingConfig) -> tuple[Embedder | None, str | None]:
+    """The embedder a config names and None, or None and one sentence why there is none and which setting helps.
+
+    Names are matched exactly, as ZeroClaw does; it takes every name it does not know for none without a word.
+    """
+    because = _why_none(config)
+    if because is not None:
+        return None, f"keyword only: {because}"
+    module, _, name = _CLASSES[_kind(config)].partition(":")
+    embedder: Embedder = getattr(import_module(module), name)(config)
+    return embedder, None
+
+
+def _kind(config: EmbeddingConfig) -> str:
+    return CUSTOM if config.provider.startswith(CUSTOM) else config.provider
+
+
+def _why_none(config: EmbeddingConfig) -> str | None:
+    if config.provider in ("", "none"):
+        return f"no embeddings configured; set memory.embedding_provider ({_NAMES}) to search by meaning too."
+    if _kind(config) not in _CLASSES:
+        shown = one_line(mask_secrets(config.provider))[:_LONGEST_NAME_SHOWN]
+        return (
+            f'ZeroClaw takes the embedding provider "{shown}", which it does not know, for none; '
+            f"set memory.embedding_provider to {_NAMES}."
+        )
+    if config.dimensions <= 0:
+        return f"memory.embedding_dimensions is {config.dimensions}; set it to the length of the model's vectors."
+    if _kind(config) == CUSTOM and not _is_http(config.provider.removeprefix(CUSTOM)):
+        return "the custom embedding provider has no http address; set memory.embedding_provider to custom:<url>."
+    return None
+
+
+def _is_http(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False

@@ -1,0 +1,176 @@
+"""Vectors from an endpoint that speaks OpenAI's embeddings protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from zeroclaw_tui.config.memory_config import EmbeddingConfig
+from zeroclaw_tui.memory.errors import EmbeddingFailed
+from zeroclaw_tui.memory.text import mask_secrets, one_line
+
+if TYPE_CHECKING:
+    import httpx
+    import numpy as np
+
+CONNECT_SECONDS = 5.0
+TOTAL_SECONDS = 20.0
+BASES = {"openai": "https://api.openai.com", "openrouter": "https://openrouter.ai/api/v1"}
+_CUSTOM = "custom:"
+_AGENT_GETS_NOTHING = "Until it answers, ZeroClaw's own recall fails as a whole and the agent gets no memories."
+_WAIT = "Try again later."
+_KEY_HINT = "Set memory.embedding_api_key, or the key of the provider."
+_BY_STATUS = {
+    404: ("knows no embeddings at this address, or not this model", "Check memory.embedding_provider and its model."),
+    429: ("takes no more requests for now", "Wait a little, or look at the account's quota."),
+}
+
+
+class OpenAIEmbedder:
+    """OpenAI, OpenRouter or any `custom:<url>`; the connection is opened on the first call and kept.
+
+    Proxies are taken from the environment. Redirects are not followed, so that a key only goes where it was meant to.
+    """
+
+    def __init__(
+        self,
+        config: EmbeddingConfig,
+        *,
+        connect_seconds: float = CONNECT_SECONDS,
+        total_seconds: float = TOTAL_SECONDS,
+    ) -> None:
+        self.name = config.provider.partition(":")[0]
+        self.dimensions = config.dimensions
+        self.url = endpoint(BASES.get(config.provider) or config.provider.removeprefix(_CUSTOM))
+        self.is_remote = not _is_loopback(urlsplit(self.url).hostname or "")
+        self._model = config.model
+        self._key = (config.api_key or "").strip()
+        self._connect_seconds = connect_seconds
+        self._total_seconds = total_seconds
+        self._client: httpx.AsyncClient | None = None
+
+    async def embed(self, text: str) -> np.ndarray:
+        """The vector of a text, shape (dimensions,), float32. Raises EmbeddingFailed, never naming the key."""
+        import httpx
+
+        client = self._open()
+        # Lone surrogates of a command line are no UTF-8, but JSON can escape them.
+        body = json.dumps({"model": self._model, "input": [text]}).encode("ascii")
+        try:
+            async with asyncio.timeout(self._total_seconds):
+                response = await client.post(self.url, content=body, headers=self._headers())
+        except (httpx.ConnectTimeout, httpx.PoolTimeout):
+            raise self._failed(f"cannot be reached within {self._connect_seconds:g} s", _WAIT) from None
+        except (httpx.TimeoutException, TimeoutError):
+            raise self._failed(f"did not answer within {self._total_seconds:g} s", _WAIT) from None
+        except httpx.ConnectError:
+            raise self._failed("cannot be reached", "Is it running, and is the address right?") from None
+        except (httpx.HTTPError, httpx.InvalidURL):
+            raise self._failed("broke off instead of answering", "Check the address, or try again later.") from None
+        if response.status_code != httpx.codes.OK:
+            raise self._refused(response.status_code)
+        return self._vector(response.content)
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    def _open(self) -> httpx.AsyncClient:
+        import httpx
+
+        if self._client is None:
+            limits = httpx.Timeout(self._total_seconds, connect=self._connect_seconds)
+            try:
+                self._client = httpx.AsyncClient(timeout=limits)
+            except (ValueError, ImportError, httpx.InvalidURL):
+                hint = "Correct HTTP_PROXY, HTTPS_PROXY or ALL_PROXY."
+                raise self._failed("cannot be asked through the proxy the environment names", hint) from None
+        return self._client
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json"}
+        if not self._key:
+            return headers
+        if not (self._key.isascii() and self._key.isprintable()):
+            raise self._failed("cannot be given its API key, which has characters that no HTTP header takes", _KEY_HINT)
+        return headers | {"Authorization": f"Bearer {self._key}"}
+
+    def _refused(self, status: int) -> EmbeddingFailed:
+        if status in (401, 403):
+            what, hint = ("refuses the API key" if self._key else "wants an API key"), _KEY_HINT
+        elif status >= 500:
+            what, hint = "has an error of its own", _WAIT
+        else:
+            what, hint = _BY_STATUS.get(status, ("did not answer with a vector", "Check the address."))
+        return self._failed(f"{what} (HTTP {status})", hint)
+
+    def _vector(self, answer: bytes) -> np.ndarray:
+        import numpy as np
+
+        numbers = self._numbers(answer)
+        if len(numbers) != self.dimensions:
+            raise EmbeddingFailed(
+                f"{self._shown()} sent a vector of {len(numbers)} numbers, "
+                f"but memory.embedding_dimensions is {self.dimensions}.",
+                hint=f"Set memory.embedding_dimensions to {len(numbers)}, or choose another model. "
+                "ZeroClaw does not check this: it then finds nothing by vector.",
+            )
+        try:
+            with np.errstate(over="ignore"):
+                vector = np.array(numbers, dtype=np.float64).astype(np.float32)
+        except OverflowError:
+            vector = np.full(1, np.inf, dtype=np.float32)
+        if not np.isfinite(vector).all():
+            raise self._failed("sent a vector with numbers that are not finite", "Try another model.")
+        return vector
+
+    def _numbers(self, answer: bytes) -> list[float]:
+        try:
+            document: Any = json.loads(answer)
+        except (ValueError, RecursionError):
+            raise self._failed("did not answer with JSON", "Is this the address of an embeddings service?") from None
+        try:
+            numbers = document["data"][-1]["embedding"]
+        except (KeyError, IndexError, TypeError):
+            numbers = None
+        if not isinstance(numbers, list) or not all(type(number) in (int, float) for number in numbers):
+            hint = "It should be data[0].embedding, a list of numbers; is this an embeddings service?"
+            raise self._failed("answered with JSON that holds no vector", hint)
+        return numbers
+
+    def _failed(self, what: str, hint: str) -> EmbeddingFailed:
+        return EmbeddingFailed(f"{self._shown()} {what}.", hint=f"{hint} {_AGENT_GETS_NOTHING}")
+
+    def _shown(self) -> str:
+        """The address without user, password and query, where keys may be."""
+        parts = urlsplit(self.url)
+        place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        if self._key:
+            place = place.replace(self._key, "••••")
+        return f"The embedding endpoint {one_line(mask_secrets(place))}"
+
+
+def endpoint(base: str) -> str:
+    """Where to post: a base that ends in /embeddings itself, else one with a path + /embeddings, else + /v1/embeddings.
+
+    The rule of every ZeroClaw version.
+    """
+    stripped = base.rstrip("/")
+    path = urlsplit(stripped).path.rstrip("/")
+    if path.endswith("/embeddings"):
+        return stripped
+    return f"{stripped}/embeddings" if path else f"{stripped}/v1/embeddings"
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

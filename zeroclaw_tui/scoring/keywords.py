@@ -1,0 +1,130 @@
+"""From a query to what FTS5 and LIKE are asked, by the rules of each ZeroClaw generation."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from zeroclaw_tui.scoring.profiles import ScoringProfile
+
+LIKE_WORDS = 8
+"""How many words of a query the LIKE fall-back looks for."""
+
+# Unicode's White_Space, which Rust splits by; Python's str.split() would also split at U+001C to U+001F.
+_WORD = re.compile("[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_PREFIX_FACTOR = 8
+_PREFIX_EXTRA = 512
+_CIRCLED_LETTERS = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
+_VARIATION_SELECTORS = range(0xFE00, 0xFE10)
+
+
+def words(query: str) -> list[str]:
+    """The words of a query, split at Unicode white space; lone surrogates, which no Rust text has, become U+FFFD."""
+    return _WORD.findall(_SURROGATE.sub("\ufffd", query))
+
+
+def lists_recent(query: str, profile: ScoringProfile) -> bool:
+    """Whether the query asks for the newest rows: blank, or from 0.7.5 on a lone `*`."""
+    found = words(query)
+    return (not found and profile.blank_lists_recent) or (found == ["*"] and profile.star_lists_recent)
+
+
+def match_expression(query: str, profile: ScoringProfile) -> str:
+    """What FTS5 is asked to MATCH: each word a quoted string, joined by OR; empty for a blank query.
+
+    Before 0.7.5 quotes inside a word are left as they are, so the result may be no valid FTS5 expression.
+    """
+    return " OR ".join(_term(word, profile) for word in words(query))
+
+
+@dataclass(frozen=True, slots=True)
+class LikeSearch:
+    """The fall-back: the LIKE patterns, joined by OR, and what a found row has to hold besides.
+
+    `escapes` says that the patterns are to be used with ESCAPE `\\`. When a word is a prefix search, each row must
+    also satisfy `accepts`, and more rows than the limit are asked for.
+    """
+
+    words: tuple[str, ...]
+    patterns: tuple[str, ...]
+    escapes: bool
+    has_prefix_word: bool
+
+    def sql_limit(self, limit: int) -> int:
+        """How many rows to ask SQLite for."""
+        return min(_PREFIX_FACTOR * limit, limit + _PREFIX_EXTRA) if self.has_prefix_word else limit
+
+    def accepts(self, key: str, content: str) -> bool:
+        """Whether some word is in key or content; a prefix word has to begin a token there."""
+        if not self.has_prefix_word:
+            return True
+        texts = (key.lower(), content.lower())
+        return any(_found(word.lower(), text) for word in self.words for text in texts)
+
+
+def like_search(query: str, profile: ScoringProfile) -> LikeSearch | None:
+    """The fall-back for a query, None for a blank one."""
+    looked_for = tuple(words(query)[:LIKE_WORDS])
+    if not looked_for:
+        return None
+    return LikeSearch(
+        words=looked_for,
+        patterns=tuple(_pattern(word, profile) for word in looked_for),
+        escapes=profile.escapes_like,
+        has_prefix_word=profile.prefix_words and any(_is_prefix(word) for word in looked_for),
+    )
+
+
+def _term(word: str, profile: ScoringProfile) -> str:
+    star = ""
+    if profile.prefix_words and _is_prefix(word):
+        word, star = word[:-1], "*"
+    if profile.escapes_quotes:
+        word = word.replace('"', '""')
+    return f'"{word}"{star}'
+
+
+def _pattern(word: str, profile: ScoringProfile) -> str:
+    if profile.prefix_words and _is_prefix(word):
+        word = word[:-1]
+    if profile.escapes_like:
+        word = re.sub(r"[%_\\]", r"\\\g<0>", word)
+    return f"%{word}%"
+
+
+def _is_prefix(word: str) -> bool:
+    return len(word) > 1 and word.endswith("*")
+
+
+def _found(word: str, text: str) -> bool:
+    return _begins_token(word[:-1], text) if _is_prefix(word) else word in text
+
+
+def _begins_token(prefix: str, text: str) -> bool:
+    """Tokens are runs of alphanumeric characters and `_`."""
+    if not all(map(_in_token, prefix)):
+        return False
+    at = text.find(prefix)
+    while at >= 0:
+        if at == 0 or not _in_token(text[at - 1]):
+            return True
+        at = text.find(prefix, at + 1)
+    return False
+
+
+def _in_token(character: str) -> bool:
+    """Rust's `is_alphanumeric` or `_`.
+
+    Rust counts by Unicode's Alphabetic property, which Python does not know: vowel signs and circled letters have it.
+    """
+    if character == "_" or character.isalnum():
+        return True
+    if character.isascii():
+        return False
+    code = ord(character)
+    if any(first <= code <= last for first, last in _CIRCLED_LETTERS):
+        return True
+    is_mark = unicodedata.category(character) in ("Mc", "Mn") and unicodedata.combining(character) == 0
+    return is_mark and code not in _VARIATION_SELECTORS

@@ -1,0 +1,202 @@
+"""Exact cosine search over one matrix of float32 vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_UNIT_ROUNDOFF = 2.0**-24
+_FLOAT64_EPSILON = 2.0**-52
+_SMALLEST_SURE_NORM = 1e-12
+_BLOCK = 1024
+_SPARE = 256
+
+
+class VectorIndex:
+    """The vectors of one length, by ascending handle, kept as they are stored, with their norms.
+
+    A 32-bit product only picks candidates, with a margin that covers its rounding; each of them is scored again in 64
+    bits, element after element, as ZeroClaw's loop does, so the answer is what a full 64-bit scan would give.
+    """
+
+    def __init__(self, dimensions: int, capacity: int) -> None:
+        import numpy as np
+
+        self.dimensions = dimensions
+        self._count = 0
+        # Memory that is never written to costs nothing, so some spare rows make appending cheap.
+        rows = capacity + max(_SPARE, capacity // 8)
+        self._matrix: np.ndarray = np.empty((rows, dimensions), dtype="<f4")
+        self._bytes = _bytes_of(self._matrix)
+        self._norms: np.ndarray = np.empty(rows, dtype=np.float32)
+        self._handles: np.ndarray = np.empty(rows, dtype=np.int64)
+        self._measured = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def handles(self) -> np.ndarray:
+        """The handles in order, shape (rows,), int64."""
+        return self._handles[: self._count]
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the vectors in use take."""
+        return self._count * self.dimensions * 4
+
+    def append(self, handle: int, blob: bytes) -> None:
+        """Add a row after all others; `blob` is little-endian float32, and a trailing part of a number is ignored."""
+        if self._count == len(self._handles):
+            self._grow()
+        self._write(self._count, blob)
+        self._handles[self._count] = handle
+        self._count += 1
+
+    def replace(self, handle: int, blob: bytes) -> None:
+        """Give a row that is there another vector."""
+        at = int(self.handles.searchsorted(handle))
+        self._write(at, blob)
+        self._measure(at, at + 1)
+
+    def remove(self, handles: Sequence[int]) -> None:
+        """Drop rows; handles that are not there are ignored."""
+        import numpy as np
+
+        self._measure_new()
+        kept = np.flatnonzero(~np.isin(self.handles, np.asarray(handles, dtype=np.int64)))
+        for start in range(0, len(kept), _BLOCK):
+            # Rows only move down, and each block is copied before it is written.
+            block = kept[start : start + _BLOCK]
+            target = slice(start, start + len(block))
+            self._matrix[target] = self._matrix[block]
+            self._norms[target] = self._norms[block]
+            self._handles[target] = self._handles[block]
+        self._count = self._measured = len(kept)
+
+    def search(self, query: np.ndarray, count: int, among: np.ndarray | None = None) -> list[tuple[int, float]]:
+        """The `count` best handles with a cosine above 0, best first; equal scores keep the order of the scan.
+
+        `query` has shape (dimensions,). `among` are the only handles allowed, in the order they are scanned; None is
+        all rows by handle. Scores are clamped to 0..1 and rounded to 32 bits. Another length finds nothing.
+        """
+        import numpy as np
+
+        wide = np.asarray(query, dtype=np.float32).astype(np.float64)
+        if wide.shape != (self.dimensions,) or count <= 0 or not self._count or not self.dimensions:
+            return []
+        norm = np.sqrt(np.cumsum(wide * wide)[-1])
+        if not np.isfinite(norm) or norm == 0.0:
+            return []
+        self._measure_new()
+        positions = None if among is None else self._positions(among)
+        chosen = self._candidates((wide / norm).astype(np.float32), count, positions)
+        scores = self._exact(wide, norm, chosen)
+        above = scores > 0.0
+        chosen, scores = chosen[above], scores[above]
+        best = np.argsort(-scores, kind="stable")[:count]
+        return list(zip(self._handles[chosen[best]].tolist(), scores[best].tolist(), strict=True))
+
+    def _candidates(self, direction: np.ndarray, count: int, positions: np.ndarray | None) -> np.ndarray:
+        """Positions that may be among the best, in scan order."""
+        import numpy as np
+
+        eligible = self._count if positions is None else len(positions)
+        if eligible <= count:
+            return np.arange(self._count) if positions is None else positions
+        with np.errstate(all="ignore"):
+            rough = self._matrix[: self._count] @ direction
+            rough /= self._norms[: self._count]
+        if positions is not None:
+            rough = rough[positions]
+        unsure = ~np.isfinite(rough)
+        has_unsure = bool(unsure.any())
+        sure = np.where(unsure, np.float32(-2.0), rough) if has_unsure else rough
+        margin = self._margin
+        cut = np.partition(sure, eligible - count)[eligible - count]
+        near = sure >= max(float(cut) - 2 * margin, -margin)
+        chosen = np.flatnonzero(near | unsure if has_unsure else near)
+        return chosen if positions is None else positions[chosen]
+
+    @property
+    def _margin(self) -> float:
+        """How far a 32-bit cosine can be off: n roundings of the product, half as many of the norm, and a few more.
+
+        The bound is the standard one for a dot product of n terms in any order, n u / (1 - n u) with u = 2**-24.
+        """
+        roundings = (1.5 * self.dimensions + 16) * _UNIT_ROUNDOFF
+        return roundings / (1 - min(roundings, 0.5))
+
+    def _exact(self, query: np.ndarray, norm: float, positions: np.ndarray) -> np.ndarray:
+        """The cosines at these positions as ZeroClaw computes them, shape (positions,), float32."""
+        import numpy as np
+
+        scores = np.empty(len(positions), dtype=np.float32)
+        with np.errstate(all="ignore"):
+            for start in range(0, len(positions), _BLOCK):
+                rows = self._matrix[positions[start : start + _BLOCK]].T.astype(np.float64, order="C")
+                dots, squares = _running_sums(rows * query[:, None], rows * rows)
+                product = norm * np.sqrt(squares)
+                cosine = dots / product
+                usable = np.isfinite(product) & (product >= _FLOAT64_EPSILON) & np.isfinite(cosine)
+                scores[start : start + _BLOCK] = np.where(usable, np.clip(cosine, 0.0, 1.0), 0.0)
+        return scores
+
+    def _positions(self, handles: np.ndarray) -> np.ndarray:
+        import numpy as np
+
+        positions = np.searchsorted(self.handles, handles)
+        known = positions < self._count
+        known[known] = self._handles[positions[known]] == handles[known]
+        return positions[known]
+
+    def _measure_new(self) -> None:
+        if self._measured < self._count:
+            self._measure(self._measured, self._count)
+            self._measured = self._count
+
+    def _measure(self, start: int, stop: int) -> None:
+        """Norms in 32 bits; one too small, too large or no number becomes NaN, so that its row is always rescored."""
+        import numpy as np
+
+        rows = self._matrix[start:stop]
+        with np.errstate(all="ignore"):
+            norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+            sure = np.isfinite(norms) & (norms > _SMALLEST_SURE_NORM)
+            self._norms[start:stop] = np.where(sure, norms, np.nan)
+
+    def _write(self, at: int, blob: bytes) -> None:
+        size = self.dimensions * 4
+        self._bytes[at * size : (at + 1) * size] = blob if len(blob) == size else blob[:size]
+
+    def _grow(self) -> None:
+        import numpy as np
+
+        rows = len(self._handles) + max(_SPARE, len(self._handles) // 4)
+        matrix: np.ndarray = np.empty((rows, self.dimensions), dtype="<f4")
+        matrix[: self._count] = self._matrix[: self._count]
+        self._matrix, self._bytes = matrix, _bytes_of(matrix)
+        spare = rows - len(self._handles)
+        self._norms = np.concatenate([self._norms, np.empty(spare, dtype=np.float32)])
+        self._handles = np.concatenate([self._handles, np.empty(spare, dtype=np.int64)])
+
+
+def _bytes_of(matrix: np.ndarray) -> memoryview:
+    import numpy as np
+
+    return matrix.reshape(-1).view(np.uint8).data
+
+
+def _running_sums(*terms: np.ndarray) -> np.ndarray:
+    """The sum of each column, added from top to bottom in 64 bits, as a loop would; shape (terms, columns).
+
+    NumPy adds in pairs only along the axis that is contiguous in memory. Summing the other axis of a block of at least
+    two columns is plain addition in order.
+    """
+    import numpy as np
+
+    sums: np.ndarray = np.add.reduce(np.concatenate(terms, axis=1), axis=0)
+    return sums.reshape(len(terms), -1)
