@@ -28,7 +28,7 @@ class InMemory(Memory):
     ) -> None:
         self._clock = clock
         self._by_key = {
-            entry.key: replace(entry, handle=entry.handle or entry.id, size=len(entry.content.encode()))
+            entry.key: replace(entry, handle=entry.handle or entry.id, size=len(entry.content.encode("utf-8", "surrogateescape")))
             for entry in entries
         }
 
@@ -46,7 +46,7 @@ class InMemory(Memory):
             updated_at=now,
             session_id=session_id,
             handle=entry_id,
-            size=len(content.encode()),
+            size=len(content.encode("utf-8", "surrogateescape")),
         )
 
     async def recall(

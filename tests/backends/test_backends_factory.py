@@ -1,0 +1,162 @@
+"""A config leads to its store, or to a sentence that says what to do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from zeroclaw_tui.backends.factory import CLASSES, create_memory
+from zeroclaw_tui.backends.profiles import BACKENDS, backend_profile
+from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.memory.errors import Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.query import MemoryFilter, Sort
+
+
+def config_of(root: Path, backend: str, *, layout: str = "workspace", **rest: object) -> MemoryConfig:
+    install = Install(root.parent, root, root / "memory" / "brain.db", layout, "a test", root.parent / "zeroclaw-tui")  # type: ignore[arg-type]
+    return MemoryConfig(install, backend=backend, **rest)  # type: ignore[arg-type]
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+async def test_sqlite_opens_the_installs_database(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    (root / "memory").mkdir(parents=True)
+    create_database(root / "memory" / "brain.db", "G1")
+    memory = create_memory(config_of(root, "sqlite"))
+    await memory.open()
+    assert (memory.name, await memory.count()) == ("sqlite", 0)
+    assert memory.location == str(root / "memory" / "brain.db")
+    await memory.close()
+
+
+async def test_a_location_wins_over_the_install(tmp_path: Path) -> None:
+    write(tmp_path / "workspace" / "MEMORY.md", "- of the install\n")
+    write(tmp_path / "elsewhere" / "MEMORY.md", "- given by hand\n")
+    memory = create_memory(config_of(tmp_path / "workspace", "markdown", location=str(tmp_path / "elsewhere")))
+    await memory.open()
+    assert [entry.content for entry in await memory.list()] == ["given by hand"]
+
+
+async def test_markdown_of_0_8_has_the_agents_folders_too(tmp_path: Path) -> None:
+    write(tmp_path / "data" / "MEMORY.md", "- of the install\n")
+    write(tmp_path / "agents" / "ada" / "workspace" / "MEMORY.md", "- of ada\n")
+    agents: dict[str, tuple[str, ...]] = {"ada": (), "never_started": ()}
+    memory = create_memory(config_of(tmp_path / "data", "markdown", layout="data", agents=agents))
+    await memory.open()
+    assert [(entry.agent, entry.content) for entry in await memory.list()] == [
+        (None, "of the install"),
+        ("ada", "of ada"),
+    ]
+
+
+async def test_none_is_empty_and_says_how_to_turn_memory_on(tmp_path: Path) -> None:
+    memory = create_memory(config_of(tmp_path, "none"))
+    await memory.open()
+    await memory.store("key", "content", "core")
+    assert await memory.count() == 0
+    assert await memory.list() == []
+    assert await memory.get("key") is None
+    assert await memory.recall("content", 5) == []
+    assert await memory.forget("key") is False
+    assert (await memory.page(MemoryFilter(), Sort(), None, 5)).entries == ()
+    assert (await memory.facets(MemoryFilter(), "2026-11-21T00:00:00Z")).total == 0
+    assert await memory.health_check()
+    assert 'memory.backend is "none"' in memory.notices[0]
+    assert "config.toml" in memory.notices[0]
+    assert (await memory.health()).findings == memory.notices
+    assert 'memory.backend is "none"' in memory.capabilities.why_not["vectors"]
+
+
+async def test_in_memory_takes_what_it_is_given(tmp_path: Path) -> None:
+    memory = create_memory(config_of(tmp_path, "in-memory"))
+    await memory.store("key", "content", "core")
+    assert await memory.count() == 1
+
+
+@pytest.mark.parametrize("name", [profile.key for profile in BACKENDS])
+def test_every_known_backend_opens_or_says_why_not(name: str, tmp_path: Path) -> None:
+    profile = backend_profile(name)
+    assert profile is not None
+    assert (profile.key in CLASSES) == (profile.not_yet is None)
+    if profile.not_yet is None:
+        assert create_memory(config_of(tmp_path, name)).name == name
+        return
+    with pytest.raises(Refused) as refusal:
+        create_memory(config_of(tmp_path, name))
+    assert refusal.value.message.endswith(".")
+
+
+def test_postgres_names_the_extra_that_will_bring_it(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="extra 'postgres'"):
+        create_memory(config_of(tmp_path, "PostgreSQL"))
+
+
+def test_the_local_database_of_lucid_can_be_opened_as_sqlite(tmp_path: Path) -> None:
+    with pytest.raises(Refused) as refusal:
+        create_memory(config_of(tmp_path, "lucid"))
+    assert "--backend sqlite" not in refusal.value.hint
+    (tmp_path / "memory").mkdir()
+    create_database(tmp_path / "memory" / "brain.db", "G2")
+    with pytest.raises(Refused) as refusal:
+        create_memory(config_of(tmp_path, "lucid"))
+    assert "--backend sqlite" in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("sqlit", "'sqlite'"), ("markdwon", "'markdown'"), ("postgre", "'postgres'")]
+)
+def test_an_unknown_name_gets_the_nearest_known_one(name: str, meant: str, tmp_path: Path) -> None:
+    with pytest.raises(WrongUse, match="ZeroClaw itself would use Markdown here") as error:
+        create_memory(config_of(tmp_path, name))
+    assert f"Did you mean {meant}?" in error.value.hint
+    assert "--backend markdown" in error.value.hint
+
+
+def test_a_name_like_no_other_gets_the_list(tmp_path: Path) -> None:
+    with pytest.raises(WrongUse) as error:
+        create_memory(config_of(tmp_path, "xxxxxxxx"))
+    assert "sqlite" in error.value.hint
+
+
+def test_a_missing_database_beside_notes_points_at_the_notes(tmp_path: Path) -> None:
+    write(tmp_path / "memory" / "2026-01-02.md", "- one\n")
+    with pytest.raises(Unreadable, match="There is no database") as error:
+        create_memory(config_of(tmp_path, "sqlite"))
+    assert "--backend markdown" in error.value.hint
+
+
+async def test_a_missing_database_without_notes_is_told_by_the_store(tmp_path: Path) -> None:
+    memory = create_memory(config_of(tmp_path, "sqlite"))
+    with pytest.raises(Unreadable):
+        await memory.open()
+    await memory.close()
+
+
+def test_defaults_follow_the_backend() -> None:
+    sqlite, markdown, none = (backend_profile(name) for name in ("sqlite", "markdown", "none"))
+    assert sqlite is not None
+    assert markdown is not None
+    assert none is not None
+    assert (sqlite.archive_after_days, sqlite.purge_after_days, sqlite.embedding_cache_size) == (7, 30, 10_000)
+    assert (markdown.archive_after_days, markdown.purge_after_days, markdown.embedding_cache_size) == (0, 0, 0)
+    assert (sqlite.auto_save, markdown.auto_save, none.auto_save) == (True, True, False)
+
+
+def test_a_backend_is_imported_when_it_is_asked_for() -> None:
+    code = (
+        "import sys, zeroclaw_tui.backends.factory; "
+        "print([m for m in sys.modules if m.startswith('zeroclaw_tui.backends.') or m in ('numpy', 'aiosqlite')])"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "backends.factory" in loaded
+    for name in ("sqlite", "markdown", "none", "in_memory", "numpy"):
+        assert name not in loaded

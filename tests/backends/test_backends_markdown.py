@@ -1,0 +1,304 @@
+"""Markdown memory is read as ZeroClaw reads it, and bad files never end it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zeroclaw_tui.backends.markdown.store import MarkdownMemory
+from zeroclaw_tui.memory.errors import NotThere, Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+DATA = Path(__file__).parents[1] / "data" / "markdown"
+GOLDEN = json.loads((DATA / "runs.json").read_text("utf-8"))
+SETTINGS = ScoringSettings()
+
+
+async def opened(root: Path, **options: Any) -> MarkdownMemory:
+    memory = MarkdownMemory(root, **options)
+    await memory.open()
+    return memory
+
+
+def write(root: Path, **files: str | bytes) -> Path:
+    """Files by name, `__` for a folder: MEMORY, memory__2026_01_02 and so on."""
+    for name, text in files.items():
+        path = root / f"{name.replace('__', '/').replace('_', '-')}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return root
+
+
+async def recalled(memory: MarkdownMemory, version: str, query: str, limit: int, **rest: Any) -> list[tuple[str, Any]]:
+    found = await memory.search(RecallRequest(query, limit, **rest), profile_for(version), SETTINGS)
+    assert [scored.rank for scored in found.entries] == list(range(1, len(found.entries) + 1))
+    return [(scored.entry.key, scored.score) for scored in found.entries]
+
+
+@pytest.mark.parametrize("version", sorted(GOLDEN["runs"]))
+async def test_recall_equals_the_real_one(version: str) -> None:
+    memory = await opened(DATA)
+    for query, limit, session, results in GOLDEN["runs"][version]:
+        found = await recalled(memory, version, query, limit, session_id=session)
+        assert found == [(key, score) for key, score in results], query
+
+
+async def test_list_get_and_count_equal_the_real_ones() -> None:
+    memory = await opened(DATA)
+    listed = [[entry.id, entry.category, entry.timestamp, entry.content] for entry in await memory.list()]
+    assert listed == GOLDEN["list"]
+    assert await memory.count() == GOLDEN["count"]
+    for key, found in GOLDEN["get"].items():
+        entry = await memory.get(key)
+        assert (entry and entry.id) == found
+
+
+# Defined, not skipped, only where the whole set is at hand: a skip counts as a failure.
+if FIXTURES := os.environ.get("ZEROCLAW_FIXTURES"):
+
+    @pytest.mark.parametrize("version", ["0.1.7", "0.7.5", "0.8.3", "0.8.4"])
+    async def test_every_real_run_is_reproduced(version: str, tmp_path: Path) -> None:
+        fixtures = Path(FIXTURES) / version
+        with tarfile.open(fixtures / "markdown_workspace.tar.gz") as archive:
+            archive.extractall(tmp_path, filter="data")
+        real = json.loads(gzip.decompress((fixtures / "markdown_runs.json.gz").read_bytes()))
+        memory = await opened(tmp_path)
+        assert [entry.id for entry in await memory.list()] == [entry["id"] for entry in real["list"]]
+        assert await memory.count() == real["count"]
+        for run in real["runs"]:
+            found = await recalled(memory, version, run["query"], run["limit"], session_id=run["session"])
+            assert found == [(entry["key"], entry["score"]) for entry in run["results"]], run["query"]
+
+
+async def test_each_line_but_blank_ones_and_headings_is_an_entry(tmp_path: Path) -> None:
+    text = "# Long-Term Memory\n\n- **lang**: Prefers Rust\n\n- **note**: line one\nline two\n# not seen\n"
+    memory = await opened(write(tmp_path, MEMORY=text))
+    entries = [(entry.key, entry.content, entry.category, entry.timestamp) for entry in await memory.list()]
+    assert entries == [
+        ("MEMORY:0", "**lang**: Prefers Rust", "core", "MEMORY"),
+        ("MEMORY:1", "**note**: line one", "core", "MEMORY"),
+        ("MEMORY:2", "line two", "core", "MEMORY"),
+    ]
+
+
+async def test_windows_line_ends_and_odd_blanks_are_trimmed_as_by_rust(tmp_path: Path) -> None:
+    memory = await opened(write(tmp_path, MEMORY="- one\r\n\u3000- two\u00a0\r\n\u2003\r\n\x1c three\r\n"))
+    assert [entry.content for entry in await memory.list()] == ["one", "two", "\x1c three"]
+
+
+async def test_a_byte_order_mark_makes_the_heading_an_entry(tmp_path: Path) -> None:
+    memory = await opened(write(tmp_path, MEMORY="\ufeff# Title\n- one\n"))
+    assert [entry.content for entry in await memory.list()] == ["\ufeff# Title", "one"]
+
+
+async def test_any_name_in_memory_is_read_newest_first_and_nothing_below_it(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        MEMORY="core",
+        memory__2026_01_02="old",
+        memory__2026_03_04="new",
+        memory__notes="named",
+        memory__archive__2025_01_01="gone",
+    )
+    (tmp_path / "memory" / "upper.MD").write_text("not read")
+    (tmp_path / "memory" / ".md").write_text("not read")
+    memory = await opened(tmp_path)
+    assert [entry.content for entry in await memory.list()] == ["named", "core", "new", "old"]
+    stored = await memory.order(MemoryFilter(), Sort())
+    assert list(stored) == ["notes:0", "MEMORY:0", "2026-03-04:0", "2026-01-02:0"]
+    assert [row.category for row in await memory.rows(stored)] == ["daily", "core", "daily", "daily"]
+
+
+async def test_two_files_of_one_stem_keep_apart(tmp_path: Path) -> None:
+    memory = await opened(write(tmp_path, MEMORY="core one", memory__MEMORY="daily one"))
+    rows = await memory.rows(await memory.order(MemoryFilter(), Sort()))
+    assert [(row.key, row.content) for row in rows] == [("MEMORY:0", "core one"), ("MEMORY:0", "daily one")]
+    assert len({row.handle for row in rows}) == 2
+    assert [entry.content for entry in await memory.with_key("MEMORY:0")] == ["core one", "daily one"]
+
+
+async def test_lines_sort_as_numbers_within_a_file(tmp_path: Path) -> None:
+    memory = await opened(write(tmp_path, memory__2026_01_02="\n".join("same" for _ in range(12))))
+    for field in (SortField.STORED, SortField.CONTENT, SortField.CATEGORY, SortField.AGE):
+        order = await memory.order(MemoryFilter(), Sort(field, descending=True))
+        assert list(order) == [f"2026-01-02:{at}" for at in range(12)]
+
+
+async def test_loose_files_are_read_where_there_is_nothing_else(tmp_path: Path) -> None:
+    write(tmp_path, trip="- Kyoto\n", garden="- beans\n")
+    memory = await opened(tmp_path)
+    assert [(entry.key, entry.category) for entry in await memory.list()] == [
+        ("trip:0", "daily"),
+        ("garden:0", "daily"),
+    ]
+    write(tmp_path, MEMORY="- core\n")
+    assert [entry.key for entry in await memory.list()] == ["MEMORY:0"]
+
+
+async def test_one_file_alone_can_be_read(tmp_path: Path) -> None:
+    write(tmp_path, trip="- Kyoto\n", garden="- beans\n")
+    memory = await opened(tmp_path / "trip.md")
+    assert [entry.content for entry in await memory.list()] == ["Kyoto"]
+
+
+async def test_a_missing_folder_is_told(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match="There is no folder"):
+        await opened(tmp_path / "nowhere")
+
+
+async def test_a_folder_without_notes_is_empty_and_says_so(tmp_path: Path) -> None:
+    memory = await opened(tmp_path)
+    assert await memory.count() == 0
+    assert await memory.list() == []
+    assert "nothing is remembered here yet" in memory.notices[0]
+    assert (await memory.health()).findings
+
+
+async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path: Path) -> None:
+    write(tmp_path, MEMORY="- good\n", memory__2026_01_02=b"- caf\xe9\n- fine\n")
+    memory = await opened(tmp_path)
+    contents = [entry.content for entry in await memory.list()]
+    assert contents == ["good", "caf\udce9", "fine"]
+    assert "2026-01-02.md is not UTF-8" in memory.notices[0]
+    health = await memory.health()
+    assert not health.ok
+    assert health.findings == memory.notices
+    assert json.dumps((await memory.whole("2026-01-02:0")).as_json())
+    assert await recalled(memory, "0.8.4", "caf", 5) == [("2026-01-02:0", 1.0)]
+
+
+async def test_folders_and_dead_links_and_pipes_named_like_notes_are_told(tmp_path: Path) -> None:
+    write(tmp_path, MEMORY="- good\n", memory__2026_01_02="- fine\n")
+    (tmp_path / "memory" / "folder.md").mkdir()
+    (tmp_path / "memory" / "dead.md").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "memory" / "loop.md").symlink_to(tmp_path / "memory" / "loop.md")
+    os.mkfifo(tmp_path / "memory" / "pipe.md")
+    memory = await opened(tmp_path)
+    assert [entry.content for entry in await memory.list()] == ["good", "fine"]
+    told = "\n".join((await memory.health()).findings)
+    for name in ("folder.md is a folder", "dead.md is a link that leads nowhere", "loop.md", "pipe.md is no regular"):
+        assert name in told
+
+
+async def test_a_dead_link_for_the_core_file_hides_nothing_else(tmp_path: Path) -> None:
+    write(tmp_path, memory__2026_01_02="- fine\n")
+    (tmp_path / "MEMORY.md").symlink_to(tmp_path / "nowhere")
+    memory = await opened(tmp_path)
+    assert [entry.content for entry in await memory.list()] == ["fine"]
+    assert memory.notices == ("MEMORY.md is a link that leads nowhere.",)
+
+
+async def test_a_huge_line_is_an_excerpt_in_lists_and_whole_on_its_own(tmp_path: Path) -> None:
+    line = "wörd " * 400_000 + "end"
+    memory = await opened(write(tmp_path, MEMORY=f"- {line}\n"))
+    page = await memory.page(MemoryFilter(), Sort(), None, 10)
+    assert page.entries[0].is_excerpt
+    assert page.entries[0].size == len(line.encode())
+    assert (await memory.whole("MEMORY:0")).content == line
+
+
+async def test_a_change_on_disk_is_seen(tmp_path: Path) -> None:
+    write(tmp_path, MEMORY="- one\n")
+    memory = await opened(tmp_path)
+    version = await memory.data_version()
+    assert await memory.data_version() == version
+    write(tmp_path, memory__2026_01_02="- two\n")
+    assert await memory.data_version() != version
+    assert [entry.content for entry in await memory.list()] == ["one", "two"]
+    version = await memory.data_version()
+    with (tmp_path / "MEMORY.md").open("a") as file:
+        file.write("- three\n")
+    assert [entry.content for entry in await memory.list()] == ["one", "three", "two"]
+    assert await memory.data_version() != version
+    (tmp_path / "MEMORY.md").unlink()
+    assert [entry.content for entry in await memory.list()] == ["two"]
+    with pytest.raises(NotThere):
+        await memory.whole("MEMORY:0")
+
+
+async def test_writing_is_refused(tmp_path: Path) -> None:
+    memory = await opened(write(tmp_path, MEMORY="- one\n"))
+    with pytest.raises(Refused, match="only read"):
+        await memory.store("key", "content", "core")
+    with pytest.raises(Refused):
+        await memory.forget("MEMORY:0")
+    assert (tmp_path / "MEMORY.md").read_text() == "- one\n"
+
+
+async def test_time_bounds_count_days_from_0_8_0_and_nothing_before(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        MEMORY="- tea",
+        memory__2026_01_02="- tea",
+        memory__2026_01_05="- tea",
+        memory__2026_01_05_trip="- tea",
+    )
+    memory = await opened(tmp_path)
+    window = {"since": "2026-01-03T00:00:00+00:00", "until": "2026-01-05T01:00:00+00:00"}
+    newer = [key for key, _ in await recalled(memory, "0.8.0", "tea", 9, **window)]
+    assert newer == ["MEMORY:0", "2026-01-05-trip:0", "2026-01-05:0"]
+    for version in ("0.5.4", "0.7.5"):
+        assert len(await recalled(memory, version, "tea", 9, **window)) == 4
+    late = {"since": "2026-01-05T23:30:00-05:00"}
+    assert "2026-01-05:0" in [key for key, _ in await recalled(memory, "0.8.4", "tea", 9, **late)]
+
+
+async def test_time_bounds_that_make_no_sense_are_told(tmp_path: Path) -> None:
+    memory = await opened(write(tmp_path, MEMORY="- tea"))
+    with pytest.raises(WrongUse, match="since"):
+        await recalled(memory, "0.8.4", "tea", 5, since="yesterday")
+    with pytest.raises(WrongUse, match="before"):
+        await recalled(memory, "0.8.4", "tea", 5, since="2026-02-01T00:00:00Z", until="2026-01-01T00:00:00Z")
+
+
+async def test_what_recall_ignores_is_noted(tmp_path: Path) -> None:
+    memory = await opened(write(tmp_path, MEMORY="- tea"))
+    found = await memory.search(RecallRequest("tea", session_id="telegram_1"), profile_for("0.8.4"), SETTINGS)
+    assert len(found.entries) == 1
+    assert "no session" in found.notes[0]
+    found = await memory.search(RecallRequest("tea", namespace="work"), profile_for("0.8.4"), SETTINGS)
+    assert found.entries == ()
+    assert "namespace" in found.notes[0]
+
+
+async def test_agents_of_0_8_recall_their_own_lines_then_those_of_their_peers(tmp_path: Path) -> None:
+    root = write(tmp_path / "data", MEMORY="- install tea")
+    ada = write(tmp_path / "agents" / "ada" / "workspace", MEMORY="- green tea")
+    bob = write(
+        tmp_path / "agents" / "bob" / "workspace", MEMORY="- black tea\n- tea tea", memory__2026_01_02="- coffee"
+    )
+    memory = await opened(root, agents={"ada": ada, "bob": bob})
+    assert memory.capabilities.agents
+    assert await memory.count() == 5
+    assert (await memory.facets(MemoryFilter(), "2026-11-21T12:00:00Z")).agent == {"bob": 3, "ada": 1}
+    keys = [key for key, _ in await recalled(memory, "0.8.3", "tea", 2, agents=("bob", "ada"))]
+    assert keys == ["[bob] MEMORY:0", "[bob] MEMORY:1"]
+    keys = [key for key, _ in await recalled(memory, "0.8.3", "green tea", 9, agents=("bob", "ada"))]
+    assert keys == ["[bob] MEMORY:0", "[bob] MEMORY:1", "[ada] MEMORY:0"]
+    assert [entry.agent for entry in await memory.with_key("MEMORY:0", agent="ada")] == ["ada"]
+    assert [entry.agent for entry in await memory.with_key("MEMORY:0")] == [None, "ada", "bob"]
+    only_bob = await memory.order(MemoryFilter(agent=("bob",)), Sort())
+    assert list(only_bob) == ["bob/MEMORY:0", "bob/MEMORY:1", "bob/2026-01-02:0"]
+
+
+def states(root: Path) -> dict[Path, tuple[int, bytes]]:
+    return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in root.rglob("*.md")}
+
+
+async def test_the_sample_is_not_touched_by_reading(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(DATA, tmp_path / "copy"))
+    before = states(copy)
+    memory = await opened(copy)
+    await memory.recall("rust", 10)
+    await memory.close()
+    assert states(copy) == before

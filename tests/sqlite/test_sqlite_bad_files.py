@@ -1,0 +1,184 @@
+"""Every file that is no healthy brain.db is told apart in one clear sentence, and never changed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from zeroclaw_tui.backends.sqlite import connection as connections
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.memory.errors import NOT_REACHABLE, Corrupt, InspectorError, Locked, Unreadable
+from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
+
+
+async def failure(path: Path) -> InspectorError:
+    memory = SqliteMemory(path)
+    with pytest.raises(InspectorError) as caught:
+        await memory.open()
+    assert caught.value.exit_code == NOT_REACHABLE
+    assert caught.value.hint
+    return caught.value
+
+
+async def test_a_missing_file_is_called_missing_and_not_made(tmp_path):
+    error = await failure(tmp_path / "brain.db")
+    assert error.message == f"There is no file {tmp_path / 'brain.db'}."
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_file_where_a_folder_should_be_is_missing_too(tmp_path):
+    (tmp_path / "memory").write_text("x")
+    assert "There is no file" in (await failure(tmp_path / "memory" / "brain.db")).message
+
+
+async def test_a_directory_is_called_a_directory(tmp_path):
+    assert "is a directory" in (await failure(tmp_path)).message
+
+
+async def test_a_pipe_is_refused_without_waiting_for_it(tmp_path):
+    os.mkfifo(tmp_path / "brain.db")
+    assert "not a regular file" in (await failure(tmp_path / "brain.db")).message
+
+
+async def test_a_file_without_read_permission_is_called_so(make_store, monkeypatch):
+    path = make_store()
+    monkeypatch.setattr(os, "access", lambda name, mode: mode != os.R_OK)
+    error = await failure(path)
+    assert "may not be read by this user" in error.message
+    assert "user who runs ZeroClaw" in error.hint
+
+
+async def test_an_empty_file_is_called_empty(tmp_path):
+    (tmp_path / "brain.db").touch()
+    error = await failure(tmp_path / "brain.db")
+    assert isinstance(error, Unreadable)
+    assert "is empty (0 bytes)" in error.message
+
+
+async def test_an_empty_file_beside_a_log_keeps_the_log(tmp_path):
+    """SQLite deletes the log of an empty database when it opens it; here nothing is opened."""
+    (tmp_path / "brain.db").touch()
+    (tmp_path / "brain.db-wal").write_bytes(b"writes")
+    error = await failure(tmp_path / "brain.db")
+    assert "brain.db-wal beside it holds writes" in error.message
+    assert (tmp_path / "brain.db-wal").read_bytes() == b"writes"
+
+
+async def test_a_text_file_is_no_database(tmp_path):
+    (tmp_path / "brain.db").write_text("# Long-Term Memory\n" * 100)
+    error = await failure(tmp_path / "brain.db")
+    assert "is not a SQLite database" in error.message
+    assert not isinstance(error, Corrupt)
+
+
+async def test_a_truncated_database_is_called_damaged(make_store, digest):
+    path = make_store({"content": "words " * 100} for _ in range(200))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    before = digest(path)
+    memory = SqliteMemory(path)
+    with pytest.raises(Corrupt) as caught:
+        await memory.open()
+        await memory.order(MemoryFilter(), NEWEST_STORED)
+    await memory.close()
+    assert "is damaged" in caught.value.message
+    assert ".recover" in caught.value.hint
+    assert digest(path) == before
+
+
+async def test_damaged_pages_are_told_while_browsing(make_store, open_store):
+    path = make_store({"content": "words " * 100} for _ in range(200))
+    whole = bytearray(path.read_bytes())
+    with closing(sqlite3.connect(path)) as reader:
+        ((root,),) = reader.execute("SELECT rootpage FROM sqlite_master WHERE name = 'memories'").fetchall()
+        ((size,),) = reader.execute("PRAGMA page_size").fetchall()
+    whole[(root - 1) * size : root * size] = b"\xff" * size
+    path.write_bytes(whole)
+    async with open_store(path) as memory:
+        with pytest.raises(Corrupt, match="is damaged"):
+            await memory.page(MemoryFilter(), NEWEST_STORED, None, 10)
+        with pytest.raises(Corrupt, match="is damaged"):
+            await memory.order(MemoryFilter(), NEWEST_STORED)
+        assert await memory.health_check() is False
+
+
+async def test_an_exclusive_writer_means_locked(make_store, monkeypatch):
+    path = make_store([{}])
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = DELETE")
+        writer.execute("BEGIN EXCLUSIVE")
+        error = await failure(path)
+        writer.execute("ROLLBACK")
+    assert isinstance(error, Locked)
+    assert "locked by another program" in error.message
+
+
+async def test_a_lock_that_ends_is_waited_for(make_store, open_store):
+    """The five seconds are for this: an ordinary write never fails a read."""
+    path = make_store([{}])
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        async with open_store(path) as memory:
+            assert await memory.count() == 1
+        writer.execute("ROLLBACK")
+
+
+async def test_a_half_finished_write_is_not_taken_for_a_permission_problem(make_store, tmp_path):
+    path = make_store([{"content": "x" * 2000} for _ in range(50)])
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = DELETE")
+        writer.execute("PRAGMA cache_size = 1")
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("UPDATE memories SET content = content || 'y'")
+        crashed = tmp_path / "crashed.db"
+        shutil.copy(path, crashed)
+        shutil.copy(f"{path}-journal", f"{crashed}-journal")
+        writer.execute("ROLLBACK")
+    assert "left in the middle of a write" in (await failure(crashed)).message
+    assert Path(f"{crashed}-journal").stat().st_size > 0
+
+
+async def test_a_database_of_another_program_names_its_tables(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE articles (id)")
+        other.execute('CREATE TABLE "evil\x1b]0;title\x07" (id)')
+    error = await failure(tmp_path / "other.db")
+    assert "no memories table: it has articles" in error.message
+    assert "\x1b" not in str(error)
+
+
+async def test_a_database_without_any_table_says_so(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "none.db")) as other:
+        other.execute("CREATE TABLE gone (id)")
+        other.execute("DROP TABLE gone")
+    assert "it has no tables at all" in (await failure(tmp_path / "none.db")).message
+
+
+async def test_a_foreign_memories_table_without_keys_names_its_columns(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE memories (title, body)")
+    assert "it has body, title" in (await failure(tmp_path / "other.db")).message
+
+
+async def test_a_memories_table_without_rowids_is_refused(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE memories (key TEXT PRIMARY KEY, content TEXT) WITHOUT ROWID")
+    assert "no rowids" in (await failure(tmp_path / "other.db")).message
+
+
+async def test_a_view_named_memories_is_no_table(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE real (key, content)")
+        other.execute("CREATE VIEW memories AS SELECT * FROM real")
+    assert "no memories table: it has real" in (await failure(tmp_path / "other.db")).message
+
+
+async def test_using_a_store_that_was_never_opened_is_a_mistake_of_the_program(tmp_path):
+    with pytest.raises(RuntimeError):
+        await SqliteMemory(tmp_path / "brain.db").count()

@@ -1,0 +1,276 @@
+"""Reading beside a running agent: its writes appear, nothing locks or tears, and not one byte is changed by us."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from zeroclaw_tui.backends.sqlite.connection import connect_read_only_blocking
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
+from zeroclaw_tui.memory.query import NEWEST_STORED, NEWEST_UPDATED, MemoryFilter, Sort, SortField
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+LATER = "2026-12-31T00:00:00+00:00"
+RECALL = RecallRequest("left words", limit=5, layer="store", as_of=LATER)
+
+# Each commit stores a pair and renumbers an old one, so that a torn read would show halves.
+WRITER = """
+import itertools, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], timeout=30, isolation_level=None)
+(agent,) = connection.execute("SELECT id FROM agents").fetchone()
+for at in itertools.count():
+    connection.execute("BEGIN IMMEDIATE")
+    for half in ("left", "right"):
+        connection.execute(
+            "INSERT INTO memories (id, key, content, created_at, updated_at, agent_id) VALUES (?, ?, ?, ?, ?, ?)",
+            (f"{half}-{at}", f"{half}-{at}", f"{half} round 0 " + "words " * 50, "2026-03-01", "2026-03-01", agent),
+        )
+    connection.execute("UPDATE memories SET content = replace(content, 'round 0', 'round 1') WHERE key LIKE ?", (f"%-{at // 2}",))
+    connection.execute("COMMIT")
+    print(at, flush=True)
+    if at % 50 == 49:
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+"""
+
+
+@pytest.fixture
+def writer(make_store):
+    """A path and a process that writes to it all the time, once it has begun."""
+    path = make_store()
+    process = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "0\n"
+        yield path, process
+    finally:
+        process.kill()
+        process.stdout.close()
+        process.wait()
+
+
+async def test_browsing_beside_a_writer_sees_new_rows_whole_and_never_locks(writer, open_store):
+    path, process = writer
+    # The pipe must not fill up, or the writer would wait for us.
+    drained = asyncio.create_task(asyncio.to_thread(process.stdout.read))
+    seen_versions, counts = set(), []
+    async with open_store(path) as memory:
+        while len(seen_versions) < 15 or len(counts) < 30:
+            assert process.poll() is None
+            seen_versions.add(await memory.data_version())
+            counts.append(await memory.count())
+            handles = await memory.order(MemoryFilter(), NEWEST_STORED)
+            assert len(handles) % 2 == 0
+            assert list(handles) == sorted(handles, reverse=True)
+            facets = await memory.facets(MemoryFilter(contains="round"), LATER)
+            assert facets.total % 2 == 0
+            found = await memory.order(MemoryFilter(contains="round 1"), Sort(SortField.KEY))
+            assert len(found) % 2 == 0
+            page = await memory.page(MemoryFilter(), NEWEST_STORED, None, 50)
+            assert [entry.handle for entry in page.entries] == sorted(
+                (entry.handle for entry in page.entries), reverse=True
+            )
+            assert all(
+                entry.content.count("words") > 0 and entry.embedding_dimensions is None for entry in page.entries
+            )
+            assert len(await memory.rows(handles[:100])) == min(100, len(handles))
+            recalled = await memory.search(RECALL, profile_for("0.8.4"), ScoringSettings())
+            assert 0 < len(recalled.entries) <= 5
+            assert all("words" in scored.entry.content for scored in recalled.entries)
+        assert counts == sorted(counts)
+        assert counts[-1] > counts[0]
+        assert await memory.health_check()
+    process.kill()
+    await drained
+
+
+async def test_the_data_version_stands_still_while_nobody_writes(make_store, open_store):
+    path = make_store([{}])
+    async with open_store(path) as memory:
+        before = await memory.data_version()
+        await memory.order(MemoryFilter(), NEWEST_UPDATED)
+        assert await memory.data_version() == before
+        with closing(sqlite3.connect(path)) as writer, writer:
+            writer.execute("UPDATE memories SET content = 'new'")
+        assert await memory.data_version() != before
+        assert (await memory.whole(1)).content == "new"
+
+
+async def browse_everything(memory):
+    for field in SortField:
+        await memory.page(MemoryFilter(), Sort(field), None, 20)
+        await memory.order(MemoryFilter(contains="t"), Sort(field))
+    await memory.facets(MemoryFilter(), LATER)
+    await memory.list()
+    await memory.health()
+    await memory.recall("text", 5)
+
+
+async def test_rows_that_lie_only_in_the_log_are_read_and_the_main_file_stays(tmp_path, fill_store, open_store, digest):
+    """As a fresh agent leaves it: a main file of one page, and everything in the -wal."""
+    path = tmp_path / "brain.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as agent:
+        agent.execute("PRAGMA journal_mode = WAL")
+        agent.execute("PRAGMA wal_autocheckpoint = 0")
+        agent.execute("CREATE TABLE memories (id, key TEXT NOT NULL, content TEXT NOT NULL)")
+        agent.execute("INSERT INTO memories VALUES ('1', 'a', 'text')")
+        assert path.stat().st_size == 4096
+        before = digest(path), digest(Path(f"{path}-wal"))
+        async with open_store(path) as memory:
+            assert [entry.key for entry in await memory.list()] == ["a"]
+            await browse_everything(memory)
+        assert (digest(path), digest(Path(f"{path}-wal"))) == before
+        shutil.copy(path, tmp_path / "left.db")
+        shutil.copy(f"{path}-wal", tmp_path / "left.db-wal")
+    left = tmp_path / "left.db"
+    async with open_store(left) as memory:
+        assert await memory.count() == 1
+        await browse_everything(memory)
+    assert (digest(left), digest(Path(f"{left}-wal"))) == before
+
+
+@pytest.mark.parametrize("journal_mode", ["WAL", "DELETE"])
+async def test_browsing_everything_changes_no_byte(journal_mode, make_store, open_store, digest):
+    path = make_store({"content": "text " * at} for at in range(300))
+    with closing(sqlite3.connect(path)) as owner:
+        owner.execute(f"PRAGMA journal_mode = {journal_mode}")
+    before = digest(path)
+    async with open_store(path) as memory:
+        await browse_everything(memory)
+    assert digest(path) == before
+
+
+def test_the_connections_refuse_to_write(make_store):
+    with closing(connect_read_only_blocking(make_store([{}]))) as connection:
+        for statement in ("DELETE FROM agents", "CREATE TABLE x (y)", "PRAGMA user_version = 7"):
+            with pytest.raises(sqlite3.OperationalError, match="readonly"):
+                connection.execute(statement)
+
+
+async def test_an_interrupted_find_stops_and_listing_goes_on(make_store, open_store):
+    path = make_store({"content": "x" * 2000} for _ in range(2000))
+    async with open_store(path) as memory:
+        find = asyncio.create_task(memory.order(MemoryFilter(contains="y"), Sort(SortField.CONTENT)))
+        listing = asyncio.create_task(memory.order(MemoryFilter(), Sort(SortField.CONTENT)))
+        await asyncio.sleep(0)
+        memory.interrupt()
+        with pytest.raises(SearchInterrupted):
+            await find
+        assert len(await listing) == 2000
+
+
+async def test_a_cancelled_listing_leaves_the_store_usable(make_store, open_store):
+    async with open_store(make_store({} for _ in range(500))) as memory:
+        listing = asyncio.create_task(memory.order(MemoryFilter(), Sort(SortField.SIZE)))
+        await asyncio.sleep(0)
+        listing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await listing
+        assert len(await memory.order(MemoryFilter(), NEWEST_STORED)) == 500
+
+
+def as_another_user(folder: str, queue: multiprocessing.Queue) -> None:
+    """Open the store as a user who may read the folder but not write to it."""
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+
+    async def look() -> tuple[object, ...]:
+        memory = SqliteMemory(Path(folder) / "brain.db")
+        await memory.open()
+        keys = [entry.key for entry in await memory.list()]
+        handles = await memory.order(MemoryFilter(), NEWEST_STORED)
+        told = (keys, len(handles), memory.notices, memory.read_only_because)
+        await memory.close()
+        return told
+
+    try:
+        queue.put(asyncio.run(look()))
+    except InspectorError as error:
+        queue.put((error.message, error.hint))
+
+
+def looked_at_from_outside(folder):
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=as_another_user, args=(str(folder), queue))
+    process.start()
+    answer = queue.get(timeout=60)
+    process.join()
+    return answer
+
+
+@pytest.fixture
+def shared_folder():
+    """A folder every user can reach."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+        folder.chmod(0o755)
+
+
+def test_a_read_only_folder_is_read_with_a_notice(make_store, shared_folder):
+    shutil.copy(make_store([{"key": "a"}]), shared_folder / "brain.db")
+    (shared_folder / "brain.db").chmod(0o644)
+    shared_folder.chmod(0o555)
+    keys, handles, notices, because = looked_at_from_outside(shared_folder)
+    assert (keys, handles) == (["a"], 1)
+    assert notices == (
+        "The folder is read-only: shown is the file as it was when opened, and later writes do not appear.",
+    )
+    assert because == "The folder of the database is read-only."
+    assert [path.name for path in shared_folder.iterdir()] == ["brain.db"]
+
+
+def test_a_log_that_cannot_be_read_is_named_not_ignored(make_store, shared_folder):
+    path = make_store([{"key": "a"}])
+    with closing(sqlite3.connect(path, isolation_level=None)) as agent:
+        agent.execute("PRAGMA wal_autocheckpoint = 0")
+        agent.execute("UPDATE memories SET key = 'newer'")
+        for suffix in ("", "-wal"):
+            shutil.copy(f"{path}{suffix}", shared_folder / f"brain.db{suffix}")
+    shared_folder.chmod(0o555)
+    keys, _, notices, _ = looked_at_from_outside(shared_folder)
+    assert keys == ["a"]
+    assert notices == ("The folder is read-only, so brain.db-wal cannot be read: the newest writes are not shown.",)
+
+
+def test_tables_that_lie_only_in_an_unreadable_log_are_told(shared_folder, tmp_path):
+    path = tmp_path / "brain.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as agent:
+        agent.execute("PRAGMA journal_mode = WAL")
+        agent.execute("CREATE TABLE memories (key, content)")
+        for suffix in ("", "-wal"):
+            shutil.copy(f"{path}{suffix}", shared_folder / f"brain.db{suffix}")
+    shared_folder.chmod(0o555)
+    message, hint = looked_at_from_outside(shared_folder)
+    assert "no memories table of its own" in message
+    assert "brain.db-wal cannot be read" in message
+    assert "Copy the database with the -wal file" in hint
+
+
+def test_a_file_of_another_user_is_called_unreadable(make_store, shared_folder):
+    shutil.copy(make_store(), shared_folder / "brain.db")
+    (shared_folder / "brain.db").chmod(0o000)
+    message, _ = looked_at_from_outside(shared_folder)
+    assert "may not be read by this user" in message
+
+
+def test_a_folder_that_may_not_be_entered_is_told(make_store, shared_folder):
+    shutil.copy(make_store(), shared_folder / "brain.db")
+    shared_folder.chmod(0o000)
+    message, _ = looked_at_from_outside(shared_folder)
+    assert "may not be entered by this user" in message

@@ -1,0 +1,214 @@
+"""A file of any ZeroClaw version is told by its columns, read as that version wrote it, and never migrated."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from zeroclaw_tui.backends.sqlite.ddl import HYDRATED, create_database
+from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.query import NEWEST_STORED, NEWEST_UPDATED, MemoryFilter
+
+DATA = Path(__file__).parent.parent / "data" / "sqlite"
+GENERATION = {"0.1.7": "G1", "0.7.5": "G2", "0.8.3": "G4", "0.8.4": "G4"}
+FIXTURES = os.environ.get("ZEROCLAW_FIXTURES")
+REAL = [(version, DATA / f"zeroclaw_{version}.db") for version in GENERATION]
+if FIXTURES:
+    REAL += [
+        (path.parent.name, path) for path in sorted(Path(FIXTURES).glob("*/*.db")) if path.parent.name in GENERATION
+    ]
+
+
+def shape(path: Path) -> dict[str, object]:
+    """Tables with their columns, types and defaults; indexes with their columns; triggers."""
+    with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
+        names = connection.execute("SELECT type, name FROM sqlite_master ORDER BY 1, 2").fetchall()
+        described: dict[str, object] = {"names": [name for name in names if "autoindex" not in name[1]]}
+        for kind, name in names:
+            if kind == "table" and not name.startswith("memories_fts_"):
+                described[name] = sorted(row[1:] for row in connection.execute(f"PRAGMA table_info('{name}')"))
+                described[f"{name} keys"] = connection.execute(f"PRAGMA foreign_key_list('{name}')").fetchall()
+                described[f"{name} unique"] = sorted(
+                    str(connection.execute(f"PRAGMA index_info('{index[1]}')").fetchall())
+                    for index in connection.execute(f"PRAGMA index_list('{name}')")
+                    if index[2]
+                )
+            elif kind == "index":
+                described[name] = [row[2] for row in connection.execute(f"PRAGMA index_info('{name}')")]
+        return described
+
+
+@pytest.mark.parametrize(("version", "original"), REAL, ids=lambda value: str(value).rpartition("/")[2])
+async def test_real_files_open_in_their_generation_and_keep_every_byte(version, original, tmp_path, open_store, digest):
+    path = tmp_path / "brain.db"
+    shutil.copy(original, path)
+    before = digest(path)
+    async with open_store(path) as memory:
+        expected = "G1" if "hydrated" in original.name else GENERATION[version]
+        assert memory.generation == expected
+        total = await memory.count()
+        handles = await memory.order(MemoryFilter(), NEWEST_STORED)
+        facets = await memory.facets(MemoryFilter(), "2026-12-31T00:00:00+00:00")
+        assert len(handles) == facets.total == sum(facets.category.values()) == sum(facets.age.values())
+        assert total == facets.total + (facets.superseded or 0)
+        assert len(await memory.entries(MemoryFilter())) == facets.total
+        health = await memory.health()
+        assert health.facts["memories"] == total
+        assert health.ok is ("hydrated" not in original.name)
+    assert digest(path) == before
+
+
+@pytest.mark.parametrize("version", GENERATION)
+async def test_every_field_is_as_zeroclaw_wrote_it(version, tmp_path, open_store):
+    rows = json.loads((DATA / "rows.json").read_text())[version]
+    path = tmp_path / "brain.db"
+    shutil.copy(DATA / f"zeroclaw_{version}.db", path)
+    async with open_store(path) as memory:
+        for row in rows:
+            entry = await memory.whole(row["rowid"])
+            assert entry == await memory.get(row["key"])
+            assert (entry.id, entry.key, entry.content) == (row["id"], row["key"], row["content"])
+            assert (entry.timestamp, entry.updated_at) == (row["created_at"], row["updated_at"])
+            assert (entry.category, entry.session_id) == (row["category"], row["session_id"])
+            assert entry.namespace == row.get("namespace")
+            assert entry.importance == row.get("importance")
+            assert entry.superseded_by is None
+            assert entry.pinned == (None if version < "0.8.3" else False)
+            assert entry.agent == (None if version < "0.8.3" else "default")
+            assert (entry.embedding_dimensions or 0) * 4 == row["embedding_bytes"]
+            assert (entry.size, entry.is_excerpt) == (len(row["content"].encode()), False)
+        newest = sorted(rows, key=lambda row: row["updated_at"], reverse=True)
+        assert [entry.key for entry in await memory.list()] == [row["key"] for row in newest]
+        page = await memory.page(MemoryFilter(), NEWEST_UPDATED, None, 10)
+        assert [entry.key for entry in page.entries] == [row["key"] for row in newest]
+
+
+@pytest.mark.parametrize(
+    ("generation", "version"), [("G1", "0.1.7"), ("G2", "0.7.5"), ("G4", "0.8.3"), ("G4", "0.8.4")]
+)
+def test_made_databases_have_the_shape_of_real_ones(generation, version, tmp_path):
+    create_database(tmp_path / "made.db", generation)
+    assert shape(tmp_path / "made.db") == shape(DATA / f"zeroclaw_{version}.db")
+
+
+def test_making_a_database_never_writes_over_one(make_store):
+    path = make_store([{}])
+    with pytest.raises(FileExistsError):
+        create_database(path, "G4")
+
+
+@pytest.mark.parametrize(
+    ("generation", "newest", "absent"),
+    [
+        ("G1", "0.5.6", {"agents", "namespaces", "superseded", "pinned", "importance", "kind"}),
+        ("G2", "0.7.5", {"agents", "pinned", "kind"}),
+        ("G3", "0.8.2", {"pinned", "kind"}),
+        ("G4", "0.8.4", set()),
+    ],
+)
+async def test_what_a_generation_lacks_is_absent_with_a_reason(generation, newest, absent, make_store, open_store):
+    async with open_store(make_store([{}], generation)) as memory:
+        assert (memory.generation, memory.newest_version) == (generation, newest)
+        able = memory.capabilities
+        for what in ("agents", "namespaces", "superseded", "pinned", "importance", "kind"):
+            assert getattr(able, what) is (what not in absent)
+            assert (what in able.why_not) is (what in absent)
+        facets = await memory.facets(MemoryFilter(), "2026-12-31T00:00:00+00:00")
+        assert (facets.agent is None) is ("agents" in absent)
+        assert (facets.namespace is None) is ("namespaces" in absent)
+        assert (facets.superseded is None) is ("superseded" in absent)
+        (entry,) = await memory.entries(MemoryFilter())
+        assert (entry.importance is None) is ("importance" in absent)
+        assert memory.notices == ()
+
+
+async def test_a_hydrate_made_database_is_read_and_explained(make_store, open_store):
+    path = make_store([{"key": "a"}, {"key": "b"}], HYDRATED)
+    async with open_store(path) as memory:
+        assert await memory.count() == 2
+        assert "no ZeroClaw version can open it" in memory.notices[0]
+        assert memory.read_only_because == memory.notices[0]
+        health = await memory.health()
+        assert not health.ok
+        assert "drop the table embedding_cache" in " ".join(health.findings)
+        assert health.facts["not in the keyword index"] == 2
+
+
+async def test_unknown_columns_open_read_only_with_their_names(make_store, open_store):
+    path = make_store([{"key": "a"}])
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("ALTER TABLE memories ADD COLUMN mood TEXT")
+    async with open_store(path) as memory:
+        assert [entry.key for entry in await memory.list()] == ["a"]
+        assert "has mood, which ZeroClaw does not know" in memory.read_only_because
+        with pytest.raises(Refused, match="mood"):
+            await memory.store("k", "c", "core")
+
+
+async def test_the_least_a_foreign_table_needs_is_key_and_content(tmp_path, open_store):
+    path = tmp_path / "foreign.db"
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("CREATE TABLE memories (Key, CONTENT)")
+        other.executemany("INSERT INTO memories VALUES (?, ?)", [("k", "c"), (None, None), (7, b"\xff\x00z")])
+    async with open_store(path) as memory:
+        assert "lacks id, category" in memory.read_only_because
+        page = await memory.page(MemoryFilter(), NEWEST_STORED, None, 10)
+        assert [(entry.key, entry.content, entry.category) for entry in page.entries] == [
+            ("7", "\udcff\x00z", ""),
+            ("", "", ""),
+            ("k", "c", ""),
+        ]
+        facets = await memory.facets(MemoryFilter(), "2026-12-31T00:00:00+00:00")
+        assert (facets.total, facets.category, facets.session, facets.not_embedded) == (3, {"": 3}, None, None)
+        assert facets.age["older"] == 3
+        assert not memory.capabilities.vectors
+        assert not (await memory.health()).ok
+
+
+async def test_a_half_migrated_file_opens_read_only(make_store, open_store):
+    path = make_store([{"key": "a"}], "G1")
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("ALTER TABLE memories ADD COLUMN namespace TEXT DEFAULT 'default'")
+    async with open_store(path) as memory:
+        assert memory.generation == "G2"
+        assert "lacks importance, superseded_by" in memory.read_only_because
+        assert (await memory.get("a")).namespace == "default"
+
+
+async def test_writing_is_refused_with_the_reason(make_store, open_store):
+    async with open_store(make_store([{"key": "a"}])) as memory:
+        with pytest.raises(Refused, match="reads only"):
+            await memory.forget("a")
+        assert await memory.count() == 1
+
+
+async def listings_are_zeroclaws_own(version, tmp_path, open_store):
+    folder = Path(FIXTURES) / version
+    shutil.copy(folder / "brain.db", tmp_path / "brain.db")
+    golden = json.loads((folder / "listing.json").read_text())
+    asked = {
+        "list_all": (None, None),
+        "list_core": ("core", None),
+        "list_core_sess1": ("core", "sess-1"),
+        "list_daily_cn": ("daily", "会话-三"),
+        "list_custom": ("用户档案", None),
+    }
+    async with open_store(tmp_path / "brain.db") as memory:
+        assert await memory.count() == golden["count"]
+        for name, (category, session) in asked.items():
+            assert [entry.key for entry in await memory.list(category, session)] == golden[name]
+        for key, expected in golden["get"].items():
+            found = await memory.get(key)
+            told = None if found is None else (found.id, found.content, found.category, found.timestamp)
+            wanted = ("id", "content", "category", "timestamp")
+            assert told == (None if expected is None else tuple(expected[name] for name in wanted))
+
+
+if FIXTURES:
+    test_listings_are_zeroclaws_own = pytest.mark.parametrize("version", GENERATION)(listings_are_zeroclaws_own)

@@ -1,0 +1,263 @@
+"""Pages joined, the order of all rows and plain Python agree, for every order and filter; counts too."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import tempfile
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from zeroclaw_tui.backends.listing import age_groups, matches, moment
+from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.memory.query import (
+    NEWEST_STORED,
+    NEWEST_UPDATED,
+    Cursor,
+    MemoryFilter,
+    Sort,
+    SortField,
+    Superseded,
+)
+
+NOW = "2026-03-20T12:00:00+00:00"
+TEXTS = st.text(st.sampled_from("aAbBzZ%_\\'\"é用\0\n 1"), max_size=12)
+INVALID = st.binary(min_size=1, max_size=4).map(lambda value: value.decode("utf-8", "surrogateescape"))
+CONTENTS = TEXTS | INVALID | st.just("long " * 200)
+DATES = st.sampled_from(
+    [
+        "2026-03-20T11:00:00.123456789+00:00",
+        "2026-03-20T11:00:00.124456789+00:00",
+        "2026-03-20T13:30:00+02:00",
+        "2026-03-20T08:00:00-05:00",
+        "2026-03-14T23:59:59Z",
+        "2026-02-20T00:00:00+00:00",
+        "2020-01-01T00:00:00+00:00",
+        "2026-01-05",
+        "now",
+        "",
+        "1234",
+        "yesterday",
+        "2026-99-99T00:00:00+00:00",
+    ]
+)
+SOME = {
+    "category": st.sampled_from(["core", "daily", "with space", "用户"]),
+    "session_id": st.sampled_from([None, "", "s1", "s'2"]),
+    "agent": st.sampled_from(["default", "alice", "用户"]),
+    "namespace": st.sampled_from([None, "default", "work"]),
+    "superseded_by": st.sampled_from([None, None, "core_1"]),
+    "embedding": st.sampled_from([None, b"\0\0\0\0"]),
+}
+ROWS = st.lists(
+    st.fixed_dictionaries({"content": CONTENTS, "created_at": DATES, "updated_at": DATES, **SOME}), max_size=25
+)
+
+
+def several(values):
+    return st.none() | st.lists(values, min_size=1, max_size=2, unique=True).map(tuple)
+
+
+FILTERS = st.builds(
+    MemoryFilter,
+    category=several(SOME["category"]),
+    session=several(st.sampled_from(["", "s1", "s'2"])),
+    agent=several(st.sampled_from(["default", "alice", "nobody"])),
+    namespace=several(st.sampled_from(["default", "work"])),
+    older_than=st.none() | st.sampled_from(["2026-03-20T11:15:00+00:00", "2026-03-20T13:15:00+02:00", "2021-01-01"]),
+    newer_than=st.none() | st.sampled_from(["2026-02-20T00:00:00+01:00", "2019-01-01"]),
+    contains=st.none() | TEXTS | INVALID,
+    superseded=st.sampled_from(Superseded),
+)
+SORTS = st.builds(Sort, st.sampled_from(SortField), st.booleans())
+
+
+def raw(text):
+    return text.encode("utf-8", "surrogateescape")
+
+
+def key_of(entry, field):
+    """What orders a memory, told without SQL; the rowid decides among equals."""
+
+    def when(text):
+        parsed = moment(text)
+        return (parsed is not None, parsed.timestamp() if parsed else 0.0, raw(text))
+
+    own = {
+        SortField.STORED: (),
+        SortField.KEY: raw(entry.key),
+        SortField.CATEGORY: raw(entry.category),
+        # SQLite's substr() ends at a NUL.
+        SortField.CONTENT: raw(entry.content.partition("\0")[0][:200]),
+        SortField.SIZE: entry.size,
+        SortField.AGE: when(entry.timestamp),
+        SortField.UPDATED: when(entry.updated_at),
+    }
+    return (own[field], entry.handle)
+
+
+def stored(row):
+    """As bytes through SQL, so that text that is no UTF-8 gets in."""
+    return {name: value for name, value in row.items() if name != "content"} | {"content": "?"}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS, filter=FILTERS, sort=SORTS, limit=st.integers(1, 7))
+def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fill_store, open_store):
+    async def check(path):
+        async with open_store(path) as memory:
+            every = await memory.entries(MemoryFilter(superseded=Superseded.SHOW))
+            assert len(every) == len(rows)
+            expected = sorted(
+                (entry for entry in every if matches(entry, filter)),
+                key=lambda entry: key_of(entry, sort.field),
+                reverse=sort.descending,
+            )
+            handles = [entry.handle for entry in expected]
+            assert list(await memory.order(filter, sort)) == handles
+            paged, cursor = [], None
+            while True:
+                page = await memory.page(filter, sort, cursor, limit)
+                assert len(page.entries) <= limit
+                paged += [entry.handle for entry in page.entries]
+                cursor = page.next
+                if cursor is None:
+                    break
+            assert paged == handles
+            assert {entry.handle for entry in await memory.entries(filter)} == set(handles)
+            facets = await memory.facets(filter, NOW)
+            assert facets.total == len(expected)
+            assert facets.category == Counter(entry.category for entry in expected)
+            assert facets.session == Counter(entry.session_id or "" for entry in expected)
+            assert facets.agent == Counter(entry.agent for entry in expected)
+            assert facets.namespace == Counter(entry.namespace for entry in expected if entry.namespace is not None)
+            assert facets.age == age_groups((entry.timestamp for entry in expected), NOW)
+            assert facets.not_embedded == sum(entry.embedding_dimensions is None for entry in expected)
+            with_superseded = [entry for entry in every if matches(entry, filter.but(superseded=Superseded.SHOW))]
+            assert facets.superseded == sum(entry.superseded_by is not None for entry in with_superseded)
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "brain.db"
+        create_database(path, "G4")
+        fill_store(path, [stored(row) for row in rows])
+        with closing(sqlite3.connect(path)) as writer, writer:
+            for at, row in enumerate(rows):
+                changed = (raw(row["content"]), f"id-{at}")
+                writer.execute("UPDATE memories SET content = CAST(? AS TEXT) WHERE id = ?", changed)
+        asyncio.run(check(path))
+
+
+async def test_a_page_deep_down_reads_on_after_rows_were_deleted(make_store, open_store):
+    """A page is found by its key: what goes before it moves nothing."""
+    path = make_store({} for _ in range(100))
+    async with open_store(path) as memory:
+        first = await memory.page(MemoryFilter(), NEWEST_STORED, None, 10)
+        assert [entry.handle for entry in first.entries] == list(range(100, 90, -1))
+        with closing(sqlite3.connect(path)) as writer, writer:
+            writer.execute("DELETE FROM memories WHERE rowid >= 91")
+        second = await memory.page(MemoryFilter(), NEWEST_STORED, first.next, 10)
+        assert [entry.handle for entry in second.entries] == list(range(90, 80, -1))
+
+
+async def test_rows_come_in_the_order_asked_and_gone_ones_are_left_out(make_store, open_store):
+    async with open_store(make_store({} for _ in range(1200))) as memory:
+        asked = [7, 1200, 5000, 3, *range(100, 1100)]
+        rows = await memory.rows(asked)
+        assert [entry.handle for entry in rows] == [handle for handle in asked if handle != 5000]
+        assert await memory.rows([]) == []
+
+
+async def test_the_order_is_eight_bytes_a_row(make_store, open_store):
+    async with open_store(make_store({} for _ in range(5000))) as memory:
+        handles = await memory.order(MemoryFilter(), NEWEST_STORED)
+        assert handles.itemsize * len(handles) == 40_000
+        assert (handles[0], handles[-1]) == (5000, 1)
+
+
+async def test_list_stops_at_a_thousand_before_it_looks_at_sessions(make_store, open_store):
+    """As ZeroClaw does: a session's older rows are lost behind newer ones of others."""
+    rows = [{"session_id": "mine", "updated_at": "2026-01-01"}]
+    rows += [{"session_id": "other", "updated_at": f"2026-02-01T{at:06d}"} for at in range(1000)]
+    async with open_store(make_store(rows)) as memory:
+        assert len(await memory.list()) == 1000
+        assert await memory.list(session_id="mine") == []
+        assert await memory.list(category="core", session_id="nobody") == []
+
+
+async def test_list_hides_superseded_and_get_does_not(make_store, open_store):
+    rows = [{"key": "old", "superseded_by": "new"}, {"key": "new"}]
+    async with open_store(make_store(rows)) as memory:
+        assert [entry.key for entry in await memory.list()] == ["new"]
+        assert (await memory.get("old")).superseded_by == "new"
+        assert await memory.get("nothing") is None
+        assert await memory.count() == 2
+
+
+async def test_a_key_of_several_agents_gives_each_and_get_the_oldest(make_store, open_store):
+    rows = [{"key": "tz", "agent": "bob", "content": "EST"}, {"key": "tz", "agent": "alice", "content": "CET"}]
+    async with open_store(make_store(rows)) as memory:
+        assert [(entry.agent, entry.content) for entry in await memory.with_key("tz")] == [
+            ("bob", "EST"),
+            ("alice", "CET"),
+        ]
+        assert [entry.content for entry in await memory.with_key("tz", "alice")] == ["CET"]
+        assert (await memory.get("tz")).content == "EST"
+
+
+async def test_keys_are_found_by_their_beginning_newest_update_first(make_store, open_store):
+    keys = ["user_1", "user_2", "userX", "User_3", "a user_4", "用户_1", "user_", "user%"]
+    rows = [{"key": key, "updated_at": f"2026-01-0{at + 1}"} for at, key in enumerate(keys)]
+    async with open_store(make_store(rows)) as memory:
+        assert [entry.key for entry in await memory.keys_starting("user_", 10)] == ["user_", "user_2", "user_1"]
+        assert [entry.key for entry in await memory.keys_starting("用", 10)] == ["用户_1"]
+        assert len(await memory.keys_starting("", 3)) == 3
+
+
+async def test_moments_are_compared_as_times_across_offsets(make_store, open_store):
+    """As text the first would be the younger one."""
+    rows = [
+        {"key": "earlier", "created_at": "2026-03-01T23:00:00+09:00", "updated_at": "2026-03-01T23:00:00+09:00"},
+        {"key": "later", "created_at": "2026-03-01T20:00:00+00:00", "updated_at": "2026-03-01T20:00:00+00:00"},
+    ]
+    async with open_store(make_store(rows)) as memory:
+        page = await memory.page(MemoryFilter(), NEWEST_UPDATED, None, 5)
+        assert [entry.key for entry in page.entries] == ["later", "earlier"]
+        older = await memory.page(MemoryFilter(older_than="2026-03-01T15:00:00Z"), NEWEST_UPDATED, None, 5)
+        assert [entry.key for entry in older.entries] == ["earlier"]
+
+
+@pytest.mark.parametrize(
+    "text", ["50%", "a_b", "back\\slash", "x' OR '1'='1", '"; DROP TABLE memories; --', "\0", "ÄÖ"]
+)
+async def test_contains_takes_every_character_as_itself(text, make_store, open_store):
+    rows = [{"key": "in content", "content": f"before {text} after"}, {"key": f"k {text}"}, {"key": "neither"}]
+    rows.append({"key": "decoy", "content": "50 percent aXb backslash äö x OR 1=1"})
+    async with open_store(make_store(rows)) as memory:
+        found = await memory.entries(MemoryFilter(contains=text))
+        assert [entry.handle for entry in found] == [1, 2]
+        assert await memory.count() == 4
+
+
+async def test_contains_finds_chinese_words_inside_runs_and_ignores_ascii_case(make_store, open_store):
+    rows = [{"content": "用户喜欢深色主题"}, {"content": "Prefers RUST"}, {"content": "long" * 20_000 + "深色"}]
+    async with open_store(make_store(rows)) as memory:
+        assert len(await memory.entries(MemoryFilter(contains="深色"))) == 2
+        assert len(await memory.entries(MemoryFilter(contains="rUsT"))) == 1
+
+
+async def test_a_cursor_may_hold_text_that_is_no_utf8(make_store, open_store):
+    path = make_store({} for _ in range(4))
+    with closing(sqlite3.connect(path)) as writer, writer:
+        writer.execute("UPDATE memories SET key = CAST(x'FF' || rowid AS TEXT)")
+    async with open_store(path) as memory:
+        sort = Sort(SortField.KEY, descending=False)
+        first = await memory.page(MemoryFilter(), sort, None, 2)
+        second = await memory.page(MemoryFilter(), sort, first.next, 2)
+        assert [entry.handle for entry in (*first.entries, *second.entries)] == [1, 2, 3, 4]
+        assert isinstance(first.next, Cursor)
+        assert (await memory.get(first.entries[0].key)).handle == 1

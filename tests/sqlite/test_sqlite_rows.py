@@ -1,0 +1,179 @@
+"""Whatever lies in a row is read as it is: huge, broken or hostile."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from zeroclaw_tui.backends.sqlite.rows import kind_from
+from zeroclaw_tui.memory.errors import NotThere
+from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortField
+
+HOSTILE = "\x1b]0;owned\x07 \x1b[2J [bold]x[/nope] \x9b31m \u202eevil \r\n\t\x7f"
+LATER = "2026-12-31T00:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("stored", "kind"),
+    [
+        ('"episodic"', "episodic"),
+        ('"procedural"', "procedural"),
+        ('{"semantic":"fact"}', "semantic:fact"),
+        ('{"semantic":"preference"}', "semantic:preference"),
+        ('{"semantic":"mood"}', None),
+        ('{"semantic":["fact"]}', None),
+        ('"semantic"', None),
+        ("episodic", None),
+        ("[" * 100_000, None),
+        ("", None),
+        (None, None),
+        (7, None),
+    ],
+)
+def test_kinds_are_decoded_as_zeroclaw_does(stored, kind):
+    assert kind_from(stored) == kind
+
+
+async def test_a_huge_row_is_listed_by_its_beginning_and_read_whole_on_demand(make_store, open_store):
+    huge = "ä" * 9_000_000
+    async with open_store(make_store([{"key": "huge", "content": huge}, {"key": "small"}])) as memory:
+        page = await memory.page(MemoryFilter(), Sort(SortField.SIZE), None, 10)
+        (first, second) = page.entries
+        assert (first.key, first.size, first.is_excerpt, first.content) == ("huge", 18_000_000, True, "ä" * 400)
+        assert (second.key, second.is_excerpt, second.content) == ("small", False, "text")
+        whole = await memory.whole(first.handle)
+        assert whole.content == huge
+        assert not whole.is_excerpt
+
+
+async def test_nul_is_kept(make_store, open_store):
+    async with open_store(make_store([{"content": "before\0after", "key": "a\0b"}])) as memory:
+        (entry,) = (await memory.page(MemoryFilter(), NEWEST_STORED, None, 1)).entries
+        assert (entry.size, entry.is_excerpt) == (12, True)
+        assert (await memory.whole(entry.handle)).content == "before\0after"
+        assert (await memory.get("a\0b")).key == "a\0b"
+        assert len(await memory.entries(MemoryFilter(contains="after"))) == 1
+
+
+async def test_text_that_is_no_utf8_neither_raises_nor_changes(make_store, open_store):
+    path = make_store([{}])
+    broken = b"ok \xff\xfe \xed\xa0\x80 end"
+    columns = ("key", "content", "category", "session_id", "namespace", "created_at", "superseded_by", "kind", "id")
+    with closing(sqlite3.connect(path)) as writer, writer:
+        changes = ", ".join(f"{column} = CAST(? AS TEXT)" for column in columns)
+        writer.execute(f"UPDATE memories SET {changes}", [broken] * len(columns))
+        writer.execute("UPDATE memories SET superseded_by = NULL")
+    as_read = broken.decode("utf-8", "surrogateescape")
+    async with open_store(path) as memory:
+        (entry,) = await memory.list()
+        assert entry.key == entry.content == entry.category == entry.session_id == entry.id == as_read
+        assert entry.kind is None
+        assert (await memory.get(as_read)).handle == entry.handle
+        facets = await memory.facets(MemoryFilter(), LATER)
+        assert facets.category == {as_read: 1}
+        chosen = MemoryFilter(category=(as_read,), session=(as_read,), namespace=(as_read,), contains="\udcff\udcfe")
+        assert (await memory.facets(chosen, LATER)).total == 1
+        assert len(await memory.order(chosen, NEWEST_STORED)) == 1
+
+
+async def test_escapes_and_markup_come_through_untouched_for_the_cleaning_above(make_store, open_store):
+    async with open_store(make_store([{"key": HOSTILE, "content": HOSTILE, "category": HOSTILE}])) as memory:
+        entry = await memory.get(HOSTILE)
+        assert (entry.key, entry.content, entry.category) == (HOSTILE, HOSTILE, HOSTILE)
+
+
+async def test_long_and_empty_keys_and_contents_are_ordinary(make_store, open_store):
+    rows = [{"key": "k" * 300}, {"key": "", "content": "", "category": "", "session_id": ""}]
+    async with open_store(make_store(rows)) as memory:
+        assert (await memory.get("k" * 300)).handle == 1
+        empty = await memory.get("")
+        assert (empty.handle, empty.content, empty.size, empty.is_excerpt) == (2, "", 0, False)
+        assert (await memory.facets(MemoryFilter(), LATER)).session == {"": 2}
+
+
+@pytest.mark.parametrize("date", ["", "now", "yesterday", "0", "2026-13-45", "9" * 300, "2026-03-01T10:00:00+99:99"])
+async def test_bad_timestamps_never_raise_and_count_as_old(date, make_store, open_store):
+    rows = [{"key": "bad", "created_at": date, "updated_at": date}, {"key": "good"}]
+    async with open_store(make_store(rows)) as memory:
+        assert (await memory.get("bad")).timestamp == date
+        for field in (SortField.AGE, SortField.UPDATED):
+            page = await memory.page(MemoryFilter(), Sort(field), None, 5)
+            assert [entry.key for entry in page.entries] == ["good", "bad"]
+        facets = await memory.facets(MemoryFilter(), "2026-03-01T12:00:00+00:00")
+        assert facets.age == {"today": 1, "this week": 0, "this month": 0, "older": 1}
+        assert len(await memory.entries(MemoryFilter(older_than="2030-01-01"))) == 1
+        health = await memory.health()
+        assert health.facts["without a readable date"] == 1
+        assert "1 memory is without a date that can be read." in health.findings
+
+
+async def test_numbers_and_blobs_where_text_should_be(make_store, open_store):
+    path = make_store([{"key": "k"}])
+    with closing(sqlite3.connect(path)) as writer, writer:
+        writer.execute("UPDATE memories SET content = x'68690aff', importance = 'high', embedding = 'text', pinned = 5")
+    async with open_store(path) as memory:
+        entry = await memory.get("k")
+        assert (entry.content, entry.importance, entry.pinned) == ("hi\n\udcff", None, True)
+        assert entry.size == 4
+
+
+async def test_vectors_are_measured_and_mixed_lengths_are_told(make_store, open_store):
+    rows = [{"embedding": bytes(4 * 768)}, {"embedding": bytes(4 * 1536)}, {"embedding": b"12345"}, {}]
+    async with open_store(make_store(rows)) as memory:
+        found = await memory.entries(MemoryFilter())
+        assert [entry.embedding_dimensions for entry in found] == [768, 1536, 1, None]
+        health = await memory.health()
+        assert health.facts["embedded by dimensions"] == {"768": 1, "1536": 1}
+        assert (health.facts["embedded"], health.facts["not embedded"]) == (3, 1)
+        told = " ".join(health.findings)
+        assert "Vectors of 2 lengths" in told
+        assert "cut in the middle of a number" in told
+        assert not health.ok
+
+
+async def test_an_owner_that_no_agent_has_is_shown_by_its_id(make_store, open_store):
+    path = make_store([{"key": "a"}, {"key": "b"}])
+    with closing(sqlite3.connect(path)) as writer, writer:
+        writer.execute("UPDATE memories SET agent_id = 'ghost' WHERE key = 'a'")
+    async with open_store(path) as memory:
+        assert (await memory.get("a")).agent == "ghost"
+        assert (await memory.facets(MemoryFilter(), LATER)).agent == {"default": 1, "ghost": 1}
+        assert len(await memory.order(MemoryFilter(agent=("ghost",)), NEWEST_STORED)) == 1
+        assert "owned by agents that do not exist" in " ".join((await memory.health()).findings)
+
+
+async def test_health_sees_a_keyword_index_out_of_step(make_store, open_store):
+    path = make_store([{"key": "a"}])
+    with closing(sqlite3.connect(path)) as writer, writer:
+        writer.execute("DROP TRIGGER memories_ai")
+        writer.execute("DROP TRIGGER memories_ad")
+        writer.execute("DELETE FROM memories")
+        statement = (
+            "INSERT INTO memories (id, key, content, created_at, updated_at, agent_id) SELECT ?, ?, '', '', '', id"
+        )
+        writer.executemany(f"{statement} FROM agents", [("1", "x"), ("2", "y"), ("3", "z")])
+    async with open_store(path) as memory:
+        health = await memory.health()
+        assert not health.ok
+        assert health.facts["not in the keyword index"] == 2
+        assert any("triggers" in finding for finding in health.findings)
+
+
+async def test_a_healthy_store_says_so_with_its_facts(make_store, open_store):
+    async with open_store(make_store([{"superseded_by": "x"}, {}], "G2")) as memory:
+        health = await memory.health()
+        assert health.ok
+        assert health.summary == "2 memories, schema G2, ZeroClaw 0.5.7 to 0.7.5: 1 finding."
+        assert health.findings == ("1 memory is superseded, so hidden from the agent.",)
+        assert (health.facts["journal mode"], health.facts["generation"]) == ("wal", "G2")
+        assert "agents" not in health.facts
+
+
+async def test_a_row_that_has_gone_is_told(make_store, open_store):
+    async with open_store(make_store()) as memory:
+        with pytest.raises(NotThere, match="no longer there"):
+            await memory.whole(1)
+        facets = await memory.facets(MemoryFilter(), LATER)
+        assert (facets.total, facets.category, facets.superseded, facets.not_embedded) == (0, {}, 0, 0)

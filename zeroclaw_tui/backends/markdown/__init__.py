@@ -1,0 +1,1 @@
+"""Memory in Markdown files: MEMORY.md, and daily notes in memory/."""

@@ -1,0 +1,177 @@
+"""Which files ZeroClaw's Markdown memory reads, and what it makes of their lines."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from zeroclaw_tui.config.layouts import names_in
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.scoring.scanner import WHITE_SPACE
+
+CORE_NAME = "MEMORY.md"
+DAILY_FOLDER = "memory"
+Signature = tuple[tuple[str, int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFolder:
+    """A folder of notes: the install's own (`agent` None) or one agent's. `only` names a single file in it."""
+
+    root: Path
+    agent: str | None = None
+    only: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFile:
+    """A file to read, with what its lines become. `name` is it relative to the folder, for people."""
+
+    path: Path
+    name: str
+    category: str
+    agent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """The entries of one file in order. `problem` says what is wrong with it; `headings` counts `#` lines left out."""
+
+    contents: tuple[str, ...] = ()
+    headings: int = 0
+    size: int = 0
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """All entries as ZeroClaw lists them: newest file name first, each file's lines in order."""
+
+    entries: tuple[MemoryEntry, ...] = ()
+    by_handle: dict[str, MemoryEntry] = field(default_factory=dict)
+    files: int = 0
+    size: int = 0
+    headings: int = 0
+    problems: tuple[str, ...] = ()
+
+
+def find_files(folder: NoteFolder) -> list[NoteFile]:
+    """MEMORY.md and every memory/*.md of one folder; where it has neither, the loose *.md in it. Missing: none.
+
+    Links that lead nowhere and folders named `x.md` are among them, so that reading can say what is wrong.
+    Raises Unreadable when a folder cannot be listed.
+    """
+    if folder.only is not None:
+        return [_note(folder, folder.only)]
+    found = [_note(folder, CORE_NAME)] if os.path.lexists(folder.root / CORE_NAME) else []
+    found += [_note(folder, f"{DAILY_FOLDER}/{name}") for name in _markdown_names(folder.root / DAILY_FOLDER)]
+    return found or [_note(folder, name) for name in _markdown_names(folder.root)]
+
+
+def signature(files: Iterable[NoteFile]) -> Signature:
+    """What changes when a file does: name, time of writing in ns, size and inode of each."""
+    return tuple((str(note.path), *_state(note.path)) for note in files)
+
+
+def read_file(note: NoteFile) -> ParsedFile:
+    """The entries of one file; whatever is wrong with it becomes `problem`, a sentence."""
+    try:
+        status = note.path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
+            return ParsedFile(problem=f"{note.name} is {kind}; ZeroClaw fails to read any note while it is there.")
+        data = note.path.read_bytes()
+    except OSError as error:
+        return ParsedFile(problem=_unreadable(note, error))
+    try:
+        return parse(data.decode("utf-8"), len(data))
+    except UnicodeDecodeError as error:
+        parsed = parse(data.decode("utf-8", "surrogateescape"), len(data))
+        problem = f"{note.name} is not UTF-8 (byte {error.start}); ZeroClaw fails to read any note while it is there."
+        return ParsedFile(parsed.contents, parsed.headings, parsed.size, problem)
+
+
+def parse(text: str, size: int = 0) -> ParsedFile:
+    """Every line that is neither blank nor begins with `#` is an entry, without its leading "- "."""
+    trimmed = [line.strip(WHITE_SPACE) for line in text.split("\n")]
+    kept = [line for line in trimmed if line and not line.startswith("#")]
+    headings = sum(line.startswith("#") for line in trimmed)
+    return ParsedFile(tuple(line.removeprefix("- ") for line in kept), headings, size)
+
+
+def collect(files: Iterable[tuple[NoteFile, ParsedFile]]) -> Notes:
+    """One listing out of parsed files."""
+    pairs = list(files)
+    labels: set[str] = set()
+    entries: list[MemoryEntry] = []
+    for note, parsed in pairs:
+        entries += _entries(note, parsed, _label(note, labels))
+    entries.sort(key=lambda entry: entry.timestamp, reverse=True)
+    return Notes(
+        entries=tuple(entries),
+        by_handle={str(entry.handle): entry for entry in entries},
+        files=len(pairs),
+        size=sum(parsed.size for _, parsed in pairs),
+        headings=sum(parsed.headings for _, parsed in pairs),
+        problems=tuple(parsed.problem for _, parsed in pairs if parsed.problem),
+    )
+
+
+def _entries(note: NoteFile, parsed: ParsedFile, label: str) -> Iterator[MemoryEntry]:
+    stem = _stem(note.path)
+    for at, content in enumerate(parsed.contents):
+        yield MemoryEntry(
+            id=f"{stem}:{at}",
+            key=f"{stem}:{at}",
+            content=content,
+            category=note.category,
+            timestamp=stem,
+            agent=note.agent,
+            handle=f"{label}:{at}",
+            size=len(content.encode("utf-8", "surrogateescape")),
+        )
+
+
+def _label(note: NoteFile, taken: set[str]) -> str:
+    """What begins the handles of a file: its stem, or more where another file has that stem too."""
+    stem = _stem(note.path)
+    names = (stem if note.agent is None else f"{note.agent}/{stem}", f"{note.agent or ''}/{note.name}")
+    label = next((name for name in names if name not in taken), str(note.path))
+    taken.add(label)
+    return label
+
+
+def _note(folder: NoteFolder, name: str) -> NoteFile:
+    shown = name if folder.agent is None else f"agent {folder.agent}: {name}"
+    return NoteFile(folder.root / name, shown, "core" if name == CORE_NAME else "daily", folder.agent)
+
+
+def _stem(path: Path) -> str:
+    try:
+        path.stem.encode()
+    except UnicodeEncodeError:
+        return "unknown"
+    return path.stem
+
+
+def _markdown_names(folder: Path) -> list[str]:
+    return [name for name in reversed(names_in(folder)) if Path(name).suffix == ".md"]
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return (0, -1, 0)
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def _unreadable(note: NoteFile, error: OSError) -> str:
+    if note.path.is_symlink() and isinstance(error, FileNotFoundError):
+        if note.category == "core":
+            return f"{note.name} is a link that leads nowhere."
+        return f"{note.name} is a link that leads nowhere; ZeroClaw fails to read any note while it is there."
+    return f"{note.name} cannot be read ({error.strerror}); ZeroClaw fails to read any note while it is there."

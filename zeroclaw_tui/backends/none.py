@@ -1,0 +1,55 @@
+"""The backend that remembers nothing, as `memory.backend = "none"` asks."""
+
+from __future__ import annotations
+
+from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored
+from zeroclaw_tui.memory.entry import MemoryEntry
+
+_NOTHING = 'Nothing is stored, because memory.backend is "none".'
+_HOW = 'Set memory.backend to "sqlite" in config.toml and start the agent again to turn memory on.'
+_PARTS = (
+    "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "write",
+)  # fmt: skip
+
+
+class NoneMemory(Memory):
+    """Takes every verb, keeps nothing and finds nothing, as ZeroClaw's own does."""
+
+    name = "none"
+    location = "nowhere"
+    read_only_because = _NOTHING
+    notices = (f"{_NOTHING} {_HOW}",)
+    capabilities = Capabilities(sessions=False, why_not=dict.fromkeys(_PARTS, _NOTHING))
+
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        """Keep nothing."""
+
+    async def recall(
+        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
+    ) -> Scored:
+        """Find nothing."""
+        return []
+
+    async def get(self, key: str) -> MemoryEntry | None:
+        """None."""
+        return None
+
+    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
+        """An empty list."""
+        return []
+
+    async def forget(self, key: str) -> bool:
+        """False."""
+        return False
+
+    async def count(self) -> int:
+        """0."""
+        return 0
+
+    async def health_check(self) -> bool:
+        """True."""
+        return True
+
+    async def health(self) -> Health:
+        """Says that nothing is stored, and how to turn memory on."""
+        return Health(True, "stores nothing", findings=self.notices, facts={"memories": 0})

@@ -1,0 +1,122 @@
+"""What is known about each backend before any is opened: its label, its defaults, and whether this release opens it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class BackendProfile:
+    """One backend. The defaults are what a config gets when this backend is chosen.
+
+    `in_zeroclaw` says that some ZeroClaw release knows the name; `has_local_database` that a brain.db lies on this
+    machine. `not_yet` is a sentence where this release does not open it, None where it does.
+    """
+
+    key: str
+    label: str
+    auto_save: bool = True
+    uses_hygiene: bool = False
+    in_zeroclaw: bool = True
+    has_local_database: bool = False
+    not_yet: str | None = None
+    hint: str = ""
+
+    @property
+    def archive_after_days(self) -> int:
+        """Days after which daily files are archived; 0 never."""
+        return 7 if self.uses_hygiene else 0
+
+    @property
+    def purge_after_days(self) -> int:
+        """Days after which archived files are deleted; 0 never."""
+        return 30 if self.uses_hygiene else 0
+
+    @property
+    def embedding_cache_size(self) -> int:
+        """How many vectors the cache keeps."""
+        return 10_000 if self.uses_hygiene else 0
+
+
+_LATER = "{} is not opened by this release; a later one brings it{}."
+_LUCID_HINT = "Its own rows lie in a local brain.db: --backend sqlite opens them."
+_QDRANT_HINT = "Nothing of it lies on this machine."
+_CORTEX = "Only ZeroClaw 0.1.8 knew {}, and this program does not open it."
+
+BACKENDS: tuple[BackendProfile, ...] = (
+    BackendProfile(
+        "sqlite",
+        "SQLite: one local file, keyword and vector search (recommended)",
+        uses_hygiene=True,
+        has_local_database=True,
+    ),
+    BackendProfile(
+        "lucid",
+        "Lucid: the local SQLite file, and the lucid program for what it lacks",
+        has_local_database=True,
+        not_yet=_LATER.format("The Lucid bridge", ""),
+        hint=_LUCID_HINT,
+    ),
+    BackendProfile(
+        "postgres",
+        "PostgreSQL: a server, reached by URL",
+        not_yet=_LATER.format("PostgreSQL", ", with the extra 'postgres'"),
+    ),
+    BackendProfile("markdown", "Markdown: plain files that people can read and edit"),
+    BackendProfile(
+        "qdrant",
+        "Qdrant: a vector database, reached by URL",
+        not_yet=_LATER.format("Qdrant", ""),
+        hint=_QDRANT_HINT,
+    ),
+    BackendProfile(
+        "redis",
+        "Redis: a server, reached by URL; ZeroClaw itself does not know it",
+        in_zeroclaw=False,
+        not_yet=_LATER.format("Redis", ", with the extra 'redis'"),
+    ),
+    BackendProfile(
+        "rmem",
+        "R-Mem: another program's store; ZeroClaw itself does not know it",
+        in_zeroclaw=False,
+        not_yet=_LATER.format("R-Mem", ""),
+    ),
+    BackendProfile(
+        "in-memory",
+        "In memory: nothing outlives the program; ZeroClaw itself does not know it",
+        auto_save=False,
+        in_zeroclaw=False,
+    ),
+    BackendProfile("none", "None: nothing is remembered", auto_save=False),
+    BackendProfile(
+        "mem0",
+        "mem0: a server that ZeroClaw 0.5.5 and 0.5.6 used",
+        not_yet="Only ZeroClaw 0.5.5 and 0.5.6 knew mem0; its memories lie on the mem0 server.",
+        hint="This program does not open it.",
+    ),
+    BackendProfile(
+        "sqlite_qdrant_hybrid",
+        "SQLite with Qdrant: ZeroClaw 0.1.8 only",
+        has_local_database=True,
+        not_yet=_CORTEX.format("sqlite_qdrant_hybrid"),
+        hint="Its rows lie in a local brain.db too: --backend sqlite opens them.",
+    ),
+    BackendProfile("cortex-mem", "Cortex-Mem: ZeroClaw 0.1.8 only", not_yet=_CORTEX.format("cortex-mem")),
+)
+
+_OTHER_NAMES = {
+    "hybrid": "sqlite_qdrant_hybrid",
+    "cortex": "cortex-mem",
+    "cortex_mem": "cortex-mem",
+    "cortexmem": "cortex-mem",
+    "postgresql": "postgres",
+    "in_memory": "in-memory",
+    "md": "markdown",
+}
+
+
+def backend_profile(name: str) -> BackendProfile | None:
+    """The profile of a backend by its name or another spelling of it; None when nobody knows it."""
+    wanted = name.strip().lower()
+    wanted = _OTHER_NAMES.get(wanted, wanted)
+    return next((profile for profile in BACKENDS if profile.key == wanted), None)

@@ -1,0 +1,1 @@
+"""ZeroClaw's own store: brain.db, every generation of its schema."""

@@ -1,0 +1,255 @@
+"""Connections that only read, and what SQLite's errors mean to a person."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import aiosqlite
+
+from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, SearchInterrupted, Unreadable
+
+Answer = TypeVar("Answer")
+
+BUSY_SECONDS = 5.0
+"""How long a read waits for another program's lock."""
+
+_WAL_FORMAT = 2
+_NO_SHARED_MEMORY = (
+    "SQLITE_READONLY_DIRECTORY",
+    "SQLITE_READONLY_CANTINIT",
+    "SQLITE_READONLY_RECOVERY",
+    "SQLITE_CANTOPEN",
+)
+_ANOTHER_FILE = "Give the path of a brain.db, a workspace or a ZeroClaw config folder."
+
+
+class ReadOnlyConnection(aiosqlite.Connection):
+    """An aiosqlite connection that says how it was opened."""
+
+    notice: str | None = None
+    """A sentence for the person when the named fall-back for read-only folders was needed."""
+
+
+class _Connection(sqlite3.Connection):
+    notice: str | None = None
+
+
+async def connect_read_only(path: Path) -> ReadOnlyConnection:
+    """Open a database for reading only, on a thread of its own. Raises InspectorError kinds.
+
+    The URI says mode=ro, PRAGMA query_only is on, and a lock is waited for as long as BUSY_SECONDS. Text that is no
+    UTF-8 comes back with surrogate escapes, so that no text ever raises.
+    """
+    # A connector that fails would leave aiosqlite's thread answering a loop that may be closed by then.
+    opened = await asyncio.to_thread(connect_read_only_blocking, path)
+    connection = ReadOnlyConnection(lambda: opened, iter_chunk_size=500)
+    await connection
+    connection.notice = notice_of(opened)
+    return connection
+
+
+def connect_read_only_blocking(path: Path) -> sqlite3.Connection:
+    """The same for use in threads: any thread may use it, one at a time. Raises InspectorError kinds."""
+    check_file(path)
+    with translated(path):
+        try:
+            return _opened(path, "mode=ro")
+        except sqlite3.OperationalError as error:
+            if not _needs_fall_back(path, error):
+                raise
+        connection = _opened(path, "mode=ro&immutable=1")
+        connection.notice = _fall_back_notice(path)
+        return connection
+
+
+def notice_of(connection: sqlite3.Connection) -> str | None:
+    """The sentence about the fall-back, where the connection needed it."""
+    return connection.notice if isinstance(connection, _Connection) else None
+
+
+class Reading:
+    """Work on a connection and a thread of its own, which can be stopped.
+
+    `run` raises InspectorError kinds, and SearchInterrupted after `stop`. Cancelling the await stops the work too.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    async def run(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        """What `work` answers."""
+        try:
+            return await asyncio.to_thread(self._run, work)
+        except asyncio.CancelledError:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """End the statement that runs now; from any thread."""
+        with self._lock:
+            self._stopped = True
+            if self._connection is not None:
+                self._connection.interrupt()
+
+    def _run(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        with closing(connect_read_only_blocking(self._path)) as connection, translated(self._path):
+            with self._lock:
+                if self._stopped:
+                    raise SearchInterrupted
+                self._connection = connection
+            try:
+                return work(connection)
+            finally:
+                with self._lock:
+                    self._connection = None
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn sqlite3's errors into InspectorError kinds, each one sentence and what to do next.
+
+    An interrupted statement becomes SearchInterrupted. Mistakes of the program itself stay what they are.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", None)
+        if name is None:
+            raise
+        if name == "SQLITE_INTERRUPT":
+            raise SearchInterrupted from error
+        raise _explained(path, name, error) from error
+
+
+def check_file(path: Path) -> None:
+    """Tell apart what SQLite reports in the same words. Raises Unreadable; opens nothing.
+
+    A file of 0 bytes is refused here because SQLite deletes the -wal file beside an empty database when it opens it.
+    """
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise Unreadable(f"There is no file {path}.", hint=_ANOTHER_FILE) from None
+    except PermissionError:
+        raise Unreadable(
+            f"The folder of {path} may not be entered by this user.", hint="Open it as the user who runs ZeroClaw."
+        ) from None
+    except OSError as error:
+        raise Unreadable(f"{path} cannot be looked at: {error.strerror}.", hint=_ANOTHER_FILE) from error
+    if stat.S_ISDIR(found.st_mode):
+        raise Unreadable(f"{path} is a directory, not a database.", hint=_ANOTHER_FILE)
+    if not stat.S_ISREG(found.st_mode):
+        raise Unreadable(f"{path} is not a regular file.", hint=_ANOTHER_FILE)
+    if not os.access(path, os.R_OK):
+        raise Unreadable(f"{path} may not be read by this user.", hint="Open it as the user who runs ZeroClaw.")
+    if found.st_size == 0:
+        raise _empty(path)
+
+
+def wal_file(path: Path) -> Path:
+    """The write-ahead log of a database, whether or not it exists."""
+    return path.with_name(path.name + "-wal")
+
+
+def file_size(path: Path) -> int:
+    """The size in bytes, 0 for a file that is not there."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def is_wal(path: Path) -> bool:
+    """Whether the file's header says write-ahead log (SQLite's file format, byte 18)."""
+    with path.open("rb") as file:
+        header = file.read(20)
+    return len(header) == 20 and header[18] == _WAL_FORMAT
+
+
+def any_text(value: bytes) -> str:
+    """Text of a database as str; bytes that are no UTF-8 become lone surrogates and encode back unchanged."""
+    return value.decode("utf-8", "surrogateescape")
+
+
+def _opened(path: Path, mode: str) -> _Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{mode}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=_Connection,
+    )
+    try:
+        connection.text_factory = any_text
+        connection.execute("PRAGMA query_only = ON")
+        # A foreign file's views and triggers must not reach functions with side effects.
+        connection.execute("PRAGMA trusted_schema = OFF")
+        # Opening is lazy: only the first read tells what is wrong with the file.
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _needs_fall_back(path: Path, error: sqlite3.OperationalError) -> bool:
+    """A WAL database in a folder where its -shm file is missing and cannot be made."""
+    named = getattr(error, "sqlite_errorname", "") in _NO_SHARED_MEMORY
+    return named and not os.access(path.absolute().parent, os.W_OK) and is_wal(path)
+
+
+def _fall_back_notice(path: Path) -> str:
+    wal = wal_file(path)
+    if file_size(wal):
+        return f"The folder is read-only, so {wal.name} cannot be read: the newest writes are not shown."
+    return "The folder is read-only: shown is the file as it was when opened, and later writes do not appear."
+
+
+def _empty(path: Path) -> Unreadable:
+    wal = wal_file(path)
+    if file_size(wal):
+        return Unreadable(
+            f"{path} is empty, but {wal.name} beside it holds writes.",
+            hint="Keep both files, and restore the database from a backup before any program opens it.",
+        )
+    return Unreadable(f"{path} is empty (0 bytes).", hint="ZeroClaw fills it when it next starts; then open it again.")
+
+
+def _explained(path: Path, name: str, error: sqlite3.Error) -> InspectorError:
+    """The sentence for one of SQLite's result codes (https://sqlite.org/rescode.html)."""
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return Locked(
+            f"{path} is locked by another program.", hint="Try again when it has finished its write, or stop ZeroClaw."
+        )
+    if name == "SQLITE_NOTADB":
+        return Unreadable(f"{path} is not a SQLite database.", hint=_ANOTHER_FILE)
+    if name.startswith("SQLITE_CORRUPT") or name == "SQLITE_IOERR_SHORT_READ":
+        return Corrupt(
+            f"{path} is damaged: SQLite finds pages that make no sense.",
+            hint="Stop ZeroClaw, copy the file, and try `sqlite3 FILE .recover` on the copy, or restore a backup.",
+        )
+    if name == "SQLITE_READONLY_ROLLBACK":
+        return Unreadable(
+            f"{path} was left in the middle of a write.",
+            hint="Start ZeroClaw once: it takes the unfinished write back. Reading alone may not.",
+        )
+    if name.startswith("SQLITE_IOERR"):
+        return Unreadable(f"{path} could not be read from its disk.", hint="Check the disk or the network mount.")
+    if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")):
+        return Unreadable(
+            f"{path} cannot be opened for reading.",
+            hint="Check the permissions of the file, of its folder and of the -wal and -shm files beside it.",
+        )
+    return Unreadable(f"SQLite cannot read {path}: {error}.", hint="`zeroclaw memory health` tells more.")

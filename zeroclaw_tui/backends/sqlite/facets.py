@@ -1,0 +1,145 @@
+"""How many memories a filter leaves, by category, session, agent, namespace and age."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+
+from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.backends.sqlite.browse import created, moment_of, sqlite_moment, where
+from zeroclaw_tui.backends.sqlite.rows import as_text
+from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.memory.query import AGE_GROUPS, Facets, MemoryFilter, Superseded
+
+_COLUMNS = ("category", "session_id", "agent_id", "namespace")
+_DAYS = (1, 7, 30)
+
+Counts = dict[str, Counter[str | None]]
+
+
+def facets(connection: sqlite3.Connection, schema: Schema, filter: MemoryFilter, now: str) -> Facets:
+    """The counts; for a thread of its own.
+
+    `superseded` counts what the rest of the filter finds, `not_embedded` only what the whole filter leaves.
+    """
+    if filter.is_empty and filter.superseded is not Superseded.ONLY:
+        return _of_all(connection, schema, filter, now)
+    return _of_some(connection, schema, filter, now)
+
+
+def _of_all(connection: sqlite3.Connection, schema: Schema, filter: MemoryFilter, now: str) -> Facets:
+    """One pass over the table, and one over each index: those know nothing of superseded rows, which are taken off."""
+    hides = filter.superseded is Superseded.HIDE
+    ages = ", ".join(["coalesce(sum(shown AND written > julianday(?)), 0)"] * len(_DAYS))
+    statement = f"""
+        SELECT count(*), coalesce(sum(replaced), 0), coalesce(sum(shown AND bare), 0), {ages}
+        FROM (SELECT replaced, bare, written, {"NOT replaced" if hides else "1"} AS shown FROM {_flags(schema)})"""
+    rows, replaced, bare, *cumulative = connection.execute(statement, _limits(now)).fetchone()
+    counts: Counts = {}
+    for column in _COLUMNS:
+        if schema.has(column):
+            grouped = connection.execute(f"SELECT {column}, count(*) FROM memories GROUP BY {column}")
+            counts[column] = _summed(grouped)
+    if hides and replaced:
+        for column, taken_off in _counts_of_superseded(connection, schema).items():
+            counts[column] -= taken_off
+    total = rows - replaced if hides else rows
+    steps = [0, *cumulative, total]
+    age = {name: steps[at + 1] - steps[at] for at, name in enumerate(AGE_GROUPS)}
+    return _facets(connection, schema, total, counts, age, replaced, bare)
+
+
+def _counts_of_superseded(connection: sqlite3.Connection, schema: Schema) -> Counts:
+    present = [column for column in _COLUMNS if schema.has(column)]
+    listed = ", ".join(present)
+    rows = connection.execute(
+        f"SELECT {listed}, count(*) FROM memories WHERE superseded_by IS NOT NULL GROUP BY {listed}"
+    ).fetchall()
+    return {column: _summed((row[at], row[-1]) for row in rows) for at, column in enumerate(present)}
+
+
+def _of_some(connection: sqlite3.Connection, schema: Schema, filter: MemoryFilter, now: str) -> Facets:
+    """One pass with a group for each combination that occurs, summed up here."""
+    found = where(schema, filter.but(superseded=Superseded.SHOW))
+    groups = ", ".join(column if schema.has(column) else "NULL" for column in _COLUMNS)
+    statement = f"""
+        SELECT {groups}, replaced, bare, (written <= julianday(?)) + (written <= julianday(?))
+            + (written <= julianday(?)) AS age, count(*)
+        FROM {_flags(schema, found.sql)} GROUP BY 1, 2, 3, 4, replaced, bare, age"""
+    rows = connection.execute(statement, (*_limits(now), *found.values)).fetchall()
+    shown = {Superseded.HIDE: (0,), Superseded.SHOW: (0, 1), Superseded.ONLY: (1,)}[filter.superseded]
+    visible = [row for row in rows if row[4] in shown]
+    counts = {
+        column: _summed((row[at], row[-1]) for row in visible)
+        for at, column in enumerate(_COLUMNS)
+        if schema.has(column)
+    }
+    ages = Counter[int]()
+    for row in visible:
+        ages[row[6]] += row[-1]
+    age = {name: ages[at] for at, name in enumerate(AGE_GROUPS)}
+    replaced = sum(row[-1] for row in rows if row[4])
+    bare = sum(row[-1] for row in visible if row[5])
+    return _facets(connection, schema, sum(ages.values()), counts, age, replaced, bare)
+
+
+def _flags(schema: Schema, condition: str = "") -> str:
+    """A subquery with, for each memory, the grouped columns, when it was written, and two yes-or-no columns."""
+    columns = ", ".join(f"m.{column}" for column in _COLUMNS if schema.has(column))
+    replaced = "m.superseded_by IS NOT NULL" if schema.has("superseded_by") else "0"
+    bare = "m.embedding IS NULL" if schema.has("embedding") else "0"
+    # The limit keeps SQLite from merging the subquery, which would read each date once for every use of it.
+    return f"""(SELECT {columns}{"," if columns else ""} {replaced} AS replaced, {bare} AS bare,
+        {moment_of(created(schema))} AS written FROM memories AS m {condition} LIMIT -1 OFFSET 0)"""
+
+
+def _limits(now: str) -> list[str]:
+    """The moments one day, one week and thirty days ago; without a moment nothing is younger than any of them."""
+    to = moment(now) or datetime.max.replace(tzinfo=UTC)
+    return [sqlite_moment(to - timedelta(days=days)) for days in _DAYS]
+
+
+def _facets(
+    connection: sqlite3.Connection,
+    schema: Schema,
+    total: int,
+    counts: Counts,
+    age: Mapping[str, int],
+    replaced: int,
+    bare: int,
+) -> Facets:
+    return Facets(
+        total=total,
+        category=_ordered(counts.get("category", Counter({None: total})), blank=True),
+        session=_ordered(counts["session_id"], blank=True) if schema.has("session_id") else None,
+        agent=_ordered(_named(connection, counts["agent_id"], schema)) if schema.has("agent_id") else None,
+        namespace=_ordered(counts["namespace"]) if schema.has("namespace") else None,
+        age=age,
+        superseded=replaced if schema.has("superseded_by") else None,
+        not_embedded=bare if schema.has("embedding") else None,
+    )
+
+
+def _named(connection: sqlite3.Connection, counts: Counter[str | None], schema: Schema) -> Counter[str | None]:
+    if not schema.has_agents:
+        return counts
+    aliases = {as_text(owner): as_text(alias) for owner, alias in connection.execute("SELECT id, alias FROM agents")}
+    return _summed((owner if owner is None else aliases.get(owner, owner), count) for owner, count in counts.items())
+
+
+def _summed(pairs: Iterable[tuple[object, int]]) -> Counter[str | None]:
+    counter: Counter[str | None] = Counter()
+    for value, count in pairs:
+        counter[None if value is None else as_text(value)] += count
+    return counter
+
+
+def _ordered(counts: Counter[str | None], *, blank: bool = False) -> dict[str, int]:
+    """By count descending, then by name; NULL counts as blank or not at all."""
+    named = Counter[str]()
+    for name, count in counts.items():
+        if count > 0 and (name is not None or blank):
+            named[name or ""] += count
+    return dict(sorted(named.items(), key=lambda item: (-item[1], item[0])))

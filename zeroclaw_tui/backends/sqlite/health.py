@@ -1,0 +1,162 @@
+"""How a database is, as far as reading can tell at a moderate price."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from zeroclaw_tui.backends.base import Health
+from zeroclaw_tui.backends.sqlite.browse import created, moment_of
+from zeroclaw_tui.backends.sqlite.connection import file_size, is_wal, wal_file
+from zeroclaw_tui.backends.sqlite.rows import as_text
+from zeroclaw_tui.backends.sqlite.schema import VERSIONS, Schema
+
+LISTED_BY_ZEROCLAW = 1000
+"""ZeroClaw's own list and export stop here."""
+
+_BIG_LOG = 64 * 1024 * 1024
+
+
+def health(connection: sqlite3.Connection, schema: Schema, path: Path, notices: tuple[str, ...] = ()) -> Health:
+    """The facts and what follows from them; for a thread of its own. Reads every row's fixed columns once."""
+    facts = _facts(connection, schema, path)
+    serious = [*notices, *_serious(facts, schema)]
+    findings = (*serious, *_minor(facts))
+    versions = f"{schema.generation}, ZeroClaw {VERSIONS[schema.generation]}"
+    found = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" if findings else "nothing wrong found"
+    return Health(
+        ok=not serious,
+        summary=f"{facts['memories']:,} memories, schema {versions}: {found}.",
+        findings=findings,
+        facts=facts,
+    )
+
+
+def _facts(connection: sqlite3.Connection, schema: Schema, path: Path) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "database": str(path),
+        "bytes": file_size(path),
+        "write-ahead log bytes": file_size(wal_file(path)),
+        "journal mode": "wal" if is_wal(path) else "delete",
+        "generation": schema.generation,
+        "zeroclaw versions": VERSIONS[schema.generation],
+        "columns": sorted(schema.columns),
+    }
+    facts |= _row_facts(connection, schema)
+    facts |= _vector_facts(connection, schema)
+    facts |= _keyword_facts(connection, schema)
+    if schema.has_agents:
+        facts |= _agent_facts(connection)
+    return facts
+
+
+def _row_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]:
+    replaced = "sum(m.superseded_by IS NOT NULL)" if schema.has("superseded_by") else "NULL"
+    undated = f"sum({moment_of(created(schema))} < 0)" if schema.has("created_at") else "NULL"
+    statement = f"SELECT count(*), {replaced}, {undated} FROM memories AS m"
+    rows, hidden, no_date = connection.execute(statement).fetchone()
+    facts = {"memories": rows}
+    if schema.has("superseded_by"):
+        facts["superseded"] = hidden or 0
+    if schema.has("created_at"):
+        facts["without a readable date"] = no_date or 0
+    return facts
+
+
+def _vector_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]:
+    facts: dict[str, Any] = {}
+    if schema.has("embedding"):
+        lengths = connection.execute(
+            "SELECT length(embedding), count(*) FROM memories GROUP BY 1 ORDER BY 2 DESC, 1"
+        ).fetchall()
+        embedded = {length: count for length, count in lengths if length}
+        facts["embedded"] = sum(embedded.values())
+        facts["not embedded"] = sum(count for length, count in lengths if not length)
+        facts["embedded by dimensions"] = {
+            str(length // 4): count for length, count in embedded.items() if length % 4 == 0
+        }
+        facts["cut vectors"] = sum(count for length, count in embedded.items() if length % 4)
+    if "embedding_cache" in schema.tables:
+        facts["embedding cache"] = connection.execute("SELECT count(*) FROM embedding_cache").fetchone()[0]
+    if "memory_meta" in schema.tables:
+        pairs = connection.execute("SELECT key, value FROM memory_meta ORDER BY key").fetchall()
+        facts["embedding identity"] = {as_text(key): as_text(value) for key, value in pairs}
+    return facts
+
+
+def _keyword_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]:
+    facts: dict[str, Any] = {"triggers": schema.has_triggers, "keyword index": schema.has_fts}
+    if schema.has_fts and "memories_fts_docsize" in schema.tables:
+        lacking, too_many = connection.execute(
+            "SELECT (SELECT count(*) FROM memories WHERE rowid NOT IN (SELECT id FROM memories_fts_docsize)), "
+            "(SELECT count(*) FROM memories_fts_docsize WHERE id NOT IN (SELECT rowid FROM memories))"
+        ).fetchone()
+        facts["not in the keyword index"] = lacking
+        facts["only in the keyword index"] = too_many
+    return facts
+
+
+def _agent_facts(connection: sqlite3.Connection) -> dict[str, Any]:
+    rows = connection.execute(
+        "SELECT alias, (SELECT count(*) FROM memories WHERE agent_id = agents.id) FROM agents ORDER BY 2 DESC, 1"
+    ).fetchall()
+    nameless, shared = connection.execute(
+        "SELECT (SELECT count(*) FROM memories WHERE agent_id NOT IN (SELECT id FROM agents WHERE id IS NOT NULL)), "
+        "(SELECT count(*) FROM (SELECT 1 FROM memories GROUP BY key HAVING count(*) > 1))"
+    ).fetchone()
+    return {
+        "agents": {as_text(alias): count for alias, count in rows},
+        "of unknown agents": nameless,
+        "keys of several agents": shared,
+    }
+
+
+def _serious(facts: dict[str, Any], schema: Schema) -> list[str]:
+    found: list[str] = []
+    if schema.hydrate_made:
+        found.append(
+            "The memories themselves are whole and can be read here. To repair it, stop ZeroClaw and drop the table "
+            "embedding_cache, which holds nothing that is not made anew; then rebuild the keyword index."
+        )
+    if not schema.has_fts:
+        found.append("There is no keyword index, so ZeroClaw finds nothing by words.")
+    elif not schema.has_triggers and not schema.hydrate_made:
+        found.append("The triggers that keep the keyword index are missing: new memories are not found by words.")
+    if facts.get("not in the keyword index"):
+        found.append(f"{_memories(facts['not in the keyword index'])} not in the keyword index, so words miss them.")
+    if facts.get("only in the keyword index"):
+        found.append(f"The keyword index still knows {facts['only in the keyword index']:,} deleted memories.")
+    if facts.get("of unknown agents"):
+        found.append(f"{_memories(facts['of unknown agents'])} owned by agents that do not exist.")
+    if facts.get("cut vectors"):
+        found.append(f"{_memories(facts['cut vectors'])} embedded with vectors cut in the middle of a number.")
+    return found
+
+
+def _minor(facts: dict[str, Any]) -> list[str]:
+    """What a person should know, but nothing is broken."""
+    found: list[str] = []
+    dimensions = facts.get("embedded by dimensions", {})
+    if len(dimensions) > 1:
+        found.append(
+            f"Vectors of {len(dimensions)} lengths ({', '.join(dimensions)}): only those as long as the query's count."
+        )
+    named = facts.get("embedding identity", {}).get("embedding_dimensions")
+    if named and dimensions and named not in dimensions:
+        found.append(f"The store says its vectors have {named} dimensions, but none has.")
+    if facts.get("embedded") and facts.get("not embedded"):
+        found.append(f"{_memories(facts['not embedded'])} not embedded, so only words find them.")
+    if facts.get("superseded"):
+        found.append(f"{_memories(facts['superseded'])} superseded, so hidden from the agent.")
+    if facts.get("without a readable date"):
+        found.append(f"{_memories(facts['without a readable date'])} without a date that can be read.")
+    if facts["memories"] > LISTED_BY_ZEROCLAW:
+        found.append(f"ZeroClaw's own list shows only the newest {LISTED_BY_ZEROCLAW:,} of {facts['memories']:,}.")
+    if facts["write-ahead log bytes"] > _BIG_LOG:
+        found.append("The write-ahead log is large: ZeroClaw has not folded it into the database for a while.")
+    return found
+
+
+def _memories(count: int) -> str:
+    return "1 memory is" if count == 1 else f"{count:,} memories are"

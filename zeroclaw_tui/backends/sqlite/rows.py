@@ -1,0 +1,155 @@
+"""From rows of the memories table to memories."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from zeroclaw_tui.backends.sqlite.connection import any_text
+from zeroclaw_tui.memory.entry import MemoryEntry
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.sqlite.schema import Schema
+
+EXCERPT = 400
+"""How many characters of the content a listing holds."""
+
+OWNER = "owner"
+"""What `agent_join` calls the agents table."""
+
+_SEMANTIC = ("preference", "fact", "decision", "entity")
+_FIELDS = 17
+# octet_length() knows the size without reading the value, but SQLite has it only from 3.43 on.
+_SIZE = "octet_length({})" if sqlite3.sqlite_version_info >= (3, 43) else "length(CAST({} AS BLOB))"
+
+
+def entry_columns(schema: Schema, *, excerpt: int | None, table: str = "m") -> str:
+    """The SELECT list for `entry_from`; needs `agent_join`. What the generation lacks is NULL.
+
+    `excerpt` is how many characters of the content to read, None for all. The vector itself is never read.
+    """
+
+    def column(name: str) -> str:
+        return f"{table}.{name}" if schema.has(name) else "NULL"
+
+    content = f"{table}.content"
+    columns = [
+        f"{table}.rowid",
+        column("id"),
+        f"{table}.key",
+        content if excerpt is None else f"substr({content}, 1, {excerpt:d})",
+        size_of(content),
+        column("category"),
+        column("created_at"),
+        column("updated_at"),
+        column("session_id"),
+        column("namespace"),
+        column("importance"),
+        column("superseded_by"),
+        column("kind"),
+        column("pinned"),
+        agent_of(schema, table),
+        f"length({column('embedding')}) / 4",
+        column("tenant_id"),
+    ]
+    return ", ".join(columns)
+
+
+def agent_join(schema: Schema, table: str = "m") -> str:
+    """The join that `entry_columns` needs to name agents; empty where there are none."""
+    return f"LEFT JOIN agents AS {OWNER} ON {OWNER}.id = {table}.agent_id" if schema.has_agents else ""
+
+
+def agent_of(schema: Schema, table: str = "m") -> str:
+    """The agent's alias, its id where no agent has that id, NULL in generations without agents."""
+    if schema.has_agents:
+        return f"coalesce({OWNER}.alias, {table}.agent_id)"
+    return f"{table}.agent_id" if schema.has("agent_id") else "NULL"
+
+
+def size_of(expression: str) -> str:
+    """The SQL for a text's length in bytes."""
+    return _SIZE.format(expression)
+
+
+def entry_from(row: Sequence[Any], schema: Schema) -> MemoryEntry:
+    """A memory out of a row of `entry_columns`; further columns are ignored. The handle is the rowid."""
+    (rowid, memory_id, key, content, size, category, created, updated, session, namespace, importance, superseded, kind,
+     pinned, agent, dimensions, tenant) = row[:_FIELDS]  # fmt: skip
+    text = as_text(content)
+    size = size or 0
+    return MemoryEntry(
+        id=as_text(memory_id),
+        key=as_text(key),
+        content=text,
+        category=as_text(category),
+        timestamp=as_text(created),
+        updated_at=_text_or_none(updated),
+        session_id=_text_or_none(session),
+        namespace=_text_or_none(namespace),
+        importance=float(importance) if isinstance(importance, int | float) else None,
+        superseded_by=_text_or_none(superseded),
+        kind=kind_from(kind),
+        pinned=None if pinned is None or not schema.has("pinned") else bool(pinned),
+        agent=_text_or_none(agent),
+        embedding_dimensions=dimensions,
+        tenant_id=_text_or_none(tenant),
+        handle=rowid,
+        size=size,
+        is_excerpt=len(text.encode("utf-8", "surrogateescape")) < size,
+    )
+
+
+def kind_from(stored: Any) -> str | None:
+    """ZeroClaw's JSON in words: "episodic", "procedural" or "semantic:fact"; what it cannot decode is None."""
+    if not isinstance(stored, str):
+        return None
+    try:
+        decoded = json.loads(stored)
+    except (ValueError, RecursionError):
+        return None
+    if decoded in ("episodic", "procedural"):
+        return str(decoded)
+    if isinstance(decoded, dict) and len(decoded) == 1 and decoded.get("semantic") in _SEMANTIC:
+        return f"semantic:{decoded['semantic']}"
+    return None
+
+
+def as_text(value: Any) -> str:
+    """Any value of a column that should hold text, as text; NULL is empty."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    return any_text(value) if isinstance(value, bytes) else str(value)
+
+
+def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:
+    """Placeholders, comma-separated, and what to bind, for values read from the database earlier.
+
+    The sqlite3 module refuses text with surrogate escapes; such text goes in as its bytes and is cast back.
+    """
+    marks: list[str] = []
+    ready: list[Any] = []
+    for value in values:
+        if isinstance(value, str) and not _encodes(value):
+            marks.append("CAST(? AS TEXT)")
+            ready.append(value.encode("utf-8", "surrogatepass" if _has_true_surrogates(value) else "surrogateescape"))
+        else:
+            marks.append("?")
+            ready.append(value)
+    return ", ".join(marks), ready
+
+
+def _encodes(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _has_true_surrogates(text: str) -> bool:
+    return any("\ud800" <= character < "\udc80" or "\udcff" < character <= "\udfff" for character in text)
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else as_text(value)

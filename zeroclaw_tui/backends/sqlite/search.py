@@ -1,0 +1,182 @@
+"""Recall on a SQLite store exactly as the ZeroClaw of a profile does it, faults included; it never writes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sqlite3
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zeroclaw_tui.backends.base import StoreRecall
+from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.sqlite.search_keywords import KeywordHits, search_keywords
+from zeroclaw_tui.backends.sqlite.search_rows import Row, find_like, find_recent, ids_of, let_through
+from zeroclaw_tui.backends.sqlite.search_scope import MOST, Scope, scope_of
+from zeroclaw_tui.backends.sqlite.search_thread import SearchThread, Ticket
+from zeroclaw_tui.backends.sqlite.search_vectors import SqliteVectors, VectorFacts, VectorHits
+from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.fusion import fuse, is_merged, mode_of
+from zeroclaw_tui.scoring.keywords import like_search, lists_recent, words
+from zeroclaw_tui.scoring.profiles import ScoringProfile
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class SqliteSearch:
+    """The search side of one open store, on connections and threads of its own.
+
+    `recall` raises InspectorError kinds, and SearchInterrupted when `interrupt` or a cancelled await stopped it.
+    """
+
+    def __init__(self, path: Path, schema: Schema) -> None:
+        self._schema = schema
+        self._thread = SearchThread(path, "recall")
+        self._vectors = SqliteVectors(path, schema)
+        self._asked: set[Ticket] = set()
+
+    async def open(self) -> None:
+        """Open the connection, so that a file that cannot be read is told now."""
+        await self._thread.run(Ticket(), lambda connection: None)
+
+    async def close(self) -> None:
+        """Stop every search and let go of connections, threads and vectors."""
+        self.interrupt()
+        await self._vectors.close()
+        await self._thread.close()
+
+    def interrupt(self) -> None:
+        """Call off every recall that runs or waits; loading vectors goes on."""
+        for ticket in tuple(self._asked):
+            self._thread.call_off(ticket)
+            self._vectors.call_off(ticket)
+
+    def vector_facts(self) -> VectorFacts:
+        """How many vectors there are of each length, and which are in memory; empty before they were looked at."""
+        return self._vectors.facts
+
+    async def prepare_vectors(self) -> None:
+        """Load the vectors of the most frequent length ahead of the first search."""
+        if self._schema.has("embedding"):
+            await self._vectors.prepare()
+
+    async def cached_vector(self, text: str) -> np.ndarray | None:
+        """ZeroClaw's cached vector for exactly this text, shape (dimensions,), float32; None when it has none."""
+        if "embedding_cache" not in self._schema.tables:
+            return None
+        # ZeroClaw's key: the first eight bytes of the SHA-256 of the text, in hexadecimal.
+        content_hash = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        blob = await self._thread.run(Ticket(), partial(_cached, content_hash))
+        if not blob:
+            return None
+        import numpy as np
+
+        return np.frombuffer(blob, dtype="<f4", count=len(blob) // 4).astype(np.float32)
+
+    async def recall(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None,
+    ) -> StoreRecall:
+        """What the store's recall of this version returns, agents and namespace of the request applied."""
+        mode = settings.search_mode if profile.search_modes else "hybrid"
+        vector = None if mode == "bm25" else query_vector
+        scope, said = scope_of(request, profile, self._schema, vector_live=vector is not None)
+        ticket = Ticket()
+        self._asked.add(ticket)
+        try:
+            if lists_recent(request.query, profile):
+                rows = await self._thread.run(ticket, partial(find_recent, scope, ticket))
+                return _answer(rows, "recent", profile, said)
+            if not words(request.query):
+                said.append(f"ZeroClaw {profile.version} finds nothing for a blank query.")
+                return StoreRecall((), "recent", "0..1", tuple(said))
+            scope = await self._thread.run(ticket, scope.with_agents)
+            keyword, vectors = await self._stages(ticket, scope, mode != "embedding", vector)
+            finish = partial(_finish, ticket, scope, settings, keyword, vectors)
+            rows, path = await self._thread.run(ticket, finish)
+        finally:
+            self._asked.discard(ticket)
+        return _answer(rows, path, profile, (*said, *keyword.notes, *vectors.notes))
+
+    async def _stages(
+        self, ticket: Ticket, scope: Scope, wants_keywords: bool, vector: np.ndarray | None
+    ) -> tuple[KeywordHits, VectorHits]:
+        """Both stages side by side, each on its thread, twice the limit from each."""
+        count = min(2 * scope.store_limit, MOST)
+        tasks = (
+            asyncio.ensure_future(self._keyword_stage(ticket, scope, count if wants_keywords else None)),
+            asyncio.ensure_future(self._vector_stage(ticket, scope, count, vector)),
+        )
+        try:
+            keyword, vectors = await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+        return keyword, vectors
+
+    async def _keyword_stage(self, ticket: Ticket, scope: Scope, count: int | None) -> KeywordHits:
+        if count is None:
+            return KeywordHits()
+        return await self._thread.run(ticket, partial(search_keywords, scope, count))
+
+    async def _vector_stage(self, ticket: Ticket, scope: Scope, count: int, vector: np.ndarray | None) -> VectorHits:
+        if vector is None or not len(vector) or not self._schema.has("embedding"):
+            return VectorHits()
+        return await self._vectors.search(ticket, vector, count, scope.vector_conditions())
+
+
+def _finish(
+    ticket: Ticket,
+    scope: Scope,
+    settings: ScoringSettings,
+    keyword: KeywordHits,
+    vectors: VectorHits,
+    connection: sqlite3.Connection,
+) -> tuple[list[Row], str]:
+    """Fuse, read the rows, drop what the version drops; when nothing is left, the LIKE fall-back. With the mode."""
+    keyword_hits, vector_hits = keyword.hits, vectors.hits
+    ids: dict[int, str] = {}
+    if is_merged(keyword_hits, vector_hits, scope.profile):
+        ids = ids_of(connection, list(dict.fromkeys(handle for handle, _ in (*vector_hits, *keyword_hits))))
+        keyword_hits = [hit for hit in keyword_hits if hit[0] in ids]
+        vector_hits = [hit for hit in vector_hits if hit[0] in ids]
+    candidates = fuse(keyword_hits, vector_hits, ids, scope.profile, settings, scope.store_limit)
+    rows, kept_any = let_through(connection, ticket, scope, candidates, scope.keeps, scope.store_limit)
+    search = like_search(scope.request.query, scope.profile)
+    if kept_any or search is None:
+        return rows, mode_of(keyword_hits, vector_hits)
+    ticket.check()
+    return find_like(scope, ticket, search, connection), "like"
+
+
+def _answer(rows: Sequence[Row], mode: str, profile: ScoringProfile, notes: Sequence[str]) -> StoreRecall:
+    stage = mode if mode in ("like", "recent") else None
+    entries = tuple(
+        ScoredEntry(
+            entry,
+            rank,
+            candidate.score,
+            vector_score=candidate.vector_score,
+            keyword_score=candidate.keyword_score,
+            keyword_raw=candidate.keyword_raw,
+            stage=stage or candidate.stage,
+            keyword_rank=candidate.keyword_rank,
+            vector_rank=candidate.vector_rank,
+        )
+        for rank, (candidate, entry) in enumerate(rows, 1)
+    )
+    is_raw = mode == "keyword" and not profile.normalises_keyword_only
+    return StoreRecall(entries, mode, "raw bm25" if is_raw else "0..1", tuple(notes))
+
+
+def _cached(content_hash: str, connection: sqlite3.Connection) -> bytes | None:
+    statement = "SELECT embedding FROM embedding_cache WHERE content_hash = ?"
+    row = connection.execute(statement, (content_hash,)).fetchone()
+    return row[0] if row is not None and isinstance(row[0], bytes) else None

@@ -1,0 +1,287 @@
+"""ZeroClaw's own store, opened for reading."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from sqlite3 import Connection
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, StoreRecall
+from zeroclaw_tui.backends.sqlite import browse
+from zeroclaw_tui.backends.sqlite.connection import Reading, ReadOnlyConnection, connect_read_only, translated
+from zeroclaw_tui.backends.sqlite.facets import facets
+from zeroclaw_tui.backends.sqlite.health import health
+from zeroclaw_tui.backends.sqlite.rows import EXCERPT, agent_join, bound, entry_columns, entry_from
+from zeroclaw_tui.backends.sqlite.schema import Schema, read_schema
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, NotThere
+from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from zeroclaw_tui.backends.sqlite.search import SqliteSearch
+
+Answer = TypeVar("Answer")
+
+READS_ONLY = "This release reads only; writing comes with the next one."
+_FOLDER_READ_ONLY = "The folder of the database is read-only."
+_ASKED = "It was opened read-only, as asked."
+
+
+class SqliteMemory(Memory):
+    """A brain.db of any ZeroClaw version. Nothing here changes a byte of it.
+
+    Listings use one connection kept open, searching another, and long passes one of their own in a thread each, so
+    that none waits for the other.
+    """
+
+    name = "sqlite"
+
+    def __init__(self, path: Path, *, location: str | None = None, read_only: bool = False) -> None:
+        self.path = path
+        self.location = location or str(path)
+        self._asked_read_only = read_only
+        self._connection: ReadOnlyConnection | None = None
+        self._schema: Schema | None = None
+        self._search: SqliteSearch | None = None
+        self._search_opening = asyncio.Lock()
+        self._readings: set[Reading] = set()
+        self._finds: set[Reading] = set()
+
+    @property
+    def schema(self) -> Schema:
+        """What the database has; only after `open`."""
+        if self._schema is None:
+            raise RuntimeError("open() comes first")
+        return self._schema
+
+    async def open(self) -> None:
+        """Connect, and tell the generation. Raises Unreadable, Corrupt or Locked."""
+        connection = await connect_read_only(self.path)
+        try:
+            self._schema = await read_schema(connection, self.path)
+        except BaseException:
+            await connection.close()
+            raise
+        self._connection = connection
+        schema = self._schema
+        self.generation = schema.generation
+        self.newest_version = schema.newest_version
+        self.notices = schema.notices
+        self.read_only_because = (
+            schema.read_only_because
+            or (_FOLDER_READ_ONLY if connection.notice else None)
+            or (_ASKED if self._asked_read_only else READS_ONLY)
+        )
+        self.capabilities = _capabilities(schema, self.read_only_because)
+
+    async def close(self) -> None:
+        """Stop what runs and let go of every connection."""
+        for reading in self._readings:
+            reading.stop()
+        if self._search is not None:
+            await self._search.close()
+            self._search = None
+        if self._connection is not None:
+            await self._connection.close()
+            self._connection = None
+
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        """Refused: raises Refused with the reason."""
+        raise self.refuse_to_write()
+
+    async def forget(self, key: str) -> bool:
+        """Refused: raises Refused with the reason."""
+        raise self.refuse_to_write()
+
+    async def recall(
+        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
+    ) -> Scored:
+        """The store's recall by the rules of the newest version with this schema, without a query vector."""
+        request = RecallRequest(query, limit, session_id=session_id, since=since, until=until, layer="store")
+        found = await self.search(request, profile_for(self.newest_version or NEWEST), ScoringSettings())
+        return list(found.entries)
+
+    async def get(self, key: str) -> MemoryEntry | None:
+        """The memory of that key, superseded or not; several agents' rows: the oldest stored."""
+        for entry in await self.with_key(key):
+            return entry
+        return None
+
+    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
+        """What ZeroClaw's own list returns: at most 1000 rows, cut before the session is looked at."""
+        found, order = browse.listing(self.schema, category)
+        listed = await self._entries(found, order)
+        return [entry for entry in listed if session_id is None or entry.session_id == session_id]
+
+    async def count(self) -> int:
+        """How many memories there are, superseded ones included."""
+        ((counted,),) = await self._fetch("SELECT count(*) FROM memories")
+        return int(counted)
+
+    async def health_check(self) -> bool:
+        """True when it answers; why it does not is told by every other verb."""
+        try:
+            await self._fetch("SELECT rowid FROM memories NOT INDEXED LIMIT 1")
+        except InspectorError:
+            return False
+        return True
+
+    async def entries(self, filter: MemoryFilter) -> Entries:
+        """Every memory a filter leaves, with full content, in the order of storing."""
+        return await self._entries(browse.where(self.schema, filter), "ORDER BY m.rowid")
+
+    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+        """The rows after `cursor`, as excerpts; any depth costs the same."""
+        chosen = await self._fetch(*browse.page_statement(self.schema, filter, sort, cursor, limit))
+        handles, following = browse.page_of(chosen, limit)
+        return Page(tuple(await self.rows(handles)), following)
+
+    async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
+        """The rowids of all rows in order as an array; cancelling the await stops the pass."""
+        schema = self.schema
+        return await self._in_thread(
+            lambda connection: browse.ordered_handles(connection, schema, filter, sort),
+            is_find=filter.contains is not None,
+        )
+
+    async def rows(self, handles: Sequence[Handle]) -> Entries:
+        """The rows of these rowids, in that order, as excerpts; rows gone meanwhile are left out."""
+        by_handle: dict[Handle, MemoryEntry] = {}
+        for start in range(0, len(handles), browse.ROWS_AT_ONCE):
+            some = handles[start : start + browse.ROWS_AT_ONCE]
+            wanted = browse.Where().also(f"m.rowid IN ({', '.join('?' * len(some))})", some)
+            for entry in await self._entries(wanted, excerpt=EXCERPT):
+                by_handle[entry.handle] = entry
+        return [by_handle[handle] for handle in handles if handle in by_handle]
+
+    async def whole(self, handle: Handle) -> MemoryEntry:
+        """One row with its full content. Raises NotThere when it has gone."""
+        for entry in await self._entries(browse.Where().also("m.rowid = ?", [handle])):
+            return entry
+        raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+
+    async def with_key(self, key: str, agent: str | None = None) -> Entries:
+        """Every row of that key, the oldest stored first, with full content."""
+        of_agent = MemoryFilter(agent=None if agent is None else (agent,), superseded=Superseded.SHOW)
+        mark, value = bound([key])
+        return await self._entries(
+            browse.where(self.schema, of_agent).also(f"m.key = {mark}", value), "ORDER BY m.rowid"
+        )
+
+    async def keys_starting(self, prefix: str, limit: int) -> Entries:
+        """Rows whose key begins so, `updated_at` descending, with full content."""
+        found, order = browse.starting_with(self.schema, prefix)
+        return await self._entries(found, f"{order} LIMIT {limit:d}")
+
+    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
+        """Counts, made in a thread; cancelling the await stops them."""
+        schema = self.schema
+        return await self._in_thread(
+            lambda connection: facets(connection, schema, filter, now), is_find=filter.contains is not None
+        )
+
+    async def search(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> StoreRecall:
+        """ZeroClaw's recall with every part of the score, by the rules of `profile`."""
+        searching = await self._searching()
+        return await searching.recall(request, profile, settings, query_vector)
+
+    async def cached_vector(self, text: str) -> np.ndarray | None:
+        """The vector ZeroClaw's cache holds for exactly this text."""
+        return await (await self._searching()).cached_vector(text)
+
+    async def prepare_vectors(self) -> None:
+        """Load the vectors ahead of the first search."""
+        await (await self._searching()).prepare_vectors()
+
+    async def data_version(self) -> int | None:
+        """Changes when another connection has written (SQLite's PRAGMA data_version)."""
+        ((version,),) = await self._fetch("PRAGMA data_version")
+        return int(version)
+
+    def interrupt(self) -> None:
+        """Stop the search that runs now, and listings and counts that look for a text."""
+        if self._search is not None:
+            self._search.interrupt()
+        for reading in self._finds:
+            reading.stop()
+
+    async def health(self) -> Health:
+        """The facts of the file and the tables, and what follows from them."""
+        schema, path, notices = self.schema, self.path, self.notices
+        return await self._in_thread(lambda connection: health(connection, schema, path, notices))
+
+    async def _entries(self, found: browse.Where, order: str = "", excerpt: int | None = None) -> Entries:
+        schema = self.schema
+        statement = (
+            f"SELECT {entry_columns(schema, excerpt=excerpt)} FROM memories AS m {agent_join(schema)} "
+            f"{found.sql} {order}"
+        )
+        return [entry_from(row, schema) for row in await self._fetch(statement, found.values)]
+
+    async def _fetch(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
+        if self._connection is None:
+            raise RuntimeError("open() comes first")
+        with translated(self.path):
+            return list(await self._connection.execute_fetchall(statement, values))
+
+    async def _in_thread(self, work: Callable[[Connection], Answer], *, is_find: bool = False) -> Answer:
+        reading = Reading(self.path)
+        self._readings.add(reading)
+        if is_find:
+            self._finds.add(reading)
+        try:
+            return await reading.run(work)
+        finally:
+            self._readings.discard(reading)
+            self._finds.discard(reading)
+
+    async def _searching(self) -> SqliteSearch:
+        """The search of this store, made at the first use: who only browses pays nothing for it."""
+        from zeroclaw_tui.backends.sqlite.search import SqliteSearch
+
+        async with self._search_opening:
+            if self._search is None:
+                search = SqliteSearch(self.path, self.schema)
+                await search.open()
+                self._search = search
+            return self._search
+
+
+def _capabilities(schema: Schema, read_only_because: str) -> Capabilities:
+    why_not = {"write": read_only_because}
+    lacks = "This generation of ZeroClaw's schema has no {}."
+    told = {"superseded_by": "superseded", "agent_id": "agents", "namespace": "namespaces", "session_id": "sessions",
+            "pinned": "pinned", "importance": "importance", "kind": "kind"}  # fmt: skip
+    for column, what in told.items():
+        if not schema.has(column):
+            why_not[what] = lacks.format(what)
+    if not schema.has("embedding"):
+        why_not["vectors"] = "This database has no column for vectors."
+    if not schema.has_fts:
+        why_not["keyword"] = "This database has no keyword index."
+    return Capabilities(
+        vectors=schema.has("embedding"),
+        keyword=schema.has_fts,
+        sessions=schema.has("session_id"),
+        agents=schema.has("agent_id"),
+        namespaces=schema.has("namespace"),
+        superseded=schema.has("superseded_by"),
+        pinned=schema.has("pinned"),
+        importance=schema.has("importance"),
+        kind=schema.has("kind"),
+        watch=True,
+        why_not=why_not,
+    )

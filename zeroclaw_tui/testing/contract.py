@@ -1,0 +1,268 @@
+"""What any Memory must hold to, as tests: subclass MemoryContract in a test module and give it a fixture `memory`.
+
+The class needs no test framework itself. Under pytest, with pytest-asyncio in its auto mode:
+
+    class TestMyMemory(MemoryContract):
+        @pytest.fixture
+        async def memory(self):
+            memory = MyMemory(...)            # holding the contents of sample_entries()
+            await memory.open()
+            yield memory
+            await memory.close()
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from operator import attrgetter
+from typing import Any
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.listing import matches
+from zeroclaw_tui.memory.entry import JSON_FIELDS, MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
+from zeroclaw_tui.memory.query import AGE_GROUPS, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.testing.samples import NOW, sample_entries
+
+EVERY = MemoryFilter(superseded=Superseded.SHOW)
+ORDERS = tuple(Sort(field, descending) for field in SortField for descending in (True, False))
+_PAGE_SIZES = (1, 4, 500)
+_VALUES: dict[SortField, Callable[[MemoryEntry], Any]] = {
+    SortField.KEY: attrgetter("key"),
+    SortField.CATEGORY: attrgetter("category"),
+    SortField.SIZE: attrgetter("size"),
+}
+
+
+async def whole_rows(memory: Memory) -> list[MemoryEntry]:
+    """Every row with its full content, superseded ones included."""
+    return [await memory.whole(handle) for handle in await memory.order(EVERY, Sort())]
+
+
+class MemoryContract:
+    """Tests that each take an open `memory`, holding at least the contents that `expected` names."""
+
+    words = ("Rust", "beans", "same content")
+    """Queries that recall something."""
+
+    def expected(self) -> Collection[str]:
+        """The contents the memory holds, in any order."""
+        return [entry.content for entry in sample_entries()]
+
+    async def test_every_text_comes_back_as_it_was_stored(self, memory: Memory) -> None:
+        """Escape sequences, markup, quotes, bidi controls and CJK are kept to the letter."""
+        assert Counter(row.content for row in await whole_rows(memory)) == Counter(self.expected())
+
+    async def test_count_and_list_agree_with_the_listing(self, memory: Memory) -> None:
+        """`count` counts every row; `list` leaves out superseded ones and holds full contents."""
+        rows = await whole_rows(memory)
+        assert await memory.count() == len(rows)
+        listed = await memory.list()
+        assert _handles(listed) == sorted(_handles(row for row in rows if row.superseded_by is None))
+        assert not any(entry.is_excerpt for entry in listed)
+
+    async def test_list_of_a_category_holds_exactly_that_category(self, memory: Memory) -> None:
+        """A category's list is the part of the whole list in it."""
+        everything = await memory.list()
+        for category in {entry.category for entry in everything}:
+            wanted = _handles(entry for entry in everything if entry.category == category)
+            assert _handles(await memory.list(category)) == wanted
+        assert await memory.list("no such category") == []
+
+    async def test_pages_one_after_another_are_the_order(self, memory: Memory) -> None:
+        """In every order and page size no row is missing or comes twice."""
+        for sort in ORDERS:
+            order = list(await memory.order(EVERY, sort))
+            assert len(order) == await memory.count()
+            for size in _PAGE_SIZES:
+                assert await _handles_by_page(memory, EVERY, sort, size) == order
+
+    async def test_both_directions_of_an_order_hold_the_same_rows_sorted(self, memory: Memory) -> None:
+        """Keys and sizes rise in one direction and fall in the other."""
+        by_handle = {row.handle: row for row in await whole_rows(memory)}
+        for field, value in _VALUES.items():
+            for descending in (False, True):
+                order = await memory.order(EVERY, Sort(field, descending))
+                found = [value(by_handle[handle]) for handle in order]
+                assert found == sorted(found, reverse=descending)
+
+    async def test_rows_come_in_the_order_asked_and_are_beginnings(self, memory: Memory) -> None:
+        """`rows` follows its handles; an excerpt is the beginning of the whole."""
+        handles = list(await memory.order(EVERY, Sort(SortField.KEY)))
+        rows = await memory.rows(handles)
+        assert [row.handle for row in rows] == handles
+        for row in rows:
+            whole = await memory.whole(row.handle)
+            assert whole.content.startswith(row.content)
+            assert row.is_excerpt == (row.content != whole.content)
+            assert row.size == whole.size == len(whole.content.encode("utf-8", "surrogateescape"))
+            assert not whole.is_excerpt
+
+    async def test_filters_leave_what_their_meaning_says(self, memory: Memory) -> None:
+        """Each filter leaves the rows that match it, in listing, pages and counts alike."""
+        rows = await whole_rows(memory)
+        for wanted_filter in _filters(rows, memory):
+            wanted = _handles(row for row in rows if matches(row, wanted_filter))
+            assert sorted(map(str, await memory.order(wanted_filter, Sort()))) == wanted
+            assert sorted(map(str, await _handles_by_page(memory, wanted_filter, Sort(), 4))) == wanted
+            assert (await memory.facets(wanted_filter, NOW.isoformat())).total == len(wanted)
+
+    async def test_facets_count_every_row_once(self, memory: Memory) -> None:
+        """Categories, sessions and ages each add up to the total."""
+        rows = await whole_rows(memory)
+        facets = await memory.facets(EVERY, NOW.isoformat())
+        assert facets.total == len(rows)
+        assert dict(facets.category) == dict(Counter(row.category for row in rows))
+        counts = list(facets.category.values())
+        assert counts == sorted(counts, reverse=True)
+        assert sum(facets.age.values()) == len(rows)
+        assert set(facets.age) == set(AGE_GROUPS)
+        if memory.capabilities.sessions:
+            assert dict(facets.session or {}) == dict(Counter(row.session_id or NO_SESSION for row in rows))
+        else:
+            assert facets.session is None
+
+    async def test_a_row_that_is_not_there_is_told(self, memory: Memory) -> None:
+        """An unknown handle, key or prefix is no crash: NotThere, None, or nothing."""
+        handles = await memory.order(EVERY, Sort())
+        unknown = -7 if isinstance(handles[0], int) else "no such handle"
+        assert await _is_refused(memory.whole(unknown), NotThere)
+        assert await memory.rows([unknown]) == []
+        assert await memory.get("no such key, surely") is None
+        assert await memory.with_key("no such key, surely") == []
+        assert await memory.keys_starting("no such key, surely", 5) == []
+
+    async def test_a_key_leads_to_its_rows(self, memory: Memory) -> None:
+        """`get`, `with_key` and `keys_starting` agree with the listing; contents are whole."""
+        for row in await whole_rows(memory):
+            got = await memory.get(row.key)
+            assert got is not None
+            assert (got.key, got.is_excerpt) == (row.key, False)
+            assert row.content in [entry.content for entry in await memory.with_key(row.key)]
+            starting = await memory.keys_starting(row.key[:2], 500)
+            assert all(entry.key.startswith(row.key[:2]) for entry in starting)
+            if row.superseded_by is None:
+                assert str(row.handle) in _handles(starting)
+
+    async def test_recall_ranks_rows_of_the_store(self, memory: Memory) -> None:
+        """At most `limit` rows, ranked from 1, never rising in score, each one in the listing."""
+        handles = set(map(str, await memory.order(EVERY, Sort())))
+        for query in self.words:
+            for limit in (1, 5):
+                found = await memory.recall(query, limit)
+                assert 0 < len(found) <= limit
+                assert [scored.rank for scored in found] == list(range(1, len(found) + 1))
+                scores = [scored.score for scored in found if scored.score is not None]
+                assert scores == sorted(scores, reverse=True)
+                assert {str(scored.entry.handle) for scored in found} <= handles
+
+    async def test_recall_finds_nothing_for_words_nobody_wrote(self, memory: Memory) -> None:
+        """No hit is no hit, also for text that a query language could stumble over."""
+        assert len(await memory.recall("\x00", 5)) <= 5
+        for query in ("xylophonequartz", '"', "') OR 1=1 --", "NEAR(", "-"):
+            for scored in await memory.recall(query, 5):
+                words = query.lower().split()
+                text = f"{scored.entry.key} {scored.entry.content}".lower()
+                assert any(word.strip("\"'()-*") in text for word in words)
+        assert await memory.recall("xylophonequartz", 5) == []
+
+    async def test_search_is_recall_with_its_parts(self, memory: Memory) -> None:
+        """By the newest rules this store knows, `search` returns the same rows in the same order as `recall`."""
+        profile = profile_for(memory.newest_version or NEWEST)
+        for query in (*self.words, ""):
+            recalled = await memory.recall(query, 5)
+            found = await memory.search(RecallRequest(query), profile, ScoringSettings())
+            assert [scored.entry.handle for scored in found.entries] == [scored.entry.handle for scored in recalled]
+            assert [scored.score for scored in found.entries] == [scored.score for scored in recalled]
+            assert found.scale
+
+    async def test_entries_become_json_with_the_fixed_names(self, memory: Memory) -> None:
+        """Every entry is a JSON object of the same fourteen names, whatever it contains."""
+        for row in await whole_rows(memory):
+            document = json.loads(json.dumps(row.as_json()))
+            assert tuple(document) == JSON_FIELDS
+            assert document["content"] == row.content
+
+    async def test_it_says_how_it_is(self, memory: Memory) -> None:
+        """A sound store is healthy, in one sentence and with its facts."""
+        health = await memory.health()
+        assert await memory.health_check()
+        assert health.ok
+        assert health.summary
+        assert health.facts
+        assert memory.name
+        assert memory.location
+
+    async def test_reading_changes_nothing(self, memory: Memory) -> None:
+        """Listing and recall leave the count and the data version as they were."""
+        before = (await memory.count(), await memory.data_version())
+        await memory.recall(self.words[0], 5)
+        await whole_rows(memory)
+        await memory.facets(EVERY, NOW.isoformat())
+        assert (await memory.count(), await memory.data_version()) == before
+
+    async def test_writing_works_or_is_refused_with_a_reason(self, memory: Memory) -> None:
+        """A store that takes writes stores and forgets; any other keeps what it has and says why."""
+        before = await memory.count()
+        if not memory.capabilities.write:
+            assert memory.read_only_because
+            await _is_refused(memory.store("contract_key", "contract content", "core"), Refused)
+            assert await memory.count() == before
+            return
+        await memory.store("contract_key", "contract content", "core", "a session")
+        stored = await memory.get("contract_key")
+        assert stored is not None
+        assert (stored.content, stored.category, stored.session_id) == ("contract content", "core", "a session")
+        await memory.store("contract_key", "newer content", "daily")
+        assert await memory.count() == before + 1
+        assert [entry.content for entry in await memory.with_key("contract_key")] == ["newer content"]
+        assert await memory.forget("contract_key")
+        assert not await memory.forget("contract_key")
+        assert await memory.count() == before
+
+
+def _filters(rows: list[MemoryEntry], memory: Memory) -> list[MemoryFilter]:
+    categories = sorted({row.category for row in rows})
+    moments = ["2026-10-20T00:00:00+00:00", "2026-11-10T06:30:00+02:00", "2026-11-15"]
+    found = [MemoryFilter(category=(category,)) for category in categories]
+    found += [MemoryFilter(category=tuple(categories[:2])), MemoryFilter(category=("no such category",))]
+    found += [MemoryFilter(newer_than=moment) for moment in moments]
+    found += [MemoryFilter(older_than=moments[1], newer_than=moments[0])]
+    texts = ("rust", "RUST", "peanut", "花生", "%", "_", "'", "\\", "[/markup]", "no such text", "the very end")
+    found += [MemoryFilter(contains=text) for text in texts]
+    found += [MemoryFilter(category=(categories[0],), contains="e"), MemoryFilter(superseded=Superseded.SHOW)]
+    if memory.capabilities.sessions:
+        sessions = sorted({row.session_id or NO_SESSION for row in rows})
+        found += [MemoryFilter(session=(session,)) for session in sessions]
+        found += [MemoryFilter(session=tuple(sessions[:2]))]
+    if memory.capabilities.superseded:
+        found += [MemoryFilter(superseded=Superseded.ONLY)]
+    return found
+
+
+async def _is_refused(deed: Awaitable[object], kind: type[InspectorError]) -> bool:
+    """Whether it ends in an error of this kind, which has a sentence."""
+    try:
+        await deed
+    except kind as error:
+        return bool(error.message)
+    return False
+
+
+async def _handles_by_page(memory: Memory, filter: MemoryFilter, sort: Sort, size: int) -> list[int | str]:
+    page = await memory.page(filter, sort, None, size)
+    handles = [entry.handle for entry in page.entries]
+    while page.next is not None:
+        assert len(page.entries) == size
+        page = await memory.page(filter, sort, page.next, size)
+        handles += [entry.handle for entry in page.entries]
+    return handles
+
+
+def _handles(entries: Iterable[MemoryEntry]) -> list[str]:
+    return sorted(str(entry.handle) for entry in entries)
