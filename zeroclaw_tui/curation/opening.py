@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import find_installs, install_at
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.settings import settings_problem
+from zeroclaw_tui.memory.errors import NoInstall
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +39,23 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
     if options.path is not None:
         installs = (install_at(options.path, variables, home),)
     else:
-        installs = find_installs(variables, home, config_dir=options.config_dir, workspace=options.workspace)
-    return tuple(
-        load_config(
-            install, variables, backend=options.backend, location=options.location, read_only=options.read_only
-        )
-        for install in installs
+        installs = _found(options, variables, home)
+    return tuple(_config_of(install, options, variables) for install in installs)
+
+
+def _found(options: OpenOptions, variables: Mapping[str, str], home: Path) -> tuple[Install, ...]:
+    try:
+        return find_installs(variables, home, config_dir=options.config_dir, workspace=options.workspace)
+    except NoInstall:
+        # A store that is fully named needs no install around it.
+        if options.location is None or "://" in options.location:
+            raise
+        return (install_at(Path(options.location), variables, home),)
+
+
+def _config_of(install: Install, options: OpenOptions, variables: Mapping[str, str]) -> MemoryConfig:
+    config = load_config(
+        install, variables, backend=options.backend, location=options.location, read_only=options.read_only
     )
+    problem = settings_problem(install)
+    return config if problem is None else replace(config, warnings=(*config.warnings, problem))

@@ -1,0 +1,104 @@
+"""The per-backend files, held against the table of keys."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from zeroclaw_tui.config.defaults import BACKENDS_WITH_DEFAULTS, default_text, default_values, defaults_folder
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.schema import MEMORY_KEYS, PROVIDER_CONFIG_KEYS, fits
+from zeroclaw_tui.memory.errors import Unreadable
+
+WRITTEN = [
+    "backend",
+    "auto_save",
+    "hygiene_enabled",
+    "archive_after_days",
+    "purge_after_days",
+    "conversation_retention_days",
+    "embedding_provider",
+    "embedding_model",
+    "embedding_dimensions",
+    "vector_weight",
+    "keyword_weight",
+    "min_relevance_score",
+    "embedding_cache_size",
+    "chunk_max_tokens",
+    "response_cache_enabled",
+    "response_cache_ttl_minutes",
+    "response_cache_max_entries",
+    "snapshot_enabled",
+    "snapshot_on_hygiene",
+    "auto_hydrate",
+]
+PROFILES = {
+    "sqlite": (True, True, 7, 30, 10000),
+    "postgres": (True, False, 0, 0, 0),
+    "lucid": (True, False, 0, 0, 0),
+    "markdown": (True, False, 0, 0, 0),
+    "none": (False, False, 0, 0, 0),
+}
+PROFILE_KEYS = ("auto_save", "hygiene_enabled", "archive_after_days", "purge_after_days", "embedding_cache_size")
+
+
+def test_there_is_one_file_for_each_backend() -> None:
+    assert sorted(file.stem for file in defaults_folder().glob("*.toml")) == sorted(BACKENDS_WITH_DEFAULTS)
+
+
+@pytest.mark.parametrize("backend", BACKENDS_WITH_DEFAULTS)
+def test_file_agrees_with_the_table_of_keys(backend: str) -> None:
+    memory = default_values(backend)["memory"]
+    assert list(memory) == WRITTEN
+    for name, value in memory.items():
+        key = MEMORY_KEYS[name]
+        assert fits(key.kind, value), name
+        assert type(value) is type(key.default), name
+        if name not in ("backend", *PROFILE_KEYS):
+            assert value == key.default, name
+    assert memory["backend"] == backend
+    assert tuple(memory[name] for name in PROFILE_KEYS) == PROFILES[backend]
+
+
+@pytest.mark.parametrize("backend", BACKENDS_WITH_DEFAULTS)
+def test_keys_in_comments_can_be_uncommented(backend: str) -> None:
+    text = default_text(backend)
+    assert MEMORY_KEYS["sqlite_open_timeout_secs"].default is None
+    for name in ("sqlite_open_timeout_secs", *(["db_url"] if backend == "postgres" else [])):
+        assert f"\n# {name} = " in text
+        text = text.replace(f"\n# {name} = ", f"\n{name} = ")
+    document = tomllib.loads(text)
+    assert document["memory"]["sqlite_open_timeout_secs"] == 30
+
+
+def test_only_postgres_has_a_storage_table() -> None:
+    for backend in BACKENDS_WITH_DEFAULTS:
+        document = default_values(backend)
+        assert set(document) == ({"memory", "storage"} if backend == "postgres" else {"memory"})
+    settings = default_values("postgres")["storage"]["provider"]["config"]
+    assert settings["provider"] == "postgres"
+    assert all(fits(PROVIDER_CONFIG_KEYS[name], value) for name, value in settings.items())
+
+
+@pytest.mark.parametrize("backend", BACKENDS_WITH_DEFAULTS)
+def test_file_loads_as_a_config(tmp_path: Path, backend: str) -> None:
+    (tmp_path / "config.toml").write_text(default_text(backend))
+    install = Install(tmp_path, tmp_path / "w", tmp_path / "w/memory/brain.db", "workspace", "test", tmp_path / "own")
+    config = load_config(install, {})
+    assert (config.backend, config.zeroclaw_backend) == (backend, backend)
+    assert all("0.6.3" in sentence for sentence in config.warnings)
+
+
+def test_unknown_backend_is_a_sentence() -> None:
+    with pytest.raises(Unreadable, match="There are no defaults for the backend"):
+        default_text("../config")
+
+
+def test_every_key_has_a_sentence_and_a_fitting_default() -> None:
+    for key in MEMORY_KEYS.values():
+        assert key.about.endswith("."), key.name
+        assert key.default is None or fits(key.kind, key.default), key.name
+        assert not key.choices or key.default in key.choices, key.name

@@ -1,0 +1,166 @@
+"""Environment variables above the config."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.memory_config import MemoryConfig
+
+OLD = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
+POSTGRES = (
+    '[memory]\nbackend = "postgres"\nauto_save = true\n[storage.provider.config]\nprovider = "postgres"\n'
+    'db_url = "postgres://config/d"\n'
+)
+NEW_POSTGRES = (
+    'schema_version = 3\n[memory]\nbackend = "postgres"\n[storage.postgres.default]\ndb_url = "postgres://config/d"\n'
+)
+
+
+def load(folder: Path, text: str, layout: Literal["workspace", "data"] = "workspace", **environ: str) -> MemoryConfig:
+    (folder / "config.toml").write_text(text)
+    root = folder / layout
+    return load_config(Install(folder, root, root / "memory/brain.db", layout, "test", folder / "own"), environ)
+
+
+def test_storage_provider_variable_changes_the_backend_up_to_0_7_5(tmp_path: Path) -> None:
+    config = load(tmp_path, OLD, ZEROCLAW_STORAGE_PROVIDER=" Postgres ", ZEROCLAW_STORAGE_CONNECT_TIMEOUT_SECS="7")
+    assert config.backend == "postgres"
+    assert config.sources["memory.backend"] == "environment ZEROCLAW_STORAGE_PROVIDER"
+    assert config.storage["connect_timeout_secs"] == 7
+
+
+@pytest.mark.parametrize("seconds", ["0", "-3", "soon", ""])
+def test_useless_timeout_is_ignored(tmp_path: Path, seconds: str) -> None:
+    config = load(tmp_path, POSTGRES, ZEROCLAW_STORAGE_CONNECT_TIMEOUT_SECS=seconds)
+    assert "connect_timeout_secs" not in config.storage
+
+
+def test_old_names_do_nothing_in_the_third_schema(tmp_path: Path) -> None:
+    config = load(tmp_path, "schema_version = 3\n", ZEROCLAW_STORAGE_PROVIDER="postgres")
+    assert config.backend == "sqlite"
+    assert any("ZEROCLAW_STORAGE_PROVIDER does nothing here" in sentence for sentence in config.warnings)
+
+
+def test_generic_names_of_the_third_schema(tmp_path: Path) -> None:
+    config = load(
+        tmp_path,
+        "schema_version = 3\n[memory]\nvector_weight = 0.1\n",
+        ZEROCLAW_memory__vector_weight="0.9",
+        ZEROCLAW_memory__hygiene_enabled="false",
+        ZEROCLAW_memory__policy__threat_scan="strict",
+        ZEROCLAW_memory__backend="postgres.work",
+        ZEROCLAW_storage__postgres__work__db_url="postgres://env/d",
+        ZEROCLAW_agents__a__workspace__read_memory_from="b, c",
+    )
+    assert (config.vector_weight, config.hygiene_enabled, config.threat_scan) == (0.9, False, "strict")
+    assert (config.backend, config.alias) == ("postgres", "work")
+    assert config.storage["db_url"] == "postgres://env/d"
+    assert config.sources["memory.vector_weight"] == "environment ZEROCLAW_memory__vector_weight"
+    assert config.sources["storage.db_url"] == "environment ZEROCLAW_storage__postgres__work__db_url"
+    assert config.agents["a"] == ("b", "c")
+    assert config.values["vector_weight"] == 0.9
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("ZEROCLAW_memory__no_such_key", "1"),
+        ("ZEROCLAW_memory__vector_weight", "heavy"),
+        ("ZEROCLAW_memory__auto_save", "yes"),
+        ("ZEROCLAW_memory__archive_after_days", "-1"),
+        ("ZEROCLAW_storage__sqlite", "x"),
+        ("ZEROCLAW_schema_version", "2"),
+        ("ZEROCLAW_memory", "x"),
+    ],
+)
+def test_generic_name_that_zeroclaw_refuses(tmp_path: Path, variable: str, value: str) -> None:
+    config = load(tmp_path, "schema_version = 3\n", **{variable: value})
+    (sentence,) = config.warnings
+    assert variable in sentence
+    assert "does not start" in sentence
+    assert config.schema == 3
+
+
+def test_generic_names_do_nothing_in_older_schemas(tmp_path: Path) -> None:
+    config = load(tmp_path, OLD, ZEROCLAW_memory__backend="none")
+    assert config.backend == "sqlite"
+    assert "ZEROCLAW_memory__backend does nothing here" in config.warnings[0]
+
+
+def test_names_of_other_sections_are_no_matter(tmp_path: Path) -> None:
+    assert load(tmp_path, "schema_version = 3\n", ZEROCLAW_gateway__port="1").warnings == ()
+
+
+URLS = {
+    "ZEROCLAW_STORAGE_DB_URL": "postgres://agent/d",
+    "ZEROCLAW_POSTGRES_URL": "postgres://ours/d",
+    "ZEROCLAW_DB_URL": "postgres://ours-too/d",
+    "DATABASE_URL": "postgresql://anyone/d",
+}
+
+
+@pytest.mark.parametrize("first", range(5))
+def test_order_of_postgres_urls(tmp_path: Path, first: int) -> None:
+    names = list(URLS)[first:]
+    config = load(tmp_path, POSTGRES, **{name: URLS[name] for name in names})
+    expected = URLS[names[0]] if names else "postgres://config/d"
+    assert config.storage["db_url"] == expected
+    assert config.sources["storage.db_url"] == (f"environment {names[0]}" if names else "config.toml")
+    assert config.read_only == (names == ["DATABASE_URL"])
+
+
+def test_url_of_the_old_agent_does_nothing_in_the_third_schema(tmp_path: Path) -> None:
+    config = load(tmp_path, NEW_POSTGRES, ZEROCLAW_STORAGE_DB_URL="postgres://agent/d")
+    assert config.storage["db_url"] == "postgres://config/d"
+
+
+def test_database_url_of_another_kind_is_not_ours(tmp_path: Path) -> None:
+    config = load(tmp_path, NEW_POSTGRES, DATABASE_URL="mysql://x/y")
+    assert config.storage["db_url"] == "postgres://config/d"
+    assert not config.read_only
+
+
+def test_database_url_does_not_touch_other_backends(tmp_path: Path) -> None:
+    config = load(tmp_path, OLD, DATABASE_URL="postgres://x/y")
+    assert not config.read_only
+    assert config.warnings == ()
+
+
+def test_passwords_of_urls_are_in_no_text(tmp_path: Path) -> None:
+    config = load(tmp_path, POSTGRES, ZEROCLAW_POSTGRES_URL="postgres://u:hunter2@h/d")
+    assert "hunter2" in config.storage["db_url"]
+    assert "hunter2" not in repr(config)
+
+
+def test_qdrant_variables_fill_or_override(tmp_path: Path) -> None:
+    text = (
+        '[memory]\nbackend = "qdrant"\nauto_save = true\n[memory.qdrant]\nurl = "http://config"\ncollection = "mine"\n'
+    )
+    config = load(tmp_path, text, QDRANT_URL="http://env", QDRANT_COLLECTION="theirs", QDRANT_API_KEY="k")
+    assert config.storage == {"url": "http://config", "collection": "theirs", "api_key": "k"}
+    assert config.sources["storage.url"] == "config.toml"
+    assert config.sources["storage.collection"] == "environment QDRANT_COLLECTION"
+    assert config.sources["storage.api_key"] == "environment QDRANT_API_KEY"
+
+
+def test_mem0_variables_fill(tmp_path: Path) -> None:
+    text = '[memory]\nbackend = "mem0"\nauto_save = true\n[memory.mem0]\nurl = "http://config"\n'
+    config = load(tmp_path, text, MEM0_URL="http://env", MEM0_USER_ID="me")
+    assert (config.storage["url"], config.storage["user_id"]) == ("http://config", "me")
+
+
+def test_lucid_variables(tmp_path: Path) -> None:
+    config = load(
+        tmp_path,
+        '[memory]\nbackend = "lucid"\nauto_save = true\n',
+        ZEROCLAW_LUCID_CMD="/opt/lucid",
+        ZEROCLAW_LUCID_RECALL_TIMEOUT_MS="1",
+        ZEROCLAW_LUCID_BUDGET="many",
+    )
+    assert config.storage == {"binary_path": "/opt/lucid", "recall_timeout_ms": 20}
+    assert any("ZEROCLAW_LUCID_BUDGET" in sentence for sentence in config.warnings)

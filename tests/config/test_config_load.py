@@ -1,0 +1,397 @@
+"""What a config says about memory, with every value's source."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.schema import MEMORY_KEYS
+from zeroclaw_tui.memory.errors import BrokenConfig
+
+BASE = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
+
+
+def install_in(folder: Path, layout: Literal["workspace", "data"] = "workspace") -> Install:
+    root = folder / layout
+    return Install(folder, root, root / "memory" / "brain.db", layout, "test", folder / "zeroclaw-tui")
+
+
+def load(
+    folder: Path,
+    text: str | bytes,
+    environ: dict[str, str] | None = None,
+    layout: Literal["workspace", "data"] = "workspace",
+    **options: Any,
+) -> MemoryConfig:
+    (folder / "config.toml").write_bytes(text.encode() if isinstance(text, str) else text)
+    return load_config(install_in(folder, layout), environ or {}, **options)
+
+
+def warning(config: MemoryConfig, *parts: str) -> str:
+    hits = [sentence for sentence in config.warnings if all(part in sentence for part in parts)]
+    assert len(hits) == 1, config.warnings
+    return hits[0]
+
+
+def test_missing_config_is_defaults(tmp_path: Path) -> None:
+    config = load_config(install_in(tmp_path), {})
+    assert (config.backend, config.vector_weight, config.min_relevance_score) == ("sqlite", 0.7, 0.4)
+    assert config.sources["memory.backend"] == "default"
+    assert config.warnings == ()
+
+
+def test_values_and_their_sources(tmp_path: Path) -> None:
+    config = load(tmp_path, BASE + 'keyword_weight = 1\nsearch_mode = "bm25"\narchive_after_days = 3\n')
+    assert (config.keyword_weight, config.search_mode, config.archive_after_days) == (1.0, "bm25", 3)
+    assert config.sources["memory.keyword_weight"] == "config.toml"
+    assert config.sources["memory.vector_weight"] == "default"
+    assert config.values["search_mode"] == "bm25"
+    assert config.warnings == ()
+
+
+def test_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path) -> None:
+    config = load(tmp_path, b"\xef\xbb\xbf" + (BASE + "vector_weight = 0.5\n").replace("\n", "\r\n").encode())
+    assert config.vector_weight == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"[memory]\nbackend = \n", r"config\.toml, line 2, column 11: invalid value"),
+        (b'[memory]\nbackend = "sqlite', r"line 2, column 18: unterminated string"),
+        (b"[memory", r"line 1, column 8"),
+        (b"a = 1\na = 2\n", r"line 2, column 6: cannot overwrite a value"),
+        (b"[memory]\n[memory]\n", r"line 2, column 8: cannot declare"),
+        (b"model_routes = []\n[[model_routes]]\n", r"line 2, column 15: cannot"),
+        ("é = 'ü".encode("latin-1"), r"line 1, column 1: this byte is not UTF-8"),
+        (b"a = 1\nb = '\xc3\xa9\xff'\n", r"line 2, column 7: this byte is not UTF-8"),
+        (b"{{ placeholder }}\n", r"line 1, column 1: invalid statement"),
+        (b"x = " + b"[" * 100_000, r"nests its values too deeply"),
+    ],
+)
+def test_broken_toml_is_one_sentence_with_line_and_column(tmp_path: Path, text: bytes, expected: str) -> None:
+    with pytest.raises(BrokenConfig, match=expected) as caught:
+        load(tmp_path, text)
+    assert "\n" not in str(caught.value)
+    assert caught.value.hint
+
+
+def test_folder_in_place_of_the_config(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").mkdir()
+    with pytest.raises(BrokenConfig, match=r"config\.toml is a folder"):
+        load_config(install_in(tmp_path), {})
+
+
+def test_config_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    (tmp_path / "config.toml").write_text(BASE)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(BrokenConfig, match=r"cannot be read: Permission denied\."):
+        load_config(install_in(tmp_path), {})
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "default"),
+    [
+        ('hygiene_enabled = "yes"', "hygiene_enabled", True),
+        ("archive_after_days = -1", "archive_after_days", 7),
+        ("archive_after_days = 4294967296", "archive_after_days", 7),
+        ("archive_after_days = 1.5", "archive_after_days", 7),
+        ("archive_after_days = true", "archive_after_days", 7),
+        ('vector_weight = "0.7"', "vector_weight", 0.7),
+        ("vector_weight = true", "vector_weight", 0.7),
+        ("search_mode = 1", "search_mode", "hybrid"),
+        ('search_mode = "vector"', "search_mode", "hybrid"),
+        ("embedding_cache_size = 1979-05-27", "embedding_cache_size", 10000),
+    ],
+)
+def test_wrong_type_is_told_and_the_default_used(tmp_path: Path, line: str, key: str, default: object) -> None:
+    config = load(tmp_path, f"{BASE}{line}\n")
+    assert getattr(config, key) == default
+    assert config.sources[f"memory.{key}"] == "default"
+    sentence = warning(config, f"memory.{key}")
+    assert "<= 0.7.5" in sentence
+    assert ">= 0.8.0" in sentence
+
+
+def test_wrong_type_never_shows_the_value(tmp_path: Path) -> None:
+    config = load(tmp_path, 'schema_version = 3\n[memory]\nembedding_api_key = ["sk-veryverysecret"]\n')
+    assert "memory.embedding_api_key is a list" in warning(config, "embedding_api_key")
+    assert "sk-veryverysecret" not in repr(config)
+
+
+@pytest.mark.parametrize("text", ['memory = "sqlite"', "memory = [1]", "[[memory]]\nbackend = 'none'"])
+def test_memory_that_is_no_table(tmp_path: Path, text: str) -> None:
+    config = load(tmp_path, text)
+    assert config.backend == "sqlite"
+    assert "must be a table" in warning(config, "memory is")
+
+
+def test_tables_below_memory_that_are_no_tables(tmp_path: Path) -> None:
+    config = load(tmp_path, BASE + "qdrant = 1\npolicy = 'x'\n")
+    assert warning(config, "memory.qdrant")
+    assert warning(config, "memory.policy")
+
+
+def test_unknown_key_is_told_with_the_one_meant(tmp_path: Path) -> None:
+    config = load(tmp_path, BASE + "vektor_weight = 1.0\nsqlite_path = 'x'\n[memory.policy]\nthreatscan = 'on'\n")
+    assert warning(config, "vektor_weight").endswith("did you mean vector_weight?")
+    assert "did you mean" not in warning(config, "sqlite_path")
+    assert warning(config, "threatscan").endswith("did you mean policy.threat_scan?")
+
+
+def test_hostile_key_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    config = load(tmp_path, BASE + '"\\u001b]0;owned\\u0007" = 1\n"' + "k" * 500 + '" = 1\n')
+    assert all("\x1b" not in sentence and len(sentence) < 200 for sentence in config.warnings)
+
+
+@pytest.mark.parametrize(
+    ("lines", "part"),
+    [
+        ("vector_weight = -0.1", "memory.vector_weight is -0.1"),
+        ("keyword_weight = nan", "memory.keyword_weight is nan"),
+        ("keyword_weight = inf", "memory.keyword_weight is inf"),
+        ("vector_weight = 0\nkeyword_weight = 0.0", "add up to 0"),
+        ("min_relevance_score = 1.5", "memory.min_relevance_score is 1.5, outside 0 to 1"),
+        ("min_relevance_score = -1", "memory.min_relevance_score is -1"),
+        ("embedding_dimensions = 0", "no vectors are made"),
+        ('embedding_provider = "local"', "this program's own"),
+        ('embedding_provider = "ollama"', 'does not know the embedding provider "ollama"'),
+        ("snapshot_on_hygiene = true", "snapshot_enabled is false"),
+        ("daily_retention_days = 3", "from 0.8.1 on"),
+        ('embedding_model = "hint:none"', "No embedding route"),
+    ],
+)
+def test_value_that_does_not_do_what_it_seems_to(tmp_path: Path, lines: str, part: str) -> None:
+    assert warning(load(tmp_path, f"{BASE}{lines}\n"), part)
+
+
+def test_weights_above_one_are_fine(tmp_path: Path) -> None:
+    assert load(tmp_path, BASE + "vector_weight = 2\nkeyword_weight = 5.5\n").warnings == ()
+
+
+@pytest.mark.parametrize("text", ["[memory]\nbackend = 'none'\n", "[memory]\nauto_save = true\n"])
+def test_required_keys_of_the_old_generation(tmp_path: Path, text: str) -> None:
+    assert "does not start" in warning(load(tmp_path, text), "[memory] has no")
+    assert load(tmp_path, f"schema_version = 3\n{text}").warnings == ()
+
+
+@pytest.mark.parametrize(("version", "schema"), [("", 1), ("schema_version = 2\n", 2), ("schema_version = 3\n", 3)])
+def test_schema(tmp_path: Path, version: str, schema: int) -> None:
+    config = load(tmp_path, version + BASE)
+    assert (config.schema, config.warnings) == (schema, ())
+
+
+@pytest.mark.parametrize("value", ["'3'", "0", "-1", "true", "4"])
+def test_odd_schema_is_told(tmp_path: Path, value: str) -> None:
+    config = load(tmp_path, f"schema_version = {value}\n{BASE}")
+    assert config.schema == (3 if value == "4" else 1)
+    assert "starts on its defaults" in warning(config, "schema_version")
+
+
+@pytest.mark.parametrize(
+    ("written", "backend", "alias", "in_zeroclaw"),
+    [
+        ("sqlite", "sqlite", None, "sqlite"),
+        (" SQLite ", "sqlite", None, "sqlite"),
+        ("markdown", "markdown", None, "markdown"),
+        ("none", "none", None, "none"),
+        ("lucid", "lucid", None, "lucid"),
+        ("redis", "redis", None, "markdown"),
+        ("in-memory", "in-memory", None, "markdown"),
+        ("sqlit", "sqlit", None, "markdown"),
+        ("mem0", "mem0", None, "markdown"),
+        ("hybrid", "hybrid", None, "markdown"),
+        ("sqlite.main", "sqlite", "main", "markdown"),
+        ("", "", None, "markdown"),
+    ],
+)
+def test_backend_of_the_old_generation(
+    tmp_path: Path, written: str, backend: str, alias: str | None, in_zeroclaw: str
+) -> None:
+    config = load(tmp_path, f'[memory]\nbackend = "{written}"\nauto_save = true\n')
+    assert (config.backend, config.alias, config.zeroclaw_backend) == (backend, alias, in_zeroclaw)
+    assert bool(config.warnings) == (backend != in_zeroclaw)
+    assert all("Markdown" in sentence for sentence in config.warnings)
+
+
+@pytest.mark.parametrize(
+    ("written", "backend", "alias", "in_zeroclaw"),
+    [
+        ("sqlite.main", "sqlite", "main", "sqlite"),
+        ("SQLite.Main", "sqlite", "Main", "sqlite"),
+        ("sqlite", "sqlite", None, "sqlite"),
+        ("redis.x", "redis", "x", "markdown"),
+    ],
+)
+def test_backend_of_the_third_schema(
+    tmp_path: Path, written: str, backend: str, alias: str | None, in_zeroclaw: str
+) -> None:
+    config = load(tmp_path, f'schema_version = 3\n[memory]\nbackend = "{written}"\n')
+    assert (config.backend, config.alias, config.zeroclaw_backend) == (backend, alias, in_zeroclaw)
+
+
+def test_storage_provider_overrides_the_backend_up_to_0_7_5(tmp_path: Path) -> None:
+    text = BASE + '[storage.provider.config]\nprovider = " Postgres "\ndbURL = "postgres://h/d"\nschema = "z"\n'
+    config = load(tmp_path, text)
+    assert (config.backend, config.zeroclaw_backend) == ("postgres", "postgres")
+    assert "[storage.provider.config]" in config.sources["memory.backend"]
+    assert config.storage["db_url"] == "postgres://h/d"
+    assert (config.storage["schema"], config.storage["table"]) == ("z", "memories")
+
+
+def test_storage_provider_is_lost_from_0_8_0_on(tmp_path: Path) -> None:
+    text = BASE + '[storage.provider.config]\nprovider = "postgres"\ndb_url = "postgres://h/d"\n'
+    config = load(tmp_path, text, layout="data")
+    assert (config.backend, config.schema) == ("sqlite", 1)
+    assert "no longer asks it" in warning(config, "[storage.provider.config]")
+
+
+def test_old_postgres_settings_move_to_the_default_alias(tmp_path: Path) -> None:
+    text = (
+        '[memory]\nbackend = "postgres"\nauto_save = true\n[memory.postgres]\nvector_enabled = true\n'
+        '[storage.provider.config]\nprovider = "postgres"\ndb_url = "postgres://h/d"\nconnect_timeout_secs = 9\n'
+    )
+    old, new = load(tmp_path, text), load(tmp_path, text, layout="data")
+    for config in (old, new):
+        assert config.backend == "postgres"
+        assert config.storage == {
+            "db_url": "postgres://h/d",
+            "schema": "public",
+            "table": "memories",
+            "connect_timeout_secs": 9,
+            "vector_enabled": True,
+            "vector_dimensions": 1536,
+        }
+    assert old.sources["storage.vector_enabled"] == "config.toml"
+    assert old.sources["storage.table"] == "default"
+
+
+def test_alias_picks_its_storage_table(tmp_path: Path) -> None:
+    text = (
+        'schema_version = 3\n[memory]\nbackend = "qdrant.work"\n'
+        '[storage.qdrant.default]\nurl = "http://wrong"\n[storage.qdrant.work]\nurl = "http://right"\n'
+    )
+    config = load(tmp_path, text)
+    assert config.storage == {"url": "http://right", "collection": "zeroclaw_memories"}
+
+
+def test_missing_alias_of_a_remote_store_is_told(tmp_path: Path) -> None:
+    text = 'schema_version = 3\n[memory]\nbackend = "postgres.work"\n[storage.postgres.default]\ndb_url = "x"\n'
+    assert "does not start" in warning(load(tmp_path, text), "[storage.postgres.work]")
+
+
+def test_unknown_and_unused_storage_keys_are_told(tmp_path: Path) -> None:
+    text = (
+        'schema_version = 3\n[memory]\nbackend = "sqlite.a"\n[storage.sqlite.a]\npath = "/x.db"\npaht = 1\n'
+        "[storage.sqlit.a]\n"
+    )
+    config = load(tmp_path, text)
+    assert warning(config, "storage.sqlite.a.path is read by ZeroClaw but never used")
+    assert warning(config, "paht").endswith("did you mean path?")
+    assert warning(config, "the key sqlit,").endswith("did you mean sqlite?")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "storage = 1",
+        "[storage]\nprovider = 1",
+        "[storage.provider]\nconfig = 1",
+        "[storage.provider.config]\nprovider = 1",
+    ],
+)
+@pytest.mark.parametrize("layout", ["workspace", "data"])
+def test_storage_of_wrong_types_is_told(tmp_path: Path, text: str, layout: Literal["workspace", "data"]) -> None:
+    config = load(tmp_path, text + "\n", layout=layout)
+    assert config.backend == "sqlite"
+    assert warning(config, "storage", "must be")
+
+
+def test_agents_and_whose_memory_they_read(tmp_path: Path) -> None:
+    text = (
+        "schema_version = 3\n[agents.a]\n[agents.a.workspace]\nread_memory_from = ['b', 'ghost']\n"
+        "[agents.b]\n[agents.b.memory]\nbackend = 'markdown'\n[agents.c]\nworkspace = '~/x'\n"
+    )
+    config = load(tmp_path, text)
+    assert config.agents == {"a": ("b", "ghost"), "b": (), "c": ()}
+    assert warning(config, "ghost", "no such agent")
+    assert warning(config, "agent b", "Markdown")
+    assert warning(config, "agents.c.workspace", "must be a table")
+
+
+def test_agents_of_older_schemas_are_something_else(tmp_path: Path) -> None:
+    assert load(tmp_path, "[agents.researcher]\nprovider = 'openrouter'\n").agents == {}
+
+
+def test_options_win_and_are_named(tmp_path: Path) -> None:
+    config = load(tmp_path, BASE, backend="Redis", location="redis://h", read_only=True)
+    assert (config.backend, config.zeroclaw_backend, config.location) == ("redis", "sqlite", "redis://h")
+    assert config.read_only
+    assert config.sources["memory.backend"] == "option"
+
+
+def test_scanner_settings(tmp_path: Path) -> None:
+    config = load(
+        tmp_path, 'schema_version = 3\n[memory.policy]\nthreat_scan = "strict"\nthreat_scan_load_time = false\n'
+    )
+    assert (config.threat_scan, config.threat_scan_load_time) == ("strict", False)
+    assert load(tmp_path, 'schema_version = 3\n[memory.policy]\nthreat_scan = "loud"\n').threat_scan == "on"
+
+
+def test_key_put_into_the_wrong_place_is_not_shown(tmp_path: Path) -> None:
+    config = load(tmp_path, BASE + 'embedding_provider = "sk-abcdefghijklmnopqrstuvwx"\n')
+    assert "abcdefghij" not in " ".join(config.warnings)
+
+
+VALUES = st.one_of(
+    st.booleans().map(lambda value: str(value).lower()),
+    st.integers(-(2**70), 2**70).map(str),
+    st.floats().map(str),
+    st.sampled_from(["''", "'x.y'", "'hint:a'", "[]", "[1]", "['a']", "{}", "{a = 1}", "1979-05-27", "[{}]"]),
+)
+
+
+@given(
+    schema=st.sampled_from(["", "schema_version = 2\n", "schema_version = 3\n"]),
+    layout=st.sampled_from(["workspace", "data"]),
+    values=st.dictionaries(st.sampled_from(sorted(MEMORY_KEYS)), VALUES, max_size=6),
+    outside=st.dictionaries(
+        st.sampled_from(["api_key", "storage", "providers", "agents", "embedding_routes"]), VALUES, max_size=3
+    ),
+)
+def test_no_value_of_any_type_stops_the_loading(
+    tmp_path_factory: pytest.TempPathFactory,
+    schema: str,
+    layout: Literal["workspace", "data"],
+    values: dict[str, str],
+    outside: dict[str, str],
+) -> None:
+    top = "".join(f"{name} = {value}\n" for name, value in outside.items())
+    body = "".join(f"{name} = {value}\n" for name, value in values.items())
+    config = load(tmp_path_factory.mktemp("any"), f"{schema}{top}[memory]\n{body}", layout=layout)
+    assert isinstance(config.vector_weight, float)
+    assert isinstance(config.archive_after_days, int)
+    assert isinstance(config.embedding.provider, str)
+    assert config.search_mode in ("hybrid", "bm25", "embedding")
+
+
+def test_loading_imports_nothing_heavy() -> None:
+    heavy = ["tomlkit", "cryptography", "numpy", "httpx", "textual", "questionary", "aiosqlite"]
+    code = (
+        "import sys, zeroclaw_tui.config.load, zeroclaw_tui.config.locations, zeroclaw_tui.config.settings; "
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"

@@ -1,0 +1,289 @@
+"""Which install is found, and which rule chose it."""
+
+from __future__ import annotations
+
+import os
+import string
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zeroclaw_tui.config.locations import find_installs, workspace_rule
+from zeroclaw_tui.memory.errors import NoInstall, Unreadable
+
+OLD = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
+NEW = "schema_version = 3\n"
+
+
+def put(path: Path, text: str = "x") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def found(home: Path, **environ: str) -> list[tuple[str, Path]]:
+    return [(install.layout, install.database) for install in find_installs(environ, home)]
+
+
+def test_default_install_of_the_old_layout(tmp_path: Path) -> None:
+    brain = put(tmp_path / ".zeroclaw/workspace/memory/brain.db")
+    (install,) = find_installs({}, tmp_path)
+    assert (install.layout, install.database, install.rule) == ("workspace", brain, "the default, ~/.zeroclaw")
+    assert install.config_file == tmp_path / ".zeroclaw/config.toml"
+    assert install.own_dir == tmp_path / ".zeroclaw/zeroclaw-tui"
+
+
+def test_default_install_of_the_new_layout(tmp_path: Path) -> None:
+    brain = put(tmp_path / ".zeroclaw/data/memory/brain.db")
+    assert found(tmp_path) == [("data", brain)]
+
+
+def test_both_layouts_are_listed_and_data_wins(tmp_path: Path) -> None:
+    old = put(tmp_path / ".zeroclaw/workspace/memory/brain.db")
+    new = put(tmp_path / ".zeroclaw/data/memory/brain.db")
+    put(tmp_path / ".zeroclaw/config.toml", OLD)
+    assert found(tmp_path) == [("data", new), ("workspace", old)]
+
+
+def test_empty_data_folder_does_not_hide_the_old_database(tmp_path: Path) -> None:
+    old = put(tmp_path / ".zeroclaw/workspace/memory/brain.db")
+    (tmp_path / ".zeroclaw/data").mkdir()
+    assert found(tmp_path) == [("workspace", old)]
+
+
+def test_memory_db_is_read_only_where_there_is_no_brain_db(tmp_path: Path) -> None:
+    plain = put(tmp_path / ".zeroclaw/workspace/memory.db")
+    assert found(tmp_path) == [("workspace", plain)]
+    brain = put(tmp_path / ".zeroclaw/workspace/memory/brain.db")
+    assert found(tmp_path) == [("workspace", brain)]
+
+
+@pytest.mark.parametrize(("text", "layout"), [(OLD, "workspace"), (NEW, "data"), ("broken = [", "workspace")])
+def test_config_alone_is_an_install_of_its_schema(tmp_path: Path, text: str, layout: str) -> None:
+    put(tmp_path / ".zeroclaw/config.toml", text)
+    (install,) = find_installs({}, tmp_path)
+    assert install.layout == layout
+    assert not install.database.exists()
+
+
+def test_markdown_alone_is_an_install(tmp_path: Path) -> None:
+    put(tmp_path / ".zeroclaw/workspace/MEMORY.md")
+    assert find_installs({}, tmp_path)[0].root == tmp_path / ".zeroclaw/workspace"
+
+
+def test_notes_of_an_agent_make_the_data_folder_the_store_of_a_markdown_install(tmp_path: Path) -> None:
+    put(tmp_path / ".zeroclaw/config.toml", 'schema_version = 3\n[memory]\nbackend = "markdown.notes"\n')
+    put(tmp_path / ".zeroclaw/agents/default/workspace/MEMORY.md")
+    put(tmp_path / ".zeroclaw/workspace/old.txt")
+    (install,) = find_installs({}, tmp_path)
+    assert (install.layout, install.root) == ("data", tmp_path / ".zeroclaw/data")
+
+
+def test_config_dir_variable_is_trimmed_and_expanded(tmp_path: Path) -> None:
+    brain = put(tmp_path / "mine/workspace/memory/brain.db")
+    put(tmp_path / ".zeroclaw/workspace/memory/brain.db")
+    (install,) = find_installs({"ZEROCLAW_CONFIG_DIR": "  ~/mine \n"}, tmp_path)
+    assert (install.database, install.rule) == (brain, "ZEROCLAW_CONFIG_DIR")
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_blank_config_dir_variable_counts_as_unset(tmp_path: Path, blank: str) -> None:
+    brain = put(tmp_path / ".zeroclaw/workspace/memory/brain.db")
+    assert found(tmp_path, ZEROCLAW_CONFIG_DIR=blank) == [("workspace", brain)]
+
+
+def test_config_dir_and_workspace_together_mix_in_the_old_generation(tmp_path: Path) -> None:
+    put(tmp_path / "cfg/config.toml", OLD)
+    elsewhere = put(tmp_path / "proj/workspace/memory/brain.db")
+    left = put(tmp_path / "cfg/workspace/memory/brain.db")
+    installs = find_installs(
+        {"ZEROCLAW_CONFIG_DIR": str(tmp_path / "cfg"), "ZEROCLAW_WORKSPACE": str(tmp_path / "proj")}, tmp_path
+    )
+    assert [install.database for install in installs] == [elsewhere, left]
+    assert all(install.config_dir == tmp_path / "cfg" for install in installs)
+    assert "ZEROCLAW_WORKSPACE" in installs[0].rule
+    assert "not used" in installs[1].rule
+
+
+def test_config_dir_and_workspace_together_do_not_mix_where_data_is_in_use(tmp_path: Path) -> None:
+    new = put(tmp_path / "cfg/data/memory/brain.db")
+    old = put(tmp_path / "proj/workspace/memory/brain.db")
+    environ = {"ZEROCLAW_CONFIG_DIR": str(tmp_path / "cfg"), "ZEROCLAW_WORKSPACE": str(tmp_path / "proj")}
+    installs = find_installs(environ, tmp_path)
+    assert [(install.database, install.layout) for install in installs] == [(new, "data"), (old, "workspace")]
+    assert installs[0].rule == "ZEROCLAW_CONFIG_DIR"
+
+
+def test_workspace_variable_with_a_config_of_its_own(tmp_path: Path) -> None:
+    put(tmp_path / "w/config.toml", OLD)
+    brain = put(tmp_path / "w/workspace/memory/brain.db")
+    (install,) = find_installs({"ZEROCLAW_WORKSPACE": str(tmp_path / "w")}, tmp_path)
+    assert (install.config_dir, install.database, install.rule) == (tmp_path / "w", brain, "ZEROCLAW_WORKSPACE")
+
+
+def test_workspace_variable_is_not_trimmed(tmp_path: Path) -> None:
+    put(tmp_path / "w/config.toml", OLD)
+    with pytest.raises(NoInstall, match="ZEROCLAW_WORKSPACE"):
+        find_installs({"ZEROCLAW_WORKSPACE": f"{tmp_path}/w "}, tmp_path)
+
+
+def test_workspace_variable_means_the_config_dir_to_the_new_generation(tmp_path: Path) -> None:
+    put(tmp_path / ".zeroclaw/config.toml", OLD)
+    old = put(tmp_path / "proj/memory/brain.db")
+    new = put(tmp_path / ".zeroclaw/data/memory/brain.db")
+    installs = find_installs({"ZEROCLAW_WORKSPACE": str(tmp_path / "proj")}, tmp_path / "other")
+    assert [install.database for install in installs] == [new, old]
+    assert "0.8.0" in installs[0].rule
+
+
+def test_data_dir_variable_gives_only_the_config_dir(tmp_path: Path) -> None:
+    brain = put(tmp_path / "cfg/data/memory/brain.db")
+    put(tmp_path / "cfg/config.toml", NEW)
+    (install,) = find_installs({"ZEROCLAW_DATA_DIR": str(tmp_path / "cfg")}, tmp_path)
+    assert (install.layout, install.database, install.rule) == ("data", brain, "ZEROCLAW_DATA_DIR")
+
+
+def test_data_dir_wins_over_workspace_variable(tmp_path: Path) -> None:
+    new = put(tmp_path / "a/data/memory/brain.db")
+    old = put(tmp_path / "b/workspace/memory/brain.db")
+    environ = {"ZEROCLAW_DATA_DIR": str(tmp_path / "a"), "ZEROCLAW_WORKSPACE": str(tmp_path / "b")}
+    assert found(tmp_path, **environ) == [("data", new), ("workspace", old)]
+
+
+def test_marker_is_honoured_and_the_default_is_listed_too(tmp_path: Path) -> None:
+    default = put(tmp_path / ".zeroclaw/workspace/memory/brain.db")
+    marked = put(tmp_path / ".zeroclaw/profiles/work/workspace/memory/brain.db")
+    put(tmp_path / ".zeroclaw/active_workspace.toml", 'config_dir = "profiles/work"\n')
+    installs = find_installs({}, tmp_path)
+    assert [install.database for install in installs] == [marked, default]
+    assert "active_workspace.toml" in installs[0].rule
+
+
+def test_marker_is_ignored_where_the_new_generation_stores(tmp_path: Path) -> None:
+    new = put(tmp_path / ".zeroclaw/data/memory/brain.db")
+    marked = put(tmp_path / "work/workspace/memory/brain.db")
+    put(tmp_path / ".zeroclaw/active_workspace.toml", f'config_dir = "{tmp_path}/work"\n')
+    assert found(tmp_path) == [("data", new), ("workspace", marked)]
+
+
+@pytest.mark.parametrize("text", ["config_dir = ", 'config_dir = "  "', "config_dir = 3", "other = 1"])
+def test_useless_marker_is_ignored_and_said(tmp_path: Path, text: str) -> None:
+    put(tmp_path / ".zeroclaw/config.toml", OLD)
+    put(tmp_path / ".zeroclaw/active_workspace.toml", text)
+    (install,) = find_installs({}, tmp_path)
+    assert "active_workspace.toml" in install.rule
+    assert "ignored" in install.rule
+
+
+def test_marker_to_an_empty_place_falls_back_to_the_default(tmp_path: Path) -> None:
+    brain = put(tmp_path / ".zeroclaw/workspace/memory/brain.db")
+    put(tmp_path / ".zeroclaw/active_workspace.toml", 'config_dir = "/nowhere/at/all"\n')
+    assert found(tmp_path) == [("workspace", brain)]
+
+
+def test_homebrew_folder_counts_on_macos_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    brain = put(tmp_path / "brew/var/zeroclaw/data/memory/brain.db")
+    environ = {"HOMEBREW_PREFIX": str(tmp_path / "brew")}
+    monkeypatch.setattr(sys, "platform", "linux")
+    with pytest.raises(NoInstall):
+        find_installs(environ, tmp_path)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    (install,) = find_installs(environ, tmp_path)
+    assert install.database == brain
+    assert "Homebrew" in install.rule
+
+
+def test_nothing_anywhere_says_where_was_looked_and_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(NoInstall) as caught:
+        find_installs({}, tmp_path)
+    assert str(tmp_path / ".zeroclaw") in caught.value.message
+    assert "zeroclaw-tui --demo" in caught.value.hint
+
+
+def test_variable_to_nothing_does_not_open_another_install(tmp_path: Path) -> None:
+    put(tmp_path / ".zeroclaw/workspace/memory/brain.db")
+    with pytest.raises(NoInstall, match="ZEROCLAW_CONFIG_DIR names"):
+        find_installs({"ZEROCLAW_CONFIG_DIR": "/nowhere"}, tmp_path)
+
+
+def test_folder_that_may_not_be_entered_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    really = os.stat
+
+    def guarded(path: Path, *rest: object, **named: object) -> os.stat_result:
+        if ".zeroclaw/" in str(path):
+            raise PermissionError(13, "Permission denied", str(path))
+        return really(path, *rest, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "stat", guarded)
+    with pytest.raises(Unreadable, match=r"cannot be looked at: Permission denied\."):
+        find_installs({}, tmp_path)
+
+
+def test_file_in_place_of_the_config_dir_is_no_install(tmp_path: Path) -> None:
+    put(tmp_path / ".zeroclaw")
+    with pytest.raises(NoInstall):
+        find_installs({}, tmp_path)
+
+
+def test_options_win_over_variables(tmp_path: Path) -> None:
+    mine = put(tmp_path / "mine/workspace/memory/brain.db")
+    put(tmp_path / "other/workspace/memory/brain.db")
+    environ = {"ZEROCLAW_CONFIG_DIR": str(tmp_path / "other")}
+    (install,) = find_installs(environ, tmp_path, config_dir=tmp_path / "mine")
+    assert (install.database, install.rule) == (mine, "--config-dir")
+    (install,) = find_installs(environ, tmp_path, workspace=tmp_path / "mine/workspace")
+    assert (install.database, install.rule) == (mine, "--workspace")
+
+
+def test_both_options_take_each_its_part(tmp_path: Path) -> None:
+    put(tmp_path / "cfg/config.toml", OLD)
+    brain = put(tmp_path / "ws/memory/brain.db")
+    (install,) = find_installs({}, tmp_path, config_dir=tmp_path / "cfg", workspace=tmp_path / "ws")
+    assert (install.config_dir, install.database) == (tmp_path / "cfg", brain)
+
+
+def test_config_dir_option_without_anything_there(tmp_path: Path) -> None:
+    with pytest.raises(NoInstall, match="--config-dir names"):
+        find_installs({}, tmp_path, config_dir=tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("folder", "config", "expected"),
+    [
+        ("x/workspace", None, ("x/.zeroclaw", "x/workspace")),
+        ("x/proj", None, ("x/proj", "x/proj/workspace")),
+        ("x/proj", "x/.zeroclaw/config.toml", ("x/.zeroclaw", "x/proj")),
+        ("x/proj", "x/proj/config.toml", ("x/proj", "x/proj/workspace")),
+        ("x/workspace", "x/workspace/config.toml", ("x/workspace", "x/workspace/workspace")),
+        ("x/data", None, ("x/data", "x/data/workspace")),
+        ("x/Workspace", None, ("x/Workspace", "x/Workspace/workspace")),
+    ],
+)
+def test_workspace_rule(tmp_path: Path, folder: str, config: str | None, expected: tuple[str, str]) -> None:
+    if config:
+        put(tmp_path / config, OLD)
+    assert workspace_rule(tmp_path / folder) == (tmp_path / expected[0], tmp_path / expected[1])
+
+
+NAMES = st.sampled_from(["workspace", "data", "proj", ".zeroclaw"]) | st.text(string.ascii_lowercase, min_size=1)
+
+
+@given(parent=NAMES, name=NAMES, own=st.booleans(), beside=st.booleans())
+def test_workspace_rule_always_keeps_the_folder_given(
+    tmp_path_factory: pytest.TempPathFactory, parent: str, name: str, own: bool, beside: bool
+) -> None:
+    """Either the folder is the config dir with a workspace below it, or it is the workspace of the .zeroclaw beside."""
+    base = tmp_path_factory.mktemp("rule") / parent
+    folder = base / name
+    if own:
+        put(folder / "config.toml", OLD)
+    if beside:
+        put(base / ".zeroclaw/config.toml", OLD)
+    is_own = own or (beside and name == ".zeroclaw")
+    as_config_dir = (folder, folder / "workspace")
+    as_workspace = (base / ".zeroclaw", folder)
+    expected = as_workspace if not is_own and (beside or name == "workspace") else as_config_dir
+    assert workspace_rule(folder) == expected

@@ -1,0 +1,133 @@
+"""A sample workspace: one person's months with an assistant, made anew and alike each time."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta, timezone
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.embeddings.local import local_vector
+
+DIMENSIONS = 256
+AGENTS = ("default", "researcher")
+_TEXTS = "demo_memories.jsonl"
+_NAMES = uuid.uuid5(uuid.NAMESPACE_URL, "zeroclaw-tui/demo")
+_SEMANTIC = ("preference", "fact", "decision", "entity")
+_INSERT = """INSERT INTO memories (id, key, content, category, embedding, created_at, updated_at, session_id, namespace,
+  importance, superseded_by, agent_id, kind, pinned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'default', ?, ?, ?, ?, ?)"""
+
+_CONFIG = f"""\
+# A sample workspace of zeroclaw-tui. Nothing in it is real, and nothing here is kept.
+schema_version = 3
+
+[memory]
+backend = "sqlite"
+auto_save = true
+# Real ZeroClaw knows no embedding provider "local" and takes it for "none". Here it makes vectors on this machine out
+# of the words alone, so that hybrid scores can be seen without a network or a key.
+embedding_provider = "local"
+embedding_model = "local"
+embedding_dimensions = {DIMENSIONS}
+vector_weight = 0.7
+keyword_weight = 0.3
+min_relevance_score = 0.4
+
+[agents.default.memory]
+backend = "sqlite"
+
+[agents.researcher.memory]
+backend = "sqlite"
+
+[agents.researcher.workspace]
+read_memory_from = ["default"]
+"""
+
+
+def make_demo(folder: Path, now: datetime) -> Path:
+    """Write the sample workspace into `folder` and return it: a config dir in the layout of ZeroClaw >= 0.8.
+
+    `now` is the moment the memories lead up to, with a time zone. The same `now` gives the same rows, byte for byte.
+    The vectors are those of the `local` embedder. Raises FileExistsError where a sample database is already.
+    """
+    database = folder / "data" / "memory" / "brain.db"
+    database.parent.mkdir(parents=True, exist_ok=True)
+    (folder / "config.toml").write_text(_CONFIG, encoding="utf-8")
+    began = (now - timedelta(days=242)).astimezone(UTC).isoformat()
+    create_database(database, "G4", now=began, default_agent_id=_agent_id("default"))
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        for alias in AGENTS[1:]:
+            connection.execute("INSERT INTO agents VALUES (?, ?, ?)", (_agent_id(alias), alias, began))
+        identity = {"provider": "local", "model": "local", "dimensions": str(DIMENSIONS)}
+        meta = [(f"embedding_{name}", value) for name, value in identity.items()]
+        connection.executemany("INSERT INTO memory_meta VALUES (?, ?)", meta)
+        connection.executemany(_INSERT, _rows(now))
+    return folder
+
+
+def _rows(now: datetime) -> Iterator[tuple[Any, ...]]:
+    chance = random.Random(1877)
+    lines = files("zeroclaw_tui.curation").joinpath(_TEXTS).read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines):
+        text = json.loads(line)
+        created = _written(now, text["days"], chance)
+        updated = _written(now, text["updated_days"], chance) if "updated_days" in text else created
+        content = text["content"]
+        yield (
+            _id("memory", number),
+            text["key"].format(id=_id("key", number), date=created[:10]),
+            content,
+            text["category"],
+            local_vector(content, DIMENSIONS) if text.get("embedded", True) else None,
+            created,
+            updated,
+            text.get("session"),
+            text["importance"],
+            text.get("superseded_by"),
+            _agent_id(text.get("agent", "default")),
+            _kind(text.get("kind")),
+            int(text.get("pinned", False)),
+        )
+
+
+def _written(now: datetime, days: float, chance: random.Random) -> str:
+    """The time so many days before `now` as ZeroClaw writes it: nine digits of fraction, and the offset of Lisbon.
+
+    The fraction of a day runs over the hours in which people are awake, from 22:00 back to 8:00; on the last day it
+    is taken as it is.
+    """
+    whole_days = int(days)
+    if whole_days == 0:
+        local = _in_lisbon(now - timedelta(days=days))
+    else:
+        midnight = _in_lisbon(now - timedelta(days=whole_days)).replace(hour=0, minute=0, second=0)
+        local = midnight + timedelta(hours=22 - 14 * (days - whole_days), seconds=chance.randrange(60))
+    return f"{local:%Y-%m-%dT%H:%M:%S}.{chance.randrange(1, 10**9):09d}{local.strftime('%z')[:3]}:00"
+
+
+def _in_lisbon(moment: datetime) -> datetime:
+    """A moment with summer time told by the month, since a machine may lack a database of time zones."""
+    return moment.astimezone(timezone(timedelta(hours=1 if 4 <= moment.month <= 10 else 0)))
+
+
+def _kind(kind: str | None) -> str | None:
+    """The JSON text that ZeroClaw keeps in the column `kind`."""
+    return (
+        None if kind is None else json.dumps({"semantic": kind} if kind in _SEMANTIC else kind, separators=(",", ":"))
+    )
+
+
+def _agent_id(alias: str) -> str:
+    return str(uuid.uuid5(_NAMES, f"agent {alias}"))
+
+
+def _id(what: str, number: int) -> str:
+    return str(uuid.uuid5(_NAMES, f"{what} {number}"))
