@@ -38,7 +38,8 @@ for at in itertools.count():
             "INSERT INTO memories (id, key, content, created_at, updated_at, agent_id) VALUES (?, ?, ?, ?, ?, ?)",
             (f"{half}-{at}", f"{half}-{at}", f"{half} round 0 " + "words " * 50, "2026-03-01", "2026-03-01", agent),
         )
-    connection.execute("UPDATE memories SET content = replace(content, 'round 0', 'round 1') WHERE key LIKE ?", (f"%-{at // 2}",))
+    renumber = "UPDATE memories SET content = replace(content, 'round 0', 'round 1') WHERE key LIKE ?"
+    connection.execute(renumber, (f"%-{at // 2}",))
     connection.execute("COMMIT")
     print(at, flush=True)
     if at % 50 == 49:
@@ -162,11 +163,14 @@ async def test_an_interrupted_find_stops_and_listing_goes_on(make_store, open_st
     path = make_store({"content": "x" * 2000} for _ in range(2000))
     async with open_store(path) as memory:
         find = asyncio.create_task(memory.order(MemoryFilter(contains="y"), Sort(SortField.CONTENT)))
+        page = asyncio.create_task(memory.page(MemoryFilter(contains="y"), NEWEST_STORED, None, 5))
         listing = asyncio.create_task(memory.order(MemoryFilter(), Sort(SortField.CONTENT)))
         await asyncio.sleep(0)
         memory.interrupt()
         with pytest.raises(SearchInterrupted):
             await find
+        with pytest.raises(SearchInterrupted):
+            await page
         assert len(await listing) == 2000
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import get_args
 
 from zeroclaw_tui.backends.base import Health, Memory
@@ -16,6 +16,7 @@ from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
+from zeroclaw_tui.scoring.scanner import ScanMode
 from zeroclaw_tui.scoring.settings import ScoringSettings, SearchMode
 
 
@@ -100,9 +101,12 @@ async def open_library(config: MemoryConfig, profile: str | None = None) -> Libr
 
 
 def _settings(config: MemoryConfig) -> ScoringSettings:
-    settings = ScoringSettings(config.vector_weight, config.keyword_weight, config.min_relevance_score)
-    if config.search_mode in get_args(SearchMode):
-        settings = replace(settings, search_mode=config.search_mode)
-    if config.threat_scan_load_time and config.threat_scan in ("on", "off", "strict"):
-        return replace(settings, threat_scan=config.threat_scan)
-    return replace(settings, threat_scan="off")
+    modes: dict[str, SearchMode] = {mode: mode for mode in get_args(SearchMode)}
+    scans: dict[str, ScanMode] = {mode: mode for mode in get_args(ScanMode)}
+    return ScoringSettings(
+        config.vector_weight,
+        config.keyword_weight,
+        config.min_relevance_score,
+        modes.get(config.search_mode, "hybrid"),
+        scans.get(config.threat_scan, "on") if config.threat_scan_load_time else "off",
+    )

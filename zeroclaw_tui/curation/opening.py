@@ -36,14 +36,12 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
     """
     variables = os.environ if environ is None else environ
     home = Path(variables.get("HOME") or Path.home())
-    if options.path is not None:
-        installs = (install_at(options.path, variables, home),)
-    else:
-        installs = _found(options, variables, home)
-    return tuple(_config_of(install, options, variables) for install in installs)
+    return tuple(_config_of(install, options, variables) for install in _found(options, variables, home))
 
 
 def _found(options: OpenOptions, variables: Mapping[str, str], home: Path) -> tuple[Install, ...]:
+    if options.path is not None:
+        return (install_at(options.path, variables, home),)
     try:
         return find_installs(variables, home, config_dir=options.config_dir, workspace=options.workspace)
     except NoInstall:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from zeroclaw_tui.scoring.scanner import ScanMode
+
 SearchMode = Literal["hybrid", "bm25", "embedding"]
 
 
@@ -16,4 +18,4 @@ class ScoringSettings:
     keyword_weight: float = 0.3
     threshold: float = 0.4
     search_mode: SearchMode = "hybrid"
-    threat_scan: Literal["on", "off", "strict"] = "on"
+    threat_scan: ScanMode = "on"

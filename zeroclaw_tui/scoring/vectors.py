@@ -12,6 +12,7 @@ _UNIT_ROUNDOFF = 2.0**-24
 _FLOAT64_EPSILON = 2.0**-52
 _SMALLEST_SURE_NORM = 1e-12
 _BLOCK = 1024
+_RESCORED = 64
 _SPARE = 256
 
 
@@ -34,6 +35,8 @@ class VectorIndex:
         self._norms: np.ndarray = np.empty(rows, dtype=np.float32)
         self._handles: np.ndarray = np.empty(rows, dtype=np.int64)
         self._measured = 0
+        self._has_unsure = False
+        self._work: _Work | None = None
 
     def __len__(self) -> int:
         return self._count
@@ -112,13 +115,12 @@ class VectorIndex:
             rough /= self._norms[: self._count]
         if positions is not None:
             rough = rough[positions]
-        unsure = ~np.isfinite(rough)
-        has_unsure = bool(unsure.any())
-        sure = np.where(unsure, np.float32(-2.0), rough) if has_unsure else rough
+        unsure = ~np.isfinite(rough) if self._has_unsure else None
+        sure = rough if unsure is None else np.where(unsure, np.float32(-2.0), rough)
         margin = self._margin
         cut = np.partition(sure, eligible - count)[eligible - count]
         near = sure >= max(float(cut) - 2 * margin, -margin)
-        chosen = np.flatnonzero(near | unsure if has_unsure else near)
+        chosen = np.flatnonzero(near if unsure is None else near | unsure)
         return chosen if positions is None else positions[chosen]
 
     @property
@@ -136,14 +138,32 @@ class VectorIndex:
 
         scores = np.empty(len(positions), dtype=np.float32)
         with np.errstate(all="ignore"):
-            for start in range(0, len(positions), _BLOCK):
-                rows = self._matrix[positions[start : start + _BLOCK]].T.astype(np.float64, order="C")
-                dots, squares = _running_sums(rows * query[:, None], rows * rows)
+            for start in range(0, len(positions), _RESCORED):
+                dots, squares = self._running_sums(query, positions[start : start + _RESCORED])
                 product = norm * np.sqrt(squares)
                 cosine = dots / product
                 usable = np.isfinite(product) & (product >= _FLOAT64_EPSILON) & np.isfinite(cosine)
-                scores[start : start + _BLOCK] = np.where(usable, np.clip(cosine, 0.0, 1.0), 0.0)
+                scores[start : start + _RESCORED] = np.where(usable, np.clip(cosine, 0.0, 1.0), 0.0)
         return scores
+
+    def _running_sums(self, query: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Products with the query and squared lengths in 64 bits, each added from the first element to the last.
+
+        NumPy adds in pairs only along the axis that is contiguous in memory; over the other axis of a block of two or
+        more columns it adds in order, as a loop would.
+        """
+        import numpy as np
+
+        if self._work is None:
+            self._work = _Work(self.dimensions)
+        work, count = self._work, len(positions)
+        rows = np.take(self._matrix, positions, axis=0, out=work.rows[:count], mode="clip")
+        wide = work.wide[:, :count]
+        wide[...] = rows.T
+        np.multiply(wide, query[:, None], out=work.terms[:, :count])
+        np.multiply(wide, wide, out=work.terms[:, count : 2 * count])
+        sums = np.add.reduce(work.terms[:, : 2 * count], axis=0)
+        return sums[:count], sums[count:]
 
     def _positions(self, handles: np.ndarray) -> np.ndarray:
         import numpy as np
@@ -167,6 +187,7 @@ class VectorIndex:
             norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
             sure = np.isfinite(norms) & (norms > _SMALLEST_SURE_NORM)
             self._norms[start:stop] = np.where(sure, norms, np.nan)
+        self._has_unsure = self._has_unsure or not sure.all()
 
     def _write(self, at: int, blob: bytes) -> None:
         size = self.dimensions * 4
@@ -190,13 +211,12 @@ def _bytes_of(matrix: np.ndarray) -> memoryview:
     return matrix.reshape(-1).view(np.uint8).data
 
 
-def _running_sums(*terms: np.ndarray) -> np.ndarray:
-    """The sum of each column, added from top to bottom in 64 bits, as a loop would; shape (terms, columns).
+class _Work:
+    """Room for one block of rescoring, kept because asking for it anew costs more than the arithmetic."""
 
-    NumPy adds in pairs only along the axis that is contiguous in memory. Summing the other axis of a block of at least
-    two columns is plain addition in order.
-    """
-    import numpy as np
+    def __init__(self, dimensions: int) -> None:
+        import numpy as np
 
-    sums: np.ndarray = np.add.reduce(np.concatenate(terms, axis=1), axis=0)
-    return sums.reshape(len(terms), -1)
+        self.rows: np.ndarray = np.empty((_RESCORED, dimensions), dtype="<f4")
+        self.wide: np.ndarray = np.empty((dimensions, _RESCORED), dtype=np.float64)
+        self.terms: np.ndarray = np.empty((dimensions, 2 * _RESCORED), dtype=np.float64)

@@ -76,6 +76,11 @@ def page_statement(
     return statement, (*found.values, limit + 1)
 
 
+def takes_long(filter: MemoryFilter, sort: Sort) -> bool:
+    """Whether a page may have to look at every row: a text is looked for, or no index has the order."""
+    return filter.contains is not None or sort.field not in (SortField.STORED, SortField.KEY, SortField.CATEGORY)
+
+
 def page_of(chosen: Sequence[Sequence[Any]], limit: int) -> tuple[list[int], Cursor | None]:
     """The rowids of one page out of the rows of `page_statement`, and where the next begins."""
     handles = [row[0] for row in chosen[:limit]]

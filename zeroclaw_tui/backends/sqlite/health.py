@@ -19,10 +19,13 @@ _BIG_LOG = 64 * 1024 * 1024
 
 
 def health(connection: sqlite3.Connection, schema: Schema, path: Path, notices: tuple[str, ...] = ()) -> Health:
-    """The facts and what follows from them; for a thread of its own. Reads every row's fixed columns once."""
+    """The facts and what follows from them; for a thread of its own, as it passes over all rows a few times.
+
+    `notices` are about how the store was opened.
+    """
     facts = _facts(connection, schema, path)
-    serious = [*notices, *_serious(facts, schema)]
-    findings = (*serious, *_minor(facts))
+    serious = _serious(facts, schema)
+    findings = (*serious, *(notice for notice in notices if notice not in serious), *_minor(facts))
     versions = f"{schema.generation}, ZeroClaw {VERSIONS[schema.generation]}"
     found = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" if findings else "nothing wrong found"
     return Health(
@@ -113,7 +116,7 @@ def _agent_facts(connection: sqlite3.Connection) -> dict[str, Any]:
 
 
 def _serious(facts: dict[str, Any], schema: Schema) -> list[str]:
-    found: list[str] = []
+    found = [schema.read_only_because] if schema.read_only_because else []
     if schema.hydrate_made:
         found.append(
             "The memories themselves are whole and can be read here. To repair it, stop ZeroClaw and drop the table "

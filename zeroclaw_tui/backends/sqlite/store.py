@@ -138,8 +138,14 @@ class SqliteMemory(Memory):
         return await self._entries(browse.where(self.schema, filter), "ORDER BY m.rowid")
 
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
-        """The rows after `cursor`, as excerpts; any depth costs the same."""
-        chosen = await self._fetch(*browse.page_statement(self.schema, filter, sort, cursor, limit))
+        """The rows after `cursor`, as excerpts; any depth costs the same. Cancelling the await stops a long pass."""
+        statement, values = browse.page_statement(self.schema, filter, sort, cursor, limit)
+        if browse.takes_long(filter, sort):
+            chosen = await self._in_thread(
+                lambda connection: connection.execute(statement, values).fetchall(), is_find=filter.contains is not None
+            )
+        else:
+            chosen = list(await self._fetch(statement, values))
         handles, following = browse.page_of(chosen, limit)
         return Page(tuple(await self.rows(handles)), following)
 
