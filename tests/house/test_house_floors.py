@@ -83,8 +83,14 @@ def _loaded_by(code: str) -> set[str]:
         ("import zeroclaw_tui.scoring.fusion", {"textual", "questionary", "aiosqlite", "numpy", "httpx"}),
         ("import zeroclaw_tui.scoring.injection", {"textual", "questionary", "aiosqlite", "numpy", "httpx"}),
         ("import zeroclaw_tui.memory.recall", {"sqlite3", "asyncio", "pathlib"}),
-        ("import zeroclaw_tui.curation.library", {"textual", "questionary", "numpy", "httpx", "cryptography", "tomlkit"}),
-        ("import zeroclaw_tui.cli.main", {"textual", "questionary", "numpy", "httpx", "cryptography", "tomlkit", "shtab"}),
+        (
+            "import zeroclaw_tui.curation.library",
+            {"textual", "questionary", "numpy", "httpx", "cryptography", "tomlkit"},
+        ),
+        (
+            "import zeroclaw_tui.cli.main",
+            {"textual", "questionary", "numpy", "httpx", "cryptography", "tomlkit", "shtab"},
+        ),
         ("import zeroclaw_tui.tui.app", {"questionary", "numpy", "httpx", "cryptography", "tomlkit", "shtab"}),
     ],
 )

@@ -55,7 +55,8 @@ class Library:
 
     async def recall(self, request: RecallRequest) -> RecallResult:
         """What ZeroClaw of this profile recalls, with every part of the score."""
-        return await recall_memories(self.memory, self.embedder, self.profile, self.settings, request, self.why_no_vectors)
+        why = self.why_no_vectors
+        return await recall_memories(self.memory, self.embedder, self.profile, self.settings, request, why)
 
     async def health(self) -> Health:
         """How the store is."""

@@ -43,6 +43,7 @@ def judge(
     ZeroClaw's channels, and every path from 0.8.3 on, inject at most 4 entries of 800 characters and 4,000 characters
     of lines; the CLI agent up to 0.8.2 takes all of its 5. Where a version decays, score x 2^(-age / 7 days) is held
     against the threshold, but for core memories and times that cannot be read. A score of None always passes.
+    Left out: the rerank stage (>= 0.8.4, off unless switched on), and the lift of core memories of 0.1.8 alone.
     `as_of` is an RFC 3339 moment; `session_id` is that of the turn. Raises WrongUse when `as_of` is no moment.
     """
     now = _turn_time(as_of)

@@ -92,7 +92,7 @@ def profile_for(version: str) -> ScoringProfile:
         agent_scope="none" if v < (0, 8, 0) else "after" if v < (0, 8, 4) else "sql",
         scans_content=v >= (0, 8, 4),
         decays_cli=v >= (0, 5, 9) or v == (0, 1, 8),
-        decays_channel=v >= (0, 8, 3) or v == (0, 1, 8),
+        decays_channel=v >= (0, 8, 3),
         one_injection_rule=v >= (0, 8, 3),
         skips_tool_results=v >= (0, 2, 1),
         skips_images=v >= (0, 1, 9),

@@ -9,9 +9,7 @@ from typing import Literal
 
 ScanMode = Literal["on", "off", "strict"]
 
-WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000".replace(
-    "\u2000-\u200a", "".join(map(chr, range(0x2000, 0x200B)))
-)
+WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 """What counts as blank in ZeroClaw's texts: Unicode's White_Space, which has no separators U+001C to U+001F."""
 
 _SECRET_NAMES = "api[_-]?key|secret|token|password|credential"
