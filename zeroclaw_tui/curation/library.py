@@ -89,16 +89,15 @@ class Library:
 async def open_library(config: MemoryConfig, profile: str | None = None) -> Library:
     """Open the store a config names. Raises InspectorError kinds; `profile` is a ZeroClaw version."""
     memory = create_memory(config)
-    await memory.open()
+    try:
+        await memory.open()
+        choice = await choose_profile(config, memory, profile)
+    except BaseException:
+        # Whatever ended the opening, ctrl-c too: a connection left open would keep the process from ending.
+        await memory.close()
+        raise
     embedder, because = create_embedder(config.embedding)
-    return Library(
-        config=config,
-        memory=memory,
-        profile=await choose_profile(config, memory, profile),
-        settings=_settings(config),
-        embedder=embedder,
-        no_embedder_because=because,
-    )
+    return Library(config, memory, choice, _settings(config), embedder, because)
 
 
 def _settings(config: MemoryConfig) -> ScoringSettings:

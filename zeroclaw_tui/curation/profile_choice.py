@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shutil
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,16 +57,18 @@ async def _version_of(binary: Path) -> str | None:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
         )
     except OSError:
         return None
     try:
         answer, _ = await asyncio.wait_for(process.communicate(), ASK_SECONDS)
     except TimeoutError:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
         return None
+    finally:
+        # The whole group: a wrapper script's child would keep the pipe open, and waiting would last as long as it.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     text = answer.decode("utf-8", "replace")
     with contextlib.suppress(WrongUse):
         parse_version(text)

@@ -1,0 +1,88 @@
+"""Options mean the same before and after the verb, and a wrong one is told in a sentence."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from zeroclaw_tui.cli.arguments import agents_given, first_word, inspector_parser, open_options, zeroclaw_parser
+from zeroclaw_tui.memory.errors import WrongUse
+
+
+def _parsed(*arguments: str) -> argparse.Namespace:
+    return zeroclaw_parser().parse_args(["memory", *arguments])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--config-dir", "/c"), ("--workspace=/w",), ("--backend", "markdown", "--location", "/m"),
+        ("--profile", "0.7.5"), ("--agent", "main"), ("--json",), ("--yes",), ("--read-only",),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("verb", ["list", "get", "recall", "search", "stats", "facets", "health"])
+def test_an_option_before_the_verb_means_what_it_means_after(verb: str, options: tuple[str, ...]) -> None:
+    before, after = _parsed(*options, verb), _parsed(verb, *options)
+    assert open_options(before) == open_options(after)
+    assert (before.json, before.yes) == (after.json, after.yes) == ("--json" in options, "--yes" in options)
+    if options[0] not in ("--json", "--yes"):
+        assert open_options(after) != open_options(_parsed(verb))
+
+
+def test_agents_add_up() -> None:
+    assert agents_given(_parsed("--agent", "a", "recall", "--agent", "b", "--agent", "c", "tea")) == ("a", "b", "c")
+    assert agents_given(_parsed("list")) == ()
+
+
+def test_keys_that_look_like_options() -> None:
+    assert _parsed("get", "--json", "--", "--json").key == "--json"
+    assert _parsed("get", "").key == ""
+    assert _parsed("get", "--id=-x").id == "-x"
+    assert _parsed("recall", "--", "-1", "degrees").query == ["-1", "degrees"]
+
+
+def test_bare_superseded_shows_them() -> None:
+    assert [_parsed("list", *o).superseded for o in ((), ("--superseded",), ("--superseded", "only"))] == [
+        "hide",
+        "show",
+        "only",
+    ]
+
+
+def test_words_of_a_query_need_no_quotes() -> None:
+    assert _parsed("recall", "what", "does", "she", "eat", "--limit", "3").query == ["what", "does", "she", "eat"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (), ("frobnicate",), ("list", "--limit", "x"), ("list", "--limit", "-1"), ("list", "--offset", "1.5"),
+        ("list", "--superseded", "maybe"), ("list", "--nope"), ("list", "--cat", "core"), ("list", "extra"),
+        ("recall", "tea", "--limit", "0"), ("recall", "tea", "--layer", "middle"), ("recall", "tea", "--rule", "none"),
+        ("get", "a", "b"), ("list", "--limit", "9" * 30), ("list", "--category"),
+    ],
+)  # fmt: skip
+def test_wrong_use_is_one_sentence_and_a_hint(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(WrongUse) as told:
+        _parsed(*arguments)
+    assert told.value.message.endswith(".")
+    assert "--help" in told.value.hint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "at"),
+    [
+        (("memory", "list"), 0), (("--config-dir", "memory", "memory"), 2), (("--config-dir=/x", "memory"), 1),
+        (("--json", "memory"), 1), (("--agent", "a"), None), ((), None),
+    ],
+)  # fmt: skip
+def test_the_first_word_is_no_option_and_no_value(arguments: tuple[str, ...], at: int | None) -> None:
+    assert first_word(arguments) == at
+
+
+def test_the_inspector_takes_one_path_and_the_same_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    options = open_options(inspector_parser().parse_args(["~/brain.db", "--agent", "main", "--profile", "0.8.4"]))
+    assert (options.path, options.agent, options.profile) == (Path("/home/ada/brain.db"), "main", "0.8.4")

@@ -1,0 +1,207 @@
+"""Whatever goes wrong is told in one sentence with an exit code, and never as a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+HOSTILE = "\x1b]0;owned\x07 \x9b31m [/bold] \u202egnp.exe \x00end"
+RAW = "\x1b\x07\x9b\u202e\x00"
+
+
+def _is_calm(answer: Any, code: int) -> None:
+    assert answer.code == code, answer.err
+    assert answer.err.startswith("zeroclaw: ")
+    assert "Traceback" not in answer.err
+    assert answer.out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (), ("frobnicate",), ("list", "--nope"), ("list", "--limit", "many"), ("list", "--older-than", "soon"),
+        ("get",), ("recall",), ("recall", "tea", "--batch", "-"), ("recall", "--batch", "/nowhere/batch.jsonl"),
+        ("list", "--profile", "newest"), ("list", "--backend", "frobnicate"), ("recall", "a", "--as-of", "x"),
+        ("list", "--superseded", "maybe"),
+    ],
+)  # fmt: skip
+def test_wrong_use_is_exit_2(memory: Run, arguments: tuple[str, ...]) -> None:
+    _is_calm(memory(*arguments), 2)
+
+
+@pytest.mark.parametrize("verb", ["store", "edit", "forget", "purge", "undo", "trash", "hygiene", "explain", "export"])
+def test_a_verb_to_come_says_so(memory: Run, verb: str) -> None:
+    answer = memory(verb, "x")
+    _is_calm(answer, 2)
+    assert f"`zeroclaw memory {verb}` comes with a later release." in answer.err
+
+
+def test_no_install(run: Run, tmp_path: Path) -> None:
+    answer = run("memory", "list")
+    _is_calm(answer, 3)
+    assert "--config-dir" in answer.err
+    _is_calm(run("memory", "list", "--location", str(tmp_path / "nowhere.db")), 3)
+    _is_calm(run("memory", "list", "--config-dir", str(tmp_path / "nowhere")), 3)
+
+
+def test_broken_toml_is_told_with_its_line(memory: Run, install: Path) -> None:
+    (install / "config.toml").write_text('[memory]\nbackend = "sqlite\n')
+    answer = memory("list")
+    _is_calm(answer, 2)
+    assert "line 2" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("what", "bytes_of"),
+    [
+        ("no database", lambda whole: b"hello" * 2000),
+        ("truncated", lambda whole: whole[: len(whole) // 2 + 100]),
+        ("empty", lambda whole: b""),
+        ("torn", lambda whole: whole[:4096] + b"\xff" * (len(whole) - 4096)),
+    ],
+)
+def test_a_damaged_file(memory: Run, install: Path, what: str, bytes_of: Callable[[bytes], bytes]) -> None:
+    database = install / "workspace" / "memory" / "brain.db"
+    database.write_bytes(bytes_of(database.read_bytes()))
+    answer = memory("list")
+    assert answer.code == 3, (what, answer)
+    assert answer.err.startswith("zeroclaw: ")
+    assert "Traceback" not in answer.err
+
+
+def test_a_foreign_database_and_a_folder_in_its_place(memory: Run, install: Path) -> None:
+    database = install / "workspace" / "memory" / "brain.db"
+    database.unlink()
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("CREATE TABLE notes (id INTEGER)")
+    _is_calm(memory("list"), 3)
+    database.unlink()
+    database.mkdir()
+    _is_calm(memory("list"), 3)
+
+
+@pytest.fixture
+def hostile(install: Path) -> Path:
+    """The install with a memory that tries to steer the terminal in every column, and one that is not UTF-8."""
+    at = "2026-04-01T10:00:00+00:00"
+    with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection, connection:
+        columns = "id, key, content, category, created_at, updated_at, session_id, namespace"
+        statement = f"INSERT INTO memories ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        text = HOSTILE
+        connection.execute(statement, (f"i{text}", f"evil{text}", f"rust {text}", text, at, at, text, text))
+        broken = b"rust \xed\xa0\x80 \xff\xfe"
+        connection.execute(
+            statement.replace("?, ?, ?, ?", "?, ?, CAST(? AS TEXT), ?", 1),
+            ("broken", "broken", broken, "core", at, at, None, "default"),
+        )
+    return install
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("list",), ("get", "evil"), ("get", "broken"), ("recall", "rust"), ("stats",), ("facets",), ("health",),
+        ("get", "e"),
+    ],
+)  # fmt: skip
+def test_nothing_in_a_memory_reaches_the_terminal_raw(memory: Run, hostile: Path, arguments: tuple[str, ...]) -> None:
+    answer = memory(*arguments)
+    assert answer.err == "" or "Traceback" not in answer.err
+    assert not set(RAW) & set(answer.out + answer.err)
+
+
+@pytest.mark.parametrize("variables", [{}, {"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}, {"PYTHONUTF8": "0"}])
+def test_json_gives_hostile_text_back_as_it_is(memory: Run, hostile: Path, variables: dict[str, str]) -> None:
+    answer = memory("get", "evil", "--json", **variables)
+    assert answer.json["content"] == f"rust {HOSTILE}"
+    assert answer.json["key"] == f"evil{HOSTILE}"
+    assert not set(RAW) & set(answer.out)
+    assert memory("get", "broken", "--json", **variables).json["content"].startswith("rust ")
+    assert len(memory("list", "--json", **variables).json["entries"]) == 10
+    assert len(memory("recall", "rust", "--json", **variables).json["results"]) >= 3
+
+
+def test_a_locale_without_unicode_loses_letters_but_does_not_fail(memory: Run, hostile: Path) -> None:
+    answer = memory("list", PYTHONIOENCODING="ascii")
+    assert (answer.code, answer.err) == (0, "")
+    assert b"food_allergy" in answer.raw
+
+
+@pytest.mark.parametrize("argument", [b"\xff\xfe", "\ud800".encode("utf-8", "surrogatepass"), b"\xc3\x28"])
+@pytest.mark.parametrize("verb", ["recall", "get"])
+def test_arguments_that_are_no_utf_8(script: Callable[[str], str], install: Path, verb: str, argument: bytes) -> None:
+    command = [script("zeroclaw").encode(), b"memory", verb.encode(), b"--config-dir", os.fsencode(install), argument]
+    done = subprocess.run(command, capture_output=True, timeout=60)
+    assert done.returncode == (1 if verb == "get" else 0), done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_reader_that_stops_early_is_no_error(script: Callable[[str], str], install: Path) -> None:
+    with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection, connection:
+        connection.execute("UPDATE memories SET content = ?", ("long " * 100_000,))
+    command = f"{script('zeroclaw')} memory list --json --config-dir {install} | head -c 10; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b'{\n  "backe', b"")
+
+
+def test_an_unexpected_fault_is_one_sentence(install: Path) -> None:
+    code = (
+        "import sys, zeroclaw_tui.cli.memory as m\n"
+        "def broken(given): raise KeyError('secret memory text')\n"
+        "m.answer = broken\n"
+        "from zeroclaw_tui.cli.main import zeroclaw\n"
+        "sys.argv = ['zeroclaw', 'memory', 'list']\n"
+        "sys.exit(zeroclaw())\n"
+    )
+
+    def run(**variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **variables}
+        )
+
+    calm = run()
+    assert calm.returncode == 1
+    assert "KeyError" in calm.stderr
+    assert "report" in calm.stderr
+    assert "Traceback" not in calm.stderr
+    assert "secret memory text" not in calm.stderr
+    assert "Traceback" in run(ZEROCLAW_TUI_DEBUG="1").stderr
+
+
+def test_ctrl_c_is_exit_130(install: Path) -> None:
+    code = (
+        "import sys, os, signal, asyncio, zeroclaw_tui.cli.memory as m\n"
+        "async def slow(given): os.kill(os.getpid(), signal.SIGINT); await asyncio.sleep(60)\n"
+        "m._answer = slow\n"
+        "from zeroclaw_tui.cli.main import zeroclaw\n"
+        "sys.argv = ['zeroclaw', 'memory', 'list']\n"
+        "sys.exit(zeroclaw())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_locked_database_is_told_after_the_time_out(memory: Run, install: Path) -> None:
+    database = install / "workspace" / "memory" / "brain.db"
+    with closing(sqlite3.connect(database, isolation_level=None)) as holder:
+        holder.execute("PRAGMA journal_mode = DELETE")
+        holder.execute("BEGIN EXCLUSIVE")
+        _is_calm(memory("list"), 3)
+
+
+def test_a_warning_about_the_config_goes_to_stderr_only(memory: Run, install: Path) -> None:
+    (install / "config.toml").write_text('[memory]\nbackend = "sqlite"\nauto_save = "perhaps"\n')
+    answer = memory("list", "--json")
+    assert answer.code == 0
+    assert "auto_save" in answer.err
+    assert json.loads(answer.raw)["total"] == 8

@@ -1,0 +1,345 @@
+"""Each verb of `zeroclaw memory`, as a person and as a script sees it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ENTRY_NAMES = {
+    "id", "key", "content", "category", "timestamp", "updated_at", "session_id", "namespace", "importance",
+    "superseded_by", "kind", "pinned", "agent", "embedding_dimensions",
+}  # fmt: skip
+Run = Callable[..., Any]
+
+
+def _keys(answer: Any) -> list[str]:
+    return [entry["key"] for entry in answer.json["entries"]]
+
+
+def test_list_prints_what_zeroclaw_prints(memory: Run) -> None:
+    answer = memory("list", "--limit", "2", "--offset", "2", "--profile", "0.7.5")
+    assert answer.out == (
+        "Memory entries (8 total, showing 3-4):\n\n"
+        "- food_allergy [core]\n    Allergic to peanuts\n"
+        "- food [travel notes]\n    Likes ramen and rust colored plates\n\n"
+        "  Use --offset 4 to see the next page.\n"
+    )
+    assert (answer.code, answer.err) == (0, "")
+
+
+def test_list_as_json(memory: Run, install: Path) -> None:
+    answer = memory("list", "--json", "--limit", "3")
+    document = answer.json
+    assert list(document) == ["backend", "location", "total", "offset", "limit", "entries"]
+    assert (document["backend"], document["total"], document["offset"], document["limit"]) == ("sqlite", 8, 0, 3)
+    assert document["location"] == str(install / "workspace" / "memory" / "brain.db")
+    assert _keys(answer) == ["", "--json", "food_allergy"]
+    assert all(set(entry) == ENTRY_NAMES for entry in document["entries"])
+    first = document["entries"][2]
+    assert (first["session_id"], first["importance"], first["agent"], first["pinned"]) == ("tg_2", 0.5, None, None)
+    assert answer.raw.endswith(b"}\n")
+    assert answer.err == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "keys"),
+    [
+        (("--category", "daily"), ["tz"]),
+        (("--category", "DAILY", "--category", "travel notes"), ["food", "tz"]),
+        (("--session", "tg_1"), ["tz", "pet"]),
+        (("--session", "tg_1", "--session", "tg_2", "--category", "core"), ["food_allergy", "pet"]),
+        (("--session", "", "--contains", "rust"), ["food", "lang"]),
+        (("--contains", "100%"), []),
+        (("--older-than", "2026-03-02T12:00:00Z"), ["editor", "lang"]),
+        (("--newer-than", "2026-03-06T09:00:00+00:00", "--contains", "e"), ["", "--json", "food_allergy"]),
+        (("--superseded", "only"), ["lang_old"]),
+        (("--contains", "lang", "--superseded"), ["lang", "lang_old"]),
+        (("--namespace", "default", "--contains", "mio"), ["pet"]),
+        (("--namespace", "other"), []),
+        (("--offset", "7"), ["lang"]),
+        (("--limit", "0"), []),
+        (("--older-than", "1d", "--limit", "1"), [""]),
+    ],
+)
+def test_filters_of_list(memory: Run, options: tuple[str, ...], keys: list[str]) -> None:
+    answer = memory("list", "--json", *options)
+    assert answer.code == 0
+    assert _keys(answer) == keys
+
+
+def test_a_long_memory_is_listed_whole(memory: Run, install: Path) -> None:
+    content = "long " * 5000
+    with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection, connection:
+        connection.execute("UPDATE memories SET content = ? WHERE key = 'pet'", (content,))
+    assert memory("list", "--json", "--category", "core", "--session", "tg_1").json["entries"][0]["content"] == content
+    assert memory("get", "pet", "--json").json["content"] == content
+
+
+def test_get_prints_what_zeroclaw_prints(memory: Run) -> None:
+    answer = memory("get", "food")
+    assert answer.out == (
+        "Key:       food\nCategory:  travel notes\nTimestamp: 2026-03-05T10:00:00+00:00\n\n"
+        "Likes ramen and rust colored plates\nand tea\n"
+    )
+    assert answer.code == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "memory_id"),
+    [
+        (("pet",), "id-2"), (("pe",), "id-2"), (("--", "--json"), "id-6"), (("",), "id-7"), (("--id", "id-6"), "id-6"),
+        (("lang_old",), "id-old"), (("food", "--id", "id-4"), "id-4"), (("--id=id-old",), "id-old"),
+    ],
+)  # fmt: skip
+def test_get_finds_by_key_by_beginning_and_by_id(memory: Run, asked: tuple[str, ...], memory_id: str) -> None:
+    answer = memory("--json", "get", *asked)
+    assert answer.json["id"] == memory_id
+    assert set(answer.json) == ENTRY_NAMES
+
+
+@pytest.mark.parametrize("asked", [("nobody",), ("--id", "id-99"), ("pet", "--id", "id-6"), ("PET",)])
+def test_get_of_nothing(memory: Run, asked: tuple[str, ...]) -> None:
+    answer = memory("get", *asked)
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.err.startswith("zeroclaw: No memory entry found for ")
+
+
+def test_a_beginning_of_several_keys(memory: Run) -> None:
+    answer = memory("get", "foo")
+    assert answer.code == 1
+    assert answer.out.startswith("Prefix 'foo' matched 2 entries:\n\n- food_allergy [core]\n- food [travel notes]\n")
+    as_json = memory("get", "foo", "--json")
+    assert (as_json.code, as_json.out) == (1, "")
+    assert "matched 2 entries" in as_json.err
+
+
+def test_a_key_that_two_agents_hold(run: Run, agents_install: Path) -> None:
+    def get(*more: str) -> Any:
+        return run("memory", "get", "lang", "--config-dir", str(agents_install), "--json", *more)
+
+    unsure = get()
+    assert (unsure.code, unsure.out) == (1, "")
+    assert all(word in unsure.err for word in ("default", "writer", "lang-default", "--agent"))
+    assert get("--agent", "writer").json["content"] == "Rust, says writer"
+    assert get("--id", "lang-default").json["agent"] == "default"
+    assert get("--agent", "nobody").code == 1
+
+
+def test_agents_in_listing_and_recall(run: Run, agents_install: Path) -> None:
+    place = ("--config-dir", str(agents_install), "--json")
+    assert _keys(run("memory", "list", *place, "--agent", "default")) == ["lang"]
+    assert run("memory", "facets", *place).json["agent"] == {"writer": 2, "default": 1}
+    for agents, count in ((("default",), 1), (("default", "writer"), 3), ((), 3)):
+        scope = [part for agent in agents for part in ("--agent", agent)]
+        assert len(run("memory", "recall", "rust", *place, *scope).json["results"]) == count
+
+
+def test_an_agent_reads_what_the_config_lets_it_read(run: Run, agents_install: Path) -> None:
+    with (agents_install / "config.toml").open("a") as config:
+        config.write('[agents.default.workspace]\nread_memory_from = ["writer"]\n[agents.writer]\n')
+
+    def found(agent: str, *options: str) -> int:
+        place = ("--config-dir", str(agents_install), "--agent", agent, "--json")
+        return len(run("memory", "recall", "rust", *place, *options).json["results"])
+
+    assert (found("default"), found("writer")) == (3, 2)
+    assert found("default", "--layer", "store") == 1
+
+
+def test_stats_prints_what_zeroclaw_prints(memory: Run) -> None:
+    assert memory("stats").out == (
+        "Memory Statistics:\n\n  Backend:  sqlite\n  Health:   healthy\n  Total:    9\n\n  By category:\n"
+        "    core                 6\n    daily                1\n    travel notes         1\n"
+    )
+    assert memory("stats", "--session", "tg_1").out.count("Total:    2") == 1
+
+
+def test_stats_as_json(memory: Run) -> None:
+    document = memory("stats", "--json").json
+    assert (document["backend"], document["total"]) == ("sqlite", 9)
+    assert document["by_category"] == {"core": 6, "daily": 1, "travel notes": 1}
+    assert document["superseded"] == 1
+    some = memory("stats", "--session", "tg_1", "--json").json
+    assert set(some) == set(document)
+    assert (some["total"], some["by_category"], some["by_session"]) == (2, {"core": 1, "daily": 1}, {"tg_1": 2})
+
+
+def test_facets(memory: Run) -> None:
+    document = memory("facets", "--json").json
+    assert list(document) == [
+        "backend", "location", "total", "category", "session", "agent", "namespace", "age", "superseded",
+        "not_embedded",
+    ]  # fmt: skip
+    assert document["total"] == 8
+    assert document["category"] == {"core": 6, "daily": 1, "travel notes": 1}
+    assert document["session"] == {"": 5, "tg_1": 2, "tg_2": 1}
+    assert document["agent"] is None
+    assert document["namespace"] == {"default": 8}
+    assert sum(document["age"].values()) == 8
+    assert (document["superseded"], document["not_embedded"]) == (1, 8)
+    shown = memory("facets").out
+    assert shown.startswith("8 memories")
+    assert "(none)" in shown
+    assert memory("facets", "--category", "daily", "--json").json["total"] == 1
+
+
+def test_recall_as_json(memory: Run) -> None:
+    document = memory("recall", "Rust helix", "--profile", "0.7.5", "--json").json
+    assert list(document) == [
+        "backend", "location", "profile", "profile_source", "layer", "query", "limit", "mode", "weights", "threshold",
+        "scale", "rule", "results",
+    ]  # fmt: skip
+    assert (document["profile"], document["profile_source"], document["layer"]) == ("0.7.5", "option", "agent")
+    assert document["weights"] == {"vector": 0.7, "keyword": 0.3}
+    assert [result["key"] for result in document["results"]] == ["editor", "lang", "food"]
+    first = document["results"][0]
+    assert (first["rank"], first["vector_score"], first["stage"]) == (1, None, "keyword")
+    assert first["keyword_raw"] == pytest.approx(first["score"], abs=1e-6)
+
+
+def test_recall_for_people(memory: Run) -> None:
+    answer = memory("search", "rust", "--profile", "0.8.4")
+    assert answer.code == 0
+    assert "scoring 0.8.4 (option)" in answer.out
+    assert "lang" in answer.out
+    assert "User prefers Rust" in answer.out
+    assert "keyword only" in answer.err
+    nothing = memory("recall", "zebra")
+    assert (nothing.code, "Nothing is recalled for zebra." in nothing.out) == (0, True)
+
+
+def test_recall_reads_its_query_from_stdin(memory: Run) -> None:
+    assert memory("recall", "-", "--json", stdin="rust 日本\n".encode()).json["query"] == "rust 日本"
+
+
+def test_recall_within_a_session_and_a_window(memory: Run) -> None:
+    def keys(*options: str) -> list[str]:
+        document = memory("recall", "user cat rust timezone", "--json", "--profile", "0.7.5", *options).json
+        return sorted(result["key"] for result in document["results"])
+
+    assert keys("--session", "tg_1") == ["pet", "tz"]
+    assert keys("--since", "2026-03-04") == ["food", "tz"]
+    assert keys("--until", "2026-03-02") == ["lang"]
+    assert keys("--namespace", "elsewhere") == []
+    assert len(keys("--limit", "1")) == 1
+
+
+def test_both_layers_and_rules_are_named_in_the_document(memory: Run) -> None:
+    document = memory("recall", "rust", "--layer", "store", "--rule", "channel", "--json").json
+    assert (document["layer"], document["rule"]) == ("store", "channel")
+
+
+def test_decay_counts_to_the_moment_given(memory: Run) -> None:
+    def injected(as_of: str) -> bool:
+        results = memory("recall", "timezone", "--json", "--profile", "0.8.4", "--as-of", as_of).json["results"]
+        return bool(results[0]["injected"])
+
+    assert injected("2026-03-04T11:00:00+00:00")
+    assert not injected("2026-06-01")
+
+
+def test_a_batch_answers_a_thousand_queries_in_one_process(memory: Run, tmp_path: Path) -> None:
+    asked = [{"query": f"rust {number}", "limit": 1 + number % 3} for number in range(1000)]
+    asked[7] = {"query": "", "session": "tg_1", "agents": None, "since": "2026-03-04"}
+    lines = "\n".join(map(json.dumps, asked)) + "\n\n"
+    answer = memory("recall", "--batch", "-", "--profile", "0.7.5", stdin=lines.encode())
+    documents = [json.loads(line) for line in answer.out.splitlines()]
+    assert answer.code == 0
+    assert [(d["query"], d["limit"]) for d in documents] == [(a["query"], a.get("limit", 5)) for a in asked]
+    assert [result["key"] for result in documents[7]["results"]] == ["tz"]
+    file = tmp_path / "queries.jsonl"
+    file.write_text(lines)
+    from_file = memory("recall", "--batch", str(file), "--profile", "0.7.5")
+    assert len(from_file.out.splitlines()) == 1000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{", '["rust"]', "{}", '{"query": 1}', '{"query": "a", "limit": 0}', '{"query": "a", "limit": true}',
+        '{"query": "a", "agents": "main"}', '{"query": "a", "who": 1}', '{"query": "a", "since": "soon"}',
+        '{"query": "a", "session": 3}', "\\xff",
+    ],
+)  # fmt: skip
+def test_a_bad_line_of_a_batch_is_named_by_its_number(memory: Run, line: str) -> None:
+    answer = memory("recall", "--batch", "-", stdin=f'{{"query": "rust"}}\n{line}\n'.encode())
+    assert answer.code == 2
+    assert len(answer.out.splitlines()) == 1
+    assert answer.err.splitlines()[-2 if "looks like" in answer.err or "Give" in answer.err else -1].startswith(
+        "zeroclaw: Line 2 of the batch"
+    )
+
+
+def test_health(memory: Run, install: Path) -> None:
+    answer = memory("health", "--json")
+    document = answer.json
+    assert answer.code == 0
+    assert list(document) == [
+        "backend", "location", "ok", "summary", "findings", "facts", "generation", "profile", "profile_source",
+        "config", "installs",
+    ]  # fmt: skip
+    assert (document["ok"], document["generation"], document["profile_source"]) == (True, "G2", "assumed")
+    assert document["config"]["memory.backend"]["value"] == "sqlite"
+    assert document["installs"][0]["config_dir"] == str(install)
+    shown = memory("health").out
+    assert shown.startswith("✓ ")
+    assert str(install / "config.toml") in shown
+
+
+def test_health_never_shows_a_secret(memory: Run, install: Path) -> None:
+    secret = "sk-verysecretverysecret"
+    (install / "config.toml").write_text(
+        f'default_temperature = 0.7\napi_key = "{secret}"\n[memory]\nbackend = "sqlite"\nauto_save = true\n'
+        f'embedding_provider = "custom:http://ada:{secret}@127.0.0.1:9/v1"\nembedding_api_key = "{secret}"\n'
+        f'[memory.qdrant]\nurl = "http://localhost"\napi_key = "{secret}"\n'
+    )
+    for options in ((), ("--json",)):
+        answer = memory("health", *options)
+        assert answer.code == 0
+        assert secret not in answer.out + answer.err
+
+
+def test_health_of_a_store_that_cannot_be_opened(run: Run, install: Path) -> None:
+    (install / "workspace" / "memory" / "brain.db").write_bytes(b"not a database at all" * 300)
+    answer = run("memory", "health", "--json", "--config-dir", str(install))
+    assert answer.code == 3
+    assert answer.json["ok"] is False
+    assert answer.json["summary"]
+    assert run("memory", "health", "--config-dir", str(install)).out.startswith("✗ ")
+
+
+def test_two_stores_that_could_be_meant_are_both_named(run: Run, install: Path, tmp_path: Path) -> None:
+    newer = install / "data" / "memory"
+    newer.mkdir(parents=True)
+    (newer / "brain.db").write_bytes((install / "workspace" / "memory" / "brain.db").read_bytes())
+    answer = run("memory", "list", "--config-dir", str(install))
+    assert answer.code == 0
+    assert str(install / "data") in answer.err
+    assert str(install / "workspace") in answer.err
+    assert len(run("memory", "health", "--json", "--config-dir", str(install)).json["installs"]) == 2
+
+
+def test_a_lone_store_needs_no_install(run: Run, install: Path, tmp_path: Path) -> None:
+    lone = tmp_path / "copy.db"
+    (install / "workspace" / "memory" / "brain.db").rename(lone)
+    assert run("memory", "list", "--json", "--location", str(lone)).json["location"] == str(lone)
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "MEMORY.md").write_text("- likes tea\n- **tz**: EST\n")
+    for options in ((), ("--backend", "markdown")):
+        document = run("memory", "list", "--json", "--location", str(notes), *options).json
+        assert (document["backend"], document["total"]) == ("markdown", 2)
+
+
+def test_reading_leaves_the_database_as_it_was(memory: Run, install: Path) -> None:
+    database = install / "workspace" / "memory" / "brain.db"
+    before = database.read_bytes()
+    for arguments in (("list",), ("get", "pet"), ("recall", "rust"), ("stats",), ("facets",), ("health",)):
+        assert memory(*arguments).code == 0
+    assert database.read_bytes() == before

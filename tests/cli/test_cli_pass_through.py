@@ -1,0 +1,112 @@
+"""What is not ours goes to the real zeroclaw with the same arguments, and never in a circle."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zeroclaw_tui.config.real_binary import PASS_THROUGH_MARKER
+
+Run = Callable[..., Any]
+SYSTEM = "/usr/bin:/bin"
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> str:
+    """A PATH whose first `zeroclaw` prints its arguments, one a line, and exits with 7."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "zeroclaw"
+    program.write_text('#!/bin/sh\nfor argument; do echo "<$argument>"; done\nexit 7\n')
+    program.chmod(0o755)
+    return f"{folder}:{SYSTEM}"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("agent", "-m", "hello  world"), ("onboard", "--interactive"), ("memory", "clear", "--yes"),
+        ("memory", "reindex"), ("--help",), ("--version",), (), ("status", "--json", ""), ("--", "memory"),
+        ("--config-dir", "/tmp/x", "memory", "clear", "--key", "a"), ("completions", "bash"), ("-x", "\n"),
+    ],
+)  # fmt: skip
+def test_other_commands_reach_the_real_one_unchanged(run: Run, fake: str, arguments: tuple[str, ...]) -> None:
+    answer = run(*arguments, PATH=fake)
+    assert answer.out == "".join(f"<{argument}>\n" for argument in arguments)
+    assert (answer.code, answer.err) == (7, "")
+
+
+def test_real_always_passes(run: Run, fake: str) -> None:
+    assert run("--real", "memory", "list", "--json", PATH=fake).out == "<memory>\n<list>\n<--json>\n"
+
+
+def test_memory_is_answered_here_even_with_options_in_front(run: Run, fake: str, install: Path) -> None:
+    answer = run("--config-dir", str(install), "memory", "get", "pet", "--profile", "0.7.5", PATH=fake)
+    assert answer.out.startswith("Key:       pet\n")
+
+
+def test_our_own_script_on_path_is_not_taken_for_the_real_one(
+    run: Run, fake: str, tmp_path: Path, script: Callable[[str], str]
+) -> None:
+    folder = tmp_path / "ours"
+    folder.mkdir()
+    (folder / "zeroclaw").symlink_to(script("zeroclaw"))
+    own = str(Path(script("zeroclaw")).parent)
+    assert run("status", PATH=f"{folder}:{own}:{fake}").out == "<status>\n"
+    alone = run("status", PATH=f"{folder}:{own}:{SYSTEM}")
+    assert alone.code == 127
+
+
+def test_without_a_real_one(run: Run) -> None:
+    answer = run("status")
+    assert (answer.code, answer.out) == (127, "")
+    assert answer.err.startswith("zeroclaw: This command is the real zeroclaw's, and there is none on PATH.")
+    assert run("memory", "clear").code == 127
+    assert run("--real", "memory", "list").code == 127
+
+
+def test_without_a_real_one_help_and_version_are_ours(run: Run) -> None:
+    shown = run("--help")
+    assert shown.code == 0
+    assert "memory" in shown.out
+    assert "--real" in shown.out
+    assert run("--version").out.startswith("zeroclaw-tui ")
+
+
+def test_a_circle_is_broken(run: Run, tmp_path: Path, script: Callable[[str], str]) -> None:
+    """A wrapper that looks like the real one but calls this script again."""
+    folder = tmp_path / "loop"
+    folder.mkdir()
+    wrapper = folder / "zeroclaw"
+    wrapper.write_text(f'#!/bin/sh\nexec {script("zeroclaw")} "$@"\n')
+    wrapper.chmod(0o755)
+    answer = run("status", PATH=f"{folder}:{SYSTEM}")
+    assert (answer.code, answer.out) == (127, "")
+    assert "handed the command back" in answer.err
+    assert run("status", **{PASS_THROUGH_MARKER: "3"}).code == 127
+
+
+def test_memory_answers_inside_a_command_of_the_real_one(memory: Run) -> None:
+    assert memory("list", **{PASS_THROUGH_MARKER: "1"}).code == 0
+
+
+def test_a_real_one_that_cannot_start(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "broken"
+    folder.mkdir()
+    (folder / "zeroclaw").write_bytes(b"\x7fELFnothing")
+    os.chmod(folder / "zeroclaw", 0o755)
+    answer = run("status", PATH=f"{folder}:{SYSTEM}")
+    assert answer.code == 127
+    assert "cannot be started" in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_help_of_memory_tells_what_is_handed_over(run: Run, fake: str) -> None:
+    shown = run("memory", "--help", PATH=fake)
+    assert shown.code == 0
+    assert all(verb in shown.out for verb in ("list", "get", "recall", "stats", "facets", "health"))
+    assert "clear and reindex are handed to the real zeroclaw" in shown.out

@@ -1,0 +1,134 @@
+"""Listing, getting and counting print what ZeroClaw prints, cleaned and coloured only on a terminal."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from zeroclaw_tui.cli.output import write_lines
+from zeroclaw_tui.cli.zeroclaw_words import entry_lines, list_lines, prefix_lines, stats_lines
+from zeroclaw_tui.memory.entry import MemoryEntry
+
+
+def _entry(key: str, content: str, category: str = "core", session: str | None = None) -> MemoryEntry:
+    return MemoryEntry(f"id-{key}", key, content, category, "2026-03-02T09:14:00.123456789+00:00", session_id=session)
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def _listed(capsys: pytest.CaptureFixture[str], *entries: MemoryEntry, total: int, offset: int = 0) -> str:
+    write_lines(list_lines(entries, total=total, offset=offset, limit=2, indented_hint=False))
+    return capsys.readouterr().out
+
+
+def test_a_page_of_the_listing(capsys: pytest.CaptureFixture[str]) -> None:
+    entries = (_entry("lang", "User prefers Rust\nand ramen"), _entry("tz", "EST", "travel notes"))
+    assert _listed(capsys, *entries, total=5, offset=2) == (
+        "Memory entries (5 total, showing 3-4):\n"
+        "\n"
+        "- lang [core]\n"
+        "    User prefers Rust\n"
+        "- tz [travel notes]\n"
+        "    EST\n"
+        "\n"
+        "Use --offset 4 to see the next page.\n"
+    )
+
+
+def test_up_to_0_7_5_the_hint_is_indented(capsys: pytest.CaptureFixture[str]) -> None:
+    write_lines(list_lines([_entry("a", "b")], total=9, offset=0, limit=1, indented_hint=True))
+    assert capsys.readouterr().out.endswith("\n\n  Use --offset 1 to see the next page.\n")
+
+
+def test_the_last_page_has_no_hint(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _listed(capsys, _entry("lang", "Rust"), total=1).endswith("\n    Rust\n")
+
+
+def test_nothing_there_and_nothing_at_an_offset(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _listed(capsys, total=0) == "No memory entries found.\n"
+    assert _listed(capsys, total=3, offset=7) == "No entries at offset 7 (total: 3).\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        ("x" * 80, "x" * 80),
+        ("x" * 81, "x" * 77 + "..."),
+        ("日" * 26, "日" * 26),
+        ("日" * 27, "日" * 27 + "..."),
+        ("日" * 100, "日" * 77 + "..."),
+        ("first\r\nsecond", "first"),
+        ("\nsecond", ""),
+        ("a\tb", "a␉b"),
+        ("", ""),
+    ],
+)
+def test_only_the_first_line_is_shown_cut_over_80_bytes_to_77_characters(
+    capsys: pytest.CaptureFixture[str], content: str, shown: str
+) -> None:
+    assert _listed(capsys, _entry("k", content), total=1).splitlines()[3] == "    " + shown
+
+
+def test_one_memory_with_and_without_a_session(capsys: pytest.CaptureFixture[str]) -> None:
+    write_lines(entry_lines(_entry("lang", "Rust\n  and more", session="tg_1")))
+    assert capsys.readouterr().out == (
+        "Key:       lang\nCategory:  core\nTimestamp: 2026-03-02T09:14:00.123456789+00:00\nSession:   tg_1\n"
+        "\nRust\n  and more\n"
+    )
+    write_lines(entry_lines(_entry("lang", "Rust")))
+    assert "Session" not in capsys.readouterr().out
+
+
+def test_a_prefix_of_several_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    write_lines(prefix_lines("la", [_entry("lang", "x"), _entry("last", "y", "daily")]))
+    assert capsys.readouterr().out == (
+        "Prefix 'la' matched 2 entries:\n\n- lang [core]\n- last [daily]\n\n"
+        "Specify a longer prefix to narrow the match.\n"
+    )
+
+
+def test_statistics(capsys: pytest.CaptureFixture[str]) -> None:
+    write_lines(stats_lines("sqlite", healthy=True, total=12, by_category={"conversation": 9, "core": 2}))
+    assert capsys.readouterr().out == (
+        "Memory Statistics:\n\n  Backend:  sqlite\n  Health:   healthy\n  Total:    12\n\n  By category:\n"
+        "    conversation         9\n    core                 2\n"
+    )
+    write_lines(stats_lines("none", healthy=False, total=0, by_category={}))
+    assert capsys.readouterr().out.endswith("  Health:   unhealthy\n  Total:    0\n")
+
+
+def test_bold_only_on_a_terminal_that_may_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    def shown() -> str:
+        terminal = _Terminal()
+        monkeypatch.setattr(sys, "stdout", terminal)
+        write_lines(entry_lines(_entry("lang", "Rust")))
+        return terminal.getvalue()
+
+    assert "Key:       \x1b[1mlang\x1b[0m\n" in shown()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in shown()
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert "\x1b" not in shown()
+
+
+@pytest.mark.parametrize(
+    "hostile", ["\x1b]52;c;aGk=\x07", "\x9b31m", "a\u202eb", "\x7f", "\ud800", "[/bold]", "\r\x00"]
+)
+def test_no_part_of_a_memory_reaches_the_terminal_raw(capsys: pytest.CaptureFixture[str], hostile: str) -> None:
+    entry = MemoryEntry("i", f"k{hostile}", f"c{hostile}", f"g{hostile}", f"t{hostile}", session_id=f"s{hostile}")
+    write_lines(entry_lines(entry))
+    write_lines(list_lines([entry], total=1, offset=0, limit=1, indented_hint=False))
+    write_lines(prefix_lines(hostile, [entry]))
+    write_lines(stats_lines("sqlite", healthy=True, total=1, by_category={hostile: 1}))
+    shown = capsys.readouterr().out
+    assert not set("\x1b\x07\x9b\u202e\x7f\ud800\r\x00") & set(shown)
+    assert ("[/bold]" in shown) == (hostile == "[/bold]")

@@ -1,0 +1,109 @@
+"""Opening a library: whose rules it is scored by, and that a failed opening leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.settings import save_profile
+from zeroclaw_tui.curation import profile_choice
+from zeroclaw_tui.curation.library import open_library
+from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.memory.errors import WrongUse
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> MemoryConfig:
+    database = tmp_path / "install" / "workspace" / "memory" / "brain.db"
+    database.parent.mkdir(parents=True)
+    create_database(database, "G2")
+    (tmp_path / "install" / "config.toml").write_text('[memory]\nbackend = "sqlite"\nauto_save = true\n')
+    return configs_for(OpenOptions(config_dir=tmp_path / "install"))[0]
+
+
+@pytest.fixture
+def path_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    return folder
+
+
+def _program(folder: Path, script: str) -> None:
+    program = folder / "zeroclaw"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+
+
+async def _choice(config: MemoryConfig, given: str | None = None) -> tuple[str, str]:
+    library = await open_library(config, given)
+    try:
+        return library.profile.profile.version, library.profile.source
+    finally:
+        await library.close()
+
+
+async def test_option_beats_saved_beats_the_binary_beats_the_schema(config: MemoryConfig, path_folder: Path) -> None:
+    assert await _choice(config) == ("0.7.5", "assumed")
+    _program(path_folder, "echo zeroclaw 0.6.1")
+    assert await _choice(config) == ("0.6.1", "zeroclaw --version")
+    save_profile(config.install, "0.5.9")
+    assert await _choice(config) == ("0.5.9", "saved")
+    assert await _choice(config, "0.1.7") == ("0.1.7", "option")
+
+
+async def test_a_binary_that_never_answers_is_left(
+    config: MemoryConfig, path_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrapper script whose child lives on does not hold the opening up, and its child is ended."""
+    monkeypatch.setattr(profile_choice, "ASK_SECONDS", 0.2)
+    _program(path_folder, f"echo $$ > {path_folder}/pid; sleep 600; true")
+    assert await asyncio.wait_for(_choice(config), 20) == ("0.7.5", "assumed")
+    group = int((path_folder / "pid").read_text())
+    with pytest.raises(ProcessLookupError):
+        while True:
+            os.killpg(group, 0)
+            await asyncio.sleep(0.01)
+
+
+async def test_a_binary_that_says_no_version_is_ignored(config: MemoryConfig, path_folder: Path) -> None:
+    _program(path_folder, "echo hello")
+    assert await _choice(config) == ("0.7.5", "assumed")
+
+
+async def test_a_version_that_is_none_is_told(config: MemoryConfig) -> None:
+    with pytest.raises(WrongUse, match="'newest' is no ZeroClaw version"):
+        await open_library(config, "newest")
+
+
+def test_the_process_ends_after_an_opening_that_failed(config: MemoryConfig) -> None:
+    """An interpreter whose opening failed after the store was open exits at once."""
+    script = (
+        "import asyncio, sys, pathlib\n"
+        "from zeroclaw_tui.curation.library import open_library\n"
+        "from zeroclaw_tui.curation.opening import OpenOptions, configs_for\n"
+        "asyncio.run(open_library(configs_for(OpenOptions(path=pathlib.Path(sys.argv[1])))[0], 'newest'))\n"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", script, str(config.database)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "is no ZeroClaw version" in answer.stderr
+
+
+def test_a_store_that_is_fully_named_needs_no_install(config: MemoryConfig) -> None:
+    found = configs_for(OpenOptions(backend="sqlite", location=str(config.database)), {"HOME": "/nonexistent"})
+    assert [one.database for one in found] == [config.database]
+
+
+async def test_the_scanner_is_off_when_reading_is_not_scanned(config: MemoryConfig) -> None:
+    library = await open_library(replace(config, threat_scan_load_time=False, threat_scan="strict"))
+    assert library.settings.threat_scan == "off"
+    await library.close()

@@ -1,0 +1,238 @@
+"""The options of both scripts, as argparse parsers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from zeroclaw_tui import __version__
+from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.query import Superseded
+
+SHELLS = ("bash", "zsh")
+VERBS_HERE = ("list", "get", "recall", "search", "stats", "facets", "health")
+VERBS_OF_ZEROCLAW = ("clear", "reindex")
+VERBS_TO_COME = (
+    "explain", "similar", "prompt", "evaluate", "store", "edit", "forget", "purge", "undo", "trash", "hygiene",
+    "snapshot", "hydrate", "doctor", "audit", "compact", "export", "import", "copy", "tail",
+)  # fmt: skip
+
+_OPENING = (
+    ("--config-dir", "DIR", "ZeroClaw's config dir (the one that holds config.toml)"),
+    ("--workspace", "DIR", "ZeroClaw's workspace (or, from 0.8.0, its data dir)"),
+    ("--backend", "NAME", "read this backend in place of the configured one"),
+    ("--location", "URL_OR_PATH", "where the store lies: a database file, a Markdown folder or a URL"),
+    ("--profile", "VERSION", "score as this ZeroClaw version does"),
+)
+_SWITCHES = (
+    ("--json", "one JSON document on stdout and nothing else"),
+    ("--yes", "answer yes to every question"),
+    ("--read-only", "refuse every write"),
+)
+_VALUE_OPTIONS = {name for name, _, _ in _OPENING} | {"--agent"}
+
+_ABOUT_MEMORY = """\
+What the agent remembers, read straight from its store: no daemon, and nothing is written.
+Options may stand before or after the verb. A key that begins with "-" goes after "--"."""
+_ABOUT_THE_REST = f"""\
+{" and ".join(VERBS_OF_ZEROCLAW)} are handed to the real zeroclaw, as is every other command;
+`zeroclaw --real ...` hands over these as well.
+
+Exit codes: 0 done, 1 not there, refused, or health found something wrong, 2 wrong use or broken config,
+3 store not reachable or locked, 127 no real zeroclaw to hand over to, 130 interrupted."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are ordinary errors of this program."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise WrongUse in place of printing the usage."""
+        raise WrongUse(message[:1].upper() + message[1:] + ".", hint=f"`{self.prog} --help` shows how.")
+
+
+def inspector_parser() -> Parser:
+    """The parser of `zeroclaw-tui`."""
+    parser = Parser(
+        prog="zeroclaw-tui", allow_abbrev=False, description="See, search and explain what a ZeroClaw agent remembers."
+    )
+    parser.add_argument(
+        "path", nargs="?", type=Path, metavar="PATH", help="config dir, workspace, database file or Markdown folder"
+    )
+    parser.add_argument("--demo", action="store_true", help="open a throw-away workspace of sample memories")
+    for name, metavar, about in _OPENING:
+        parser.add_argument(name, metavar=metavar, help=about)
+    parser.add_argument("--agent", metavar="ALIAS", help="see the memory of this agent")
+    parser.add_argument("--read-only", action="store_true", help="refuse every write")
+    _add_print_completion(parser)
+    parser.add_argument("--version", action="version", version=f"zeroclaw-tui {__version__}")
+    return parser
+
+
+def zeroclaw_parser() -> Parser:
+    """The parser of what `zeroclaw` answers itself."""
+    parser = Parser(
+        prog="zeroclaw",
+        allow_abbrev=False,
+        description="Answers `zeroclaw memory` itself and hands everything else to the real zeroclaw.",
+        epilog="`zeroclaw --real ...` always hands over.",
+    )
+    _add_print_completion(parser)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    about = "list, search and explain what the agent remembers"
+    _fill_memory(
+        commands.add_parser(
+            "memory",
+            help=about,
+            description=_ABOUT_MEMORY,
+            epilog=_ABOUT_THE_REST,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+    )
+    return parser
+
+
+def first_word(arguments: Sequence[str]) -> int | None:
+    """Where the first argument stands that is neither an option nor an option's value."""
+    skip = False
+    for at, argument in enumerate(arguments):
+        if skip:
+            skip = False
+        elif argument == "--":
+            return None
+        elif not argument.startswith("-"):
+            return at
+        else:
+            skip = argument in _VALUE_OPTIONS
+    return None
+
+
+def open_options(given: argparse.Namespace) -> OpenOptions:
+    """What to open, out of the parsed options of either script.
+
+    A local --location with no install named beside it is opened as a path is, so that a lone file needs no install.
+    """
+    agents = agents_given(given)
+    path, location = _path(getattr(given, "path", None)), given.location
+    if location and "://" not in location:
+        location = str(_path(location))
+        if path is None and given.config_dir is None and given.workspace is None:
+            path = Path(location)
+            location = location if given.backend else None
+    return OpenOptions(
+        path=path,
+        config_dir=_path(given.config_dir),
+        workspace=_path(given.workspace),
+        backend=given.backend,
+        location=location,
+        profile=given.profile,
+        agent=agents[0] if agents else None,
+        read_only=given.read_only,
+    )
+
+
+def agents_given(given: argparse.Namespace) -> tuple[str, ...]:
+    """The agents named before and after the verb."""
+    after = given.agent or []
+    return (*(getattr(given, "agent_before", None) or []), *([after] if isinstance(after, str) else after))
+
+
+def _fill_memory(parser: argparse.ArgumentParser) -> None:
+    _add_common(parser, before_verb=True)
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+
+    def verb(name: str, about: str, *aliases: str) -> argparse.ArgumentParser:
+        sentence = f"{about[:1].upper()}{about[1:]}."
+        made = verbs.add_parser(name, aliases=list(aliases), help=about, description=sentence, allow_abbrev=False)
+        _add_common(made, before_verb=False)
+        return made
+
+    listing = verb("list", "the newest memories first, as ZeroClaw lists them")
+    _add_filters(listing)
+    listing.add_argument("--limit", type=_count, default=50, metavar="N", help="how many at most (50)")
+    listing.add_argument("--offset", type=_count, default=0, metavar="N", help="how many to leave out first (0)")
+
+    one = verb("get", "one memory, by its key, a unique beginning of it, or its id")
+    one.add_argument("key", nargs="?", metavar="KEY")
+    one.add_argument("--id", metavar="ID", help="the memory of this id")
+
+    _add_recall(verb("recall", "what the agent would recall for a query, with every part of the score", "search"))
+    _add_filters(verb("stats", "how much is remembered, as ZeroClaw counts it"))
+    _add_filters(verb("facets", "counts by category, session, agent, namespace and age"))
+    verb("health", "whether the store answers, what is wrong with it, and which settings hold")
+
+
+def _add_common(parser: argparse.ArgumentParser, *, before_verb: bool) -> None:
+    default = None if before_verb else argparse.SUPPRESS
+    group = parser.add_argument_group("options of every verb")
+    for name, metavar, about in _OPENING:
+        group.add_argument(name, metavar=metavar, help=about, default=default)
+    group.add_argument(
+        "--agent",
+        action="append",
+        metavar="ALIAS",
+        dest="agent_before" if before_verb else "agent",
+        help="only the memory this agent can read (repeatable)",
+    )
+    for name, about in _SWITCHES:
+        group.add_argument(name, action="store_true", help=about, default=False if before_verb else default)
+
+
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("filters", "All must hold; a repeated one takes any of its values.")
+    group.add_argument("--category", action="append", metavar="NAME")
+    group.add_argument("--session", action="append", metavar="ID", help='"" means memories without a session')
+    group.add_argument("--namespace", action="append", metavar="NAME")
+    group.add_argument("--older-than", metavar="WHEN", help="created before: 30d, 12h, 2w, a date or RFC 3339")
+    group.add_argument("--newer-than", metavar="WHEN", help="created after")
+    group.add_argument("--contains", metavar="TEXT", help="in key or content, whatever its case")
+    group.add_argument(
+        "--superseded",
+        nargs="?",
+        const=str(Superseded.SHOW),
+        default=str(Superseded.HIDE),
+        choices=[str(choice) for choice in Superseded],
+        help="memories that a newer one replaced: hide (as ZeroClaw does), show or only",
+    )
+
+
+def _add_recall(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", nargs="*", metavar="QUERY", help="words to recall by; - reads them from stdin")
+    parser.add_argument("--limit", type=_positive, default=5, metavar="N", help="how many at most (5)")
+    parser.add_argument("--session", metavar="ID", help="recall within this session")
+    parser.add_argument("--namespace", metavar="NAME", help="recall within this namespace")
+    parser.add_argument("--since", metavar="WHEN", help="created then or later: 30d, 12h, 2w, a date or RFC 3339")
+    parser.add_argument("--until", metavar="WHEN", help="created then or earlier")
+    parser.add_argument(
+        "--layer", choices=("agent", "store"), default="agent", help="what reaches an agent, or the store's own recall"
+    )
+    parser.add_argument(
+        "--rule", choices=("cli", "channel"), default="cli", help="injection rule of the CLI agent or of the channels"
+    )
+    parser.add_argument("--as-of", metavar="WHEN", help="count time decay to this moment in place of now")
+    parser.add_argument(
+        "--batch", metavar="FILE", help="JSON lines of {query, limit, ...} (- for stdin); answers one document a line"
+    )
+
+
+def _add_print_completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--print-completion", choices=SHELLS, help="print a completion script and exit")
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 0 or more")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if (number := _count(text)) == 0:
+        raise argparse.ArgumentTypeError("it must be at least 1")
+    return number
+
+
+def _path(given: Path | str | None) -> Path | None:
+    return None if given is None else Path(given).expanduser()

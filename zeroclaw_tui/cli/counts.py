@@ -1,0 +1,81 @@
+"""`memory stats` and `memory facets`."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import datetime
+from typing import Any
+
+from zeroclaw_tui.cli.entries import filter_given
+from zeroclaw_tui.cli.output import document, write_lines
+from zeroclaw_tui.cli.tables import facets_lines
+from zeroclaw_tui.cli.zeroclaw_words import stats_lines
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.stats import full_stats, memory_stats
+from zeroclaw_tui.memory.errors import DONE
+from zeroclaw_tui.memory.query import Facets, MemoryFilter
+
+
+async def facets(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Print how many memories the filter leaves, by each value."""
+    found = await library.facets(filter_given(given, now), now.isoformat())
+    if not given.json:
+        write_lines(facets_lines(found, library.memory.name, library.memory.location))
+        return DONE
+    document(
+        {
+            "backend": library.memory.name,
+            "location": library.memory.location,
+            "total": found.total,
+            "category": found.category,
+            "session": found.session,
+            "agent": found.agent,
+            "namespace": found.namespace,
+            "age": found.age,
+            "superseded": found.superseded,
+            "not_embedded": found.not_embedded,
+        }
+    )
+    return DONE
+
+
+async def stats(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Print what ZeroClaw's `memory stats` prints; with a filter, of what it leaves. As JSON, all that is counted."""
+    wanted = filter_given(given, now)
+    left = None if wanted == MemoryFilter() else await library.facets(wanted, now.isoformat())
+    if given.json:
+        counted = await full_stats(library.memory, now.isoformat())
+        document(counted if left is None else counted | _of_filter(left))
+        return DONE
+    whole = await memory_stats(library.memory, now.isoformat())
+    write_lines(
+        stats_lines(
+            whole.backend,
+            healthy=whole.health == "healthy",
+            total=whole.total if left is None else left.total,
+            by_category=whole.by_category if left is None else left.category,
+        )
+    )
+    return DONE
+
+
+def _of_filter(left: Facets) -> dict[str, Any]:
+    """The counts of a filter, by the names that the whole store's have."""
+    return {
+        "total": left.total,
+        "superseded": left.superseded,
+        "by_category": left.category,
+        "by_session": left.session,
+        "by_agent": left.agent,
+        "by_namespace": left.namespace,
+        "by_age": left.age,
+        "embeddings": _embeddings(left),
+    }
+
+
+def _embeddings(left: Facets) -> dict[str, Any] | None:
+    if left.not_embedded is None:
+        return None
+    embedded = left.total - left.not_embedded
+    share = embedded / left.total if left.total else None
+    return {"embedded": embedded, "not_embedded": left.not_embedded, "share": share}

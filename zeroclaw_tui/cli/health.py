@@ -1,0 +1,166 @@
+"""`memory health`: whether the store answers, what is wrong with it, and which settings hold."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from zeroclaw_tui.backends.base import Health
+from zeroclaw_tui.cli.output import document, write_lines
+from zeroclaw_tui.cli.tables import health_lines, value_shown
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError
+from zeroclaw_tui.memory.text import mask_secrets
+
+MASK = "••••"
+_SECRET_NAME = re.compile(r"key$|token|secret|password|credential", re.IGNORECASE)
+_NOT_SETTINGS = ("install", "embedding", "agents", "location", "read_only", "storage", "values", "sources", "warnings")
+_DEFAULT = "default"
+
+
+async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace) -> int:
+    """Print the health of the store; exit code 1 when it answers but something is wrong, 3 when it does not."""
+    config = configs[0]
+    try:
+        library = await open_library(config, given.profile)
+    except InspectorError as error:
+        if error.exit_code != NOT_REACHABLE:
+            raise
+        found = Health(False, error.message, (error.hint,) if error.hint else ())
+        _tell(given, found, _unopened(config), configs)
+        return NOT_REACHABLE
+    try:
+        found = await library.health()
+        findings = (*library.memory.notices, *found.findings)
+        found = Health(found.ok, found.summary, tuple(dict.fromkeys(findings)), found.facts)
+        _tell(given, found, _opened(library), configs)
+        return DONE if found.ok else REFUSED
+    finally:
+        await library.close()
+
+
+def settings_shown(config: MemoryConfig) -> dict[str, dict[str, Any]]:
+    """Every setting of memory, by its key in config.toml, with its value and source; secrets masked."""
+    effective = {
+        f"memory.{field.name}": getattr(config, field.name)
+        for field in fields(config)
+        if field.name not in _NOT_SETTINGS and field.name not in ("alias", "zeroclaw_backend", "schema")
+    }
+    embedding = config.embedding
+    effective |= {
+        "memory.embedding_provider": embedding.provider,
+        "memory.embedding_model": embedding.model,
+        "memory.embedding_dimensions": embedding.dimensions,
+        "memory.embedding_api_key": embedding.api_key,
+    }
+    effective |= {f"storage.{name}": value for name, value in config.storage.items()}
+    for name, value in config.values.items():
+        effective.setdefault(f"memory.{name}", value)
+    return {
+        key: {"value": _masked(key, value), "source": config.sources.get(key, _DEFAULT)}
+        for key, value in effective.items()
+    }
+
+
+def _tell(given: argparse.Namespace, found: Health, about: dict[str, Any], configs: Sequence[MemoryConfig]) -> None:
+    config = configs[0]
+    findings = (*found.findings, *config.warnings)
+    if given.json:
+        document(
+            {
+                "backend": about["backend"],
+                "location": about["location"],
+                "ok": found.ok,
+                "summary": found.summary,
+                "findings": list(findings),
+                "facts": dict(found.facts),
+                "generation": about["generation"],
+                "profile": about["profile"],
+                "profile_source": about["profile_source"],
+                "config": settings_shown(config),
+                "installs": [_install(each, chosen=each is config) for each in configs],
+            }
+        )
+    else:
+        where = _where(about, config)
+        more = {name: value for name, value in found.facts.items() if value != where["location"]}
+        facts = {**where, **_others(configs), **more, **_set_by_hand(config)}
+        write_lines(health_lines(Health(found.ok, found.summary, findings), facts))
+
+
+def _opened(library: Library) -> dict[str, Any]:
+    return {
+        "backend": library.memory.name,
+        "location": library.memory.location,
+        "generation": library.memory.generation,
+        "profile": library.profile.profile.version,
+        "profile_source": library.profile.source,
+    }
+
+
+def _unopened(config: MemoryConfig) -> dict[str, Any]:
+    location = str(config.database) if config.backend == "sqlite" else mask_secrets(config.location or "")
+    return {
+        "backend": config.backend,
+        "location": location or None,
+        "generation": None,
+        "profile": None,
+        "profile_source": None,
+    }
+
+
+def _install(config: MemoryConfig, *, chosen: bool) -> dict[str, Any]:
+    install = config.install
+    return {
+        "config_dir": str(install.config_dir) if install.config_dir else None,
+        "root": str(install.root),
+        "database": str(install.database),
+        "layout": install.layout,
+        "rule": install.rule,
+        "chosen": chosen,
+    }
+
+
+def _where(about: dict[str, Any], config: MemoryConfig) -> dict[str, Any]:
+    scoring = f"{about['profile']} ({about['profile_source']})" if about["profile"] else None
+    file = config.install.config_file
+    if file is None:
+        told = "none: a store on its own"
+    else:
+        told = str(file) if file.exists() else f"{file} (not there; ZeroClaw's defaults hold)"
+    return {
+        "backend": about["backend"],
+        "location": about["location"],
+        "chosen by": config.install.rule,
+        "generation": about["generation"],
+        "scoring": scoring,
+        "config": told,
+    }
+
+
+def _others(configs: Sequence[MemoryConfig]) -> dict[str, str]:
+    others = [f"{config.install.root} ({config.install.rule})" for config in configs[1:]]
+    return {"could be meant as well": ", ".join(others)} if others else {}
+
+
+def _set_by_hand(config: MemoryConfig) -> dict[str, str]:
+    """The settings that do not come from ZeroClaw's defaults."""
+    return {
+        key: f"{value_shown(told['value'])} ({told['source']})"
+        for key, told in settings_shown(config).items()
+        if told["source"] != _DEFAULT
+    }
+
+
+def _masked(key: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _masked(str(name), item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_masked(key, item) for item in value]
+    if value and isinstance(value, str):
+        return MASK if _SECRET_NAME.search(key) else mask_secrets(value)
+    return value if value is None or isinstance(value, bool | int | float) else str(value)

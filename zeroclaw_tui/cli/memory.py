@@ -1,0 +1,82 @@
+"""`zeroclaw memory <verb>`: opens the store that is meant and lets the verb answer."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+
+from zeroclaw_tui.cli.arguments import open_options
+from zeroclaw_tui.cli.counts import facets, stats
+from zeroclaw_tui.cli.entries import get_memory, list_memories
+from zeroclaw_tui.cli.health import health
+from zeroclaw_tui.cli.output import note
+from zeroclaw_tui.cli.recalling import check_recall, recall
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.memory.errors import NoInstall
+from zeroclaw_tui.scoring.profiles import profile_for
+
+MOST_WARNINGS = 3
+
+_VERBS: dict[str, Callable[[Library, argparse.Namespace, datetime], Awaitable[int]]] = {
+    "list": list_memories,
+    "get": get_memory,
+    "recall": recall,
+    "search": recall,
+    "stats": stats,
+    "facets": facets,
+}
+
+
+def answer(given: argparse.Namespace) -> int:
+    """Run one verb and return its exit code. Raises InspectorError kinds."""
+    return asyncio.run(_answer(given))
+
+
+async def _answer(given: argparse.Namespace) -> int:
+    now = datetime.now().astimezone()
+    if given.profile is not None:
+        profile_for(given.profile)
+    if given.verb in ("recall", "search"):
+        check_recall(given)
+    configs = _configs(given)
+    if given.verb == "health":
+        return await health(configs, given)
+    _tell_which(configs)
+    _tell_warnings(configs[0].warnings)
+    library = await open_library(configs[0], given.profile)
+    try:
+        for sentence in library.memory.notices:
+            note(f"zeroclaw: {sentence}")
+        return await _VERBS[given.verb](library, given, now)
+    finally:
+        await library.close()
+
+
+def _configs(given: argparse.Namespace) -> tuple[MemoryConfig, ...]:
+    try:
+        return configs_for(open_options(given))
+    except NoInstall as error:
+        error.hint = "Name it with --config-dir DIR or --workspace DIR, or give a lone store as --location PATH."
+        raise
+
+
+def _tell_which(configs: Sequence[MemoryConfig]) -> None:
+    if len(configs) < 2:
+        return
+    taken, *others = configs
+    also = ", ".join(f"{config.install.root} ({config.install.rule})" for config in others)
+    note(
+        f"zeroclaw: Reading {taken.install.root} ({taken.install.rule}). Could be meant as well: {also}."
+        " --config-dir or --workspace picks another."
+    )
+
+
+def _tell_warnings(warnings: Sequence[str]) -> None:
+    for sentence in warnings[:MOST_WARNINGS]:
+        note(f"zeroclaw: {sentence}")
+    if len(warnings) > MOST_WARNINGS:
+        note(f"zeroclaw: {len(warnings) - MOST_WARNINGS} more remarks on the config: `zeroclaw memory health` has all.")

@@ -1,0 +1,117 @@
+"""Everything a command writes: one JSON document, or cleaned lines for people; notes and errors go to stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TextIO
+
+from zeroclaw_tui.memory.text import display_text
+
+BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
+NOTHING = "–"
+WIDTH_IN_A_PIPE = 120
+
+# The same JSON, but no character in it can steer a terminal or be taken for a line end.
+_ESCAPED_IN_JSON = {
+    code: f"\\u{code:04x}"
+    for code in (*range(0x7F, 0xA0), 0x061C, *range(0x200E, 0x2010), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+}
+
+
+class Styled(NamedTuple):
+    """A text with one SGR code, which only a terminal gets."""
+
+    text: str
+    code: str
+
+
+Part = str | Styled
+Line = Sequence[Part]
+
+
+def document(value: Any, *, compact: bool = False) -> None:
+    """Write one JSON document and a line end to stdout as UTF-8, whatever the locale.
+
+    Lone surrogates and terminal controls are escaped; numbers JSON does not have (NaN, infinity) become null.
+    """
+    text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=None if compact else 2)
+    data = text.translate(_ESCAPED_IN_JSON).encode("utf-8", "backslashreplace")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def write_lines(lines: Iterable[Line]) -> None:
+    """Write lines for people to stdout; every part is cleaned here, so that no caller can forget it."""
+    coloured = has_colour(sys.stdout)
+    for line in lines:
+        sys.stdout.write("".join(_rendered(part, coloured) for part in line) + "\n")
+
+
+def note(text: str) -> None:
+    """Say something on stderr that is not the answer."""
+    sys.stdout.flush()
+    sys.stderr.write(display_text(text) + "\n")
+
+
+def has_colour(stream: TextIO) -> bool:
+    """True on a terminal that is not dumb, unless NO_COLOR is set."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def width() -> int:
+    """How many cells a line may take."""
+    return shutil.get_terminal_size((WIDTH_IN_A_PIPE, 24)).columns if sys.stdout.isatty() else WIDTH_IN_A_PIPE
+
+
+def cells(text: str) -> int:
+    """How many terminal cells a cleaned text takes."""
+    return len(text) if text.isascii() else sum(_cell(character) for character in text)
+
+
+def cut(text: str, most: int) -> str:
+    """A cleaned text in at most `most` cells, with an ellipsis where something was left out."""
+    if cells(text) <= most:
+        return text
+    kept, used = [], 1
+    for character in text:
+        used += _cell(character)
+        if used > most:
+            break
+        kept.append(character)
+    return "".join(kept) + "…"
+
+
+def padded(text: str, to: int, *, right: bool = False) -> str:
+    """A cleaned text filled with blanks up to `to` cells; `right` aligns numbers."""
+    blanks = " " * max(0, to - cells(text))
+    return blanks + text if right else text + blanks
+
+
+def _rendered(part: Part, coloured: bool) -> str:
+    if isinstance(part, str):
+        return display_text(part)
+    text = display_text(part.text)
+    return f"\x1b[{part.code}m{text}\x1b[0m" if coloured and text else text
+
+
+def _cell(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value

@@ -1,0 +1,55 @@
+"""Handing a command to the real ZeroClaw."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from zeroclaw_tui.config.real_binary import PASS_THROUGH_MARKER, real_zeroclaw
+from zeroclaw_tui.memory.errors import InspectorError
+
+COMMAND_NOT_FOUND = 127
+MOST_HANDED_OVER = 3
+"""How often in a row a command may be handed over: a daemon started so may well call `zeroclaw` itself."""
+
+
+class NoRealBinary(InspectorError):
+    """There is no ZeroClaw that a command could be handed to."""
+
+    title = "No ZeroClaw"
+    exit_code = COMMAND_NOT_FOUND
+
+
+def can_hand_over() -> bool:
+    """True when there is a real ZeroClaw and it has not handed the command back again and again."""
+    return _handed_over() < MOST_HANDED_OVER and real_zeroclaw() is not None
+
+
+def hand_over(arguments: Sequence[str]) -> NoReturn:
+    """Become the real ZeroClaw, with the same arguments. Raises NoRealBinary when there is none."""
+    times = _handed_over()
+    if times >= MOST_HANDED_OVER:
+        raise NoRealBinary(
+            "The program taken for the real zeroclaw handed the command back.",
+            hint=f"Put the real one before this one on PATH, or unset {PASS_THROUGH_MARKER} if it was left over.",
+        )
+    binary = real_zeroclaw()
+    if binary is None:
+        raise NoRealBinary(
+            "This command is the real zeroclaw's, and there is none on PATH.",
+            hint="`zeroclaw memory` and `zeroclaw-tui` work without it.",
+        )
+    sys.stdout.flush()
+    try:
+        os.execve(binary, [str(binary), *arguments], {**os.environ, PASS_THROUGH_MARKER: str(times + 1)})
+    except OSError as error:
+        raise NoRealBinary(
+            f"{binary} cannot be started: {error.strerror}.", hint="Is it a program built for this machine?"
+        ) from error
+
+
+def _handed_over() -> int:
+    told = os.environ.get(PASS_THROUGH_MARKER, "0")
+    return int(told) if told.isdecimal() else MOST_HANDED_OVER

@@ -1,0 +1,172 @@
+"""`memory recall`: one query, or a batch of them in one process."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
+from typing import Any, BinaryIO, cast
+
+from zeroclaw_tui.cli.arguments import agents_given
+from zeroclaw_tui.cli.moments import bound_meant, moment_meant
+from zeroclaw_tui.cli.output import document, note, write_lines
+from zeroclaw_tui.cli.tables import recall_lines
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.memory.text import one_line
+
+_BATCH_NAMES = ("query", "limit", "session", "agents", "namespace", "since", "until")
+
+
+async def recall(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Print what is recalled for the query, or answer each line of the batch."""
+    if given.batch is not None:
+        return await _answer_batch(library, given, now)
+    result = await library.recall(_request(library, given, now))
+    if given.json:
+        document(result.as_json())
+    else:
+        write_lines(recall_lines(result))
+    for sentence in result.notes:
+        note(f"zeroclaw: {sentence}")
+    return DONE
+
+
+def check_recall(given: argparse.Namespace) -> None:
+    """Refuse, before anything is opened, a query together with a batch, or neither."""
+    if given.batch is not None and given.query:
+        raise WrongUse("--batch brings its own queries, so no QUERY can stand beside it.")
+    if given.batch is None and not given.query:
+        raise WrongUse("What should be recalled?", hint='Give a QUERY ("" lists the newest), or --batch FILE.')
+
+
+def _request(library: Library, given: argparse.Namespace, now: datetime) -> RecallRequest:
+    query = " ".join(given.query or ())
+    if given.query == ["-"]:
+        query = sys.stdin.buffer.read().decode("utf-8", "surrogateescape").rstrip("\r\n")
+    return RecallRequest(
+        query=query,
+        limit=given.limit,
+        session_id=given.session,
+        agents=_readable(library, agents_given(given) or None, given.layer),
+        namespace=given.namespace,
+        since=bound_meant(given.since, now) if given.since is not None else None,
+        until=bound_meant(given.until, now) if given.until is not None else None,
+        layer=given.layer,
+        rule=given.rule,
+        as_of=moment_meant(given.as_of, now) if given.as_of is not None else now.isoformat(),
+    )
+
+
+def _readable(library: Library, agents: Sequence[str] | None, layer: str) -> tuple[str, ...] | None:
+    """The aliases whose memory these agents read: their own and, on the way to an agent, those the config lets in."""
+    if agents is None:
+        return None
+    siblings = library.config.agents if layer == "agent" else {}
+    return tuple(dict.fromkeys(alias for agent in agents for alias in (agent, *siblings.get(agent, ()))))
+
+
+async def _answer_batch(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    base = _request(library, given, now)
+    told: set[str] = set()
+    with _opened(given.batch) as lines:
+        for number, asked in _asked(lines):
+            try:
+                result = await library.recall(_line_request(library, base, asked, now))
+            except InspectorError as error:
+                error.message = f"Line {number} of the batch: {error.message}"
+                raise
+            document(result.as_json(), compact=True)
+            for sentence in result.notes:
+                if sentence not in told:
+                    told.add(sentence)
+                    note(f"zeroclaw: {sentence}")
+    return DONE
+
+
+def _opened(name: str) -> AbstractContextManager[BinaryIO]:
+    if name == "-":
+        return nullcontext(cast(BinaryIO, sys.stdin.buffer))
+    try:
+        return open(name, "rb")
+    except OSError as error:
+        raise WrongUse(f"The batch {name} cannot be read: {error.strerror}.") from error
+
+
+def _asked(lines: Iterable[bytes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Each line's number and what it asks. Raises WrongUse at the first line that cannot be understood."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            asked = json.loads(line)
+        except ValueError as error:
+            raise WrongUse(f"Line {number} of the batch is no JSON.", hint=_shape()) from error
+        fault = _fault(asked)
+        if fault:
+            raise WrongUse(f"Line {number} of the batch: {fault}.", hint=_shape())
+        yield number, asked
+
+
+def _fault(asked: Any) -> str | None:
+    if not isinstance(asked, dict):
+        return "it is no JSON object"
+    for name in asked:
+        if name not in _BATCH_NAMES:
+            return f'there is no "{one_line(name)}"'
+    for name, (holds, what) in _CHECKS.items():
+        if not holds(asked.get(name)):
+            return f'"{name}" must be {what}'
+    return None
+
+
+def _line_request(library: Library, base: RecallRequest, asked: Mapping[str, Any], now: datetime) -> RecallRequest:
+    def bound(name: str, otherwise: str | None) -> str | None:
+        return otherwise if asked.get(name) is None else bound_meant(asked[name], now)
+
+    agents = asked.get("agents")
+    return RecallRequest(
+        query=asked["query"],
+        limit=base.limit if asked.get("limit") is None else asked["limit"],
+        session_id=base.session_id if asked.get("session") is None else asked["session"],
+        agents=base.agents if agents is None else _readable(library, agents, base.layer),
+        namespace=base.namespace if asked.get("namespace") is None else asked["namespace"],
+        since=bound("since", base.since),
+        until=bound("until", base.until),
+        layer=base.layer,
+        rule=base.rule,
+        as_of=base.as_of,
+    )
+
+
+def _shape() -> str:
+    return (
+        'A line looks like {"query": "tea", "limit": 5, "session": null, "agents": ["main"]}; all but query may lack.'
+    )
+
+
+def _is_text_or_null(value: Any) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _is_limit(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63)
+
+
+def _is_names(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(name, str) for name in value))
+
+
+_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "query": (lambda value: isinstance(value, str), "a text"),
+    "limit": (_is_limit, "a whole number of 1 or more"),
+    "session": (_is_text_or_null, "a text or null"),
+    "agents": (_is_names, "a list of texts or null"),
+    "namespace": (_is_text_or_null, "a text or null"),
+    "since": (_is_text_or_null, "a text or null"),
+    "until": (_is_text_or_null, "a text or null"),
+}
