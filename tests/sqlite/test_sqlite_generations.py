@@ -6,12 +6,14 @@ import json
 import os
 import shutil
 import sqlite3
+import struct
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from zeroclaw_tui.backends.sqlite.ddl import HYDRATED, create_database
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import NEWEST_STORED, NEWEST_UPDATED, MemoryFilter
 
@@ -212,3 +214,21 @@ async def listings_are_zeroclaws_own(version, tmp_path, open_store):
 
 if FIXTURES:
     test_listings_are_zeroclaws_own = pytest.mark.parametrize("version", GENERATION)(listings_are_zeroclaws_own)
+
+
+async def test_the_norm_of_a_vector(tmp_path: Path) -> None:
+    """A row's vector has its Euclidean length; a row without one, or with half a number, has none."""
+    path = tmp_path / "brain.db"
+    create_database(path, "G1")
+    vectors = {"3-4": struct.pack("<2f", 3.0, 4.0), "none": None, "cut": b"\x00\x00"}
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany(
+            "INSERT INTO memories (id, key, content, embedding, created_at, updated_at)"
+            " VALUES (?1, ?1, 'x', ?2, '', '')",
+            vectors.items(),
+        )
+    memory = SqliteMemory(path)
+    await memory.open()
+    norms = {entry.key: await memory.vector_norm(entry.handle) for entry in await memory.list()}
+    await memory.close()
+    assert norms == {"3-4": 5.0, "none": None, "cut": None}

@@ -149,6 +149,10 @@ class Memory(ABC):
             return entry
         raise NotThere("This memory is no longer there.", hint="r reloads the list.")
 
+    async def vector_norm(self, handle: Handle) -> float | None:
+        """The length of one row's vector; None when it has none or this backend keeps none."""
+        return None
+
     async def with_key(self, key: str, agent: str | None = None) -> Entries:
         """Every row of that key, one for each agent that holds it, with full content."""
         entry = await self.get(key)
@@ -161,7 +165,9 @@ class Memory(ABC):
     async def facets(self, filter: MemoryFilter, now: str) -> Facets:
         """Counts of what a filter leaves; ages count to `now`, RFC 3339."""
         found = await self.entries(filter)
-        counted = {name: _counts(getattr(entry, name) for entry in found) for name in ("category", "agent", "namespace")}
+        counted = {
+            name: _counts(getattr(entry, name) for entry in found) for name in ("category", "agent", "namespace")
+        }
         can = self.capabilities
         return Facets(
             total=len(found),

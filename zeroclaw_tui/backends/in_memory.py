@@ -28,7 +28,9 @@ class InMemory(Memory):
     ) -> None:
         self._clock = clock
         self._by_key = {
-            entry.key: replace(entry, handle=entry.handle or entry.id, size=len(entry.content.encode("utf-8", "surrogateescape")))
+            entry.key: replace(
+                entry, handle=entry.handle or entry.id, size=len(entry.content.encode("utf-8", "surrogateescape"))
+            )
             for entry in entries
         }
 

@@ -49,6 +49,10 @@ class Library:
         """One row with its full content."""
         return await self.memory.whole(handle)
 
+    async def vector_norm(self, handle: Handle) -> float | None:
+        """The length of one row's vector, or None."""
+        return await self.memory.vector_norm(handle)
+
     async def facets(self, filter: MemoryFilter, now: str) -> Facets:
         """Counts by category, session, agent, namespace and age."""
         return await self.memory.facets(filter, now)

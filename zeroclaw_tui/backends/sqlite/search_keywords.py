@@ -12,12 +12,12 @@ from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.fusion import Hit, float32
 from zeroclaw_tui.scoring.keywords import match_expression
 
-# FTS5 sorts by `rank` while it scores, which saves the join for all but the best rows. A table may carry a rank
-# function of its own, so bm25 is named.
-_BY_RANK = (
-    "SELECT rowid, rank FROM memories_fts WHERE memories_fts MATCH ? AND rank MATCH 'bm25()' ORDER BY rank LIMIT ?"
+# bm25 is asked of the index alone and sorted by SQLite, which keeps only the best rows while it scores. FTS5's own
+# `ORDER BY rank` sorts every hit before the first comes out, and a join looks every hit up in the table.
+_INDEX_ONLY = (
+    "SELECT rowid, bm25(memories_fts) AS score FROM memories_fts WHERE memories_fts MATCH ? ORDER BY score LIMIT ?"
 )
-_BY_JOIN = (
+_JOINED = (
     "SELECT m.rowid, bm25(memories_fts) AS score FROM memories_fts f JOIN memories m ON m.rowid = f.rowid"
     " {where} ORDER BY score LIMIT ?"
 )
@@ -52,7 +52,7 @@ def _best(
     connection: sqlite3.Connection, expression: str, conditions: Conditions, count: int
 ) -> list[tuple[int, float]]:
     if not conditions.parts:
-        found = connection.execute(_BY_RANK, (expression, count)).fetchall()
+        found = connection.execute(_INDEX_ONLY, (expression, count)).fetchall()
         # Rows that only the index still knows take no place in ZeroClaw's list, which the join makes sure of.
         if len(ids_of(connection, [rowid for rowid, _ in found])) == len(found):
             return found
@@ -60,4 +60,4 @@ def _best(
     joined.add("memories_fts MATCH {}", [expression])
     joined.parts += conditions.parts
     joined.values += conditions.values
-    return connection.execute(_BY_JOIN.format(where=joined.where), (*joined.values, count)).fetchall()
+    return connection.execute(_JOINED.format(where=joined.where), (*joined.values, count)).fetchall()

@@ -40,9 +40,12 @@ class SearchThread:
         self._connection: sqlite3.Connection | None = None
         self._running: Ticket | None = None
         self._lock = threading.Lock()
+        self._closed = False
 
     async def run(self, ticket: Ticket, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """What `work` answers. Cancelling the await calls the ticket off. Raises InspectorError, SearchInterrupted."""
+        if self._closed:
+            raise SearchInterrupted
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._executor, self._run, ticket, work)
@@ -59,7 +62,10 @@ class SearchThread:
 
     async def close(self) -> None:
         """Stop what runs, close the connection and end the thread."""
+        if self._closed:
+            return
         with self._lock:
+            self._closed = True
             if self._running is not None:
                 self._running.is_called_off = True
             if self._connection is not None:
@@ -68,6 +74,8 @@ class SearchThread:
         self._executor.shutdown(wait=False)
 
     def _run(self, ticket: Ticket, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        if self._closed:
+            raise SearchInterrupted
         with translated(self._path):
             connection = self._open()
             with self._lock:

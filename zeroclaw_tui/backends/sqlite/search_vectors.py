@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -58,6 +58,14 @@ class _Loaded:
     identity: tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """Positions in the index in scan order (None: all), and the rows among them whose embedding is no BLOB."""
+
+    positions: np.ndarray | None
+    not_blobs: frozenset[int]
+
+
 class SqliteVectors:
     """Vector search over a file. One length at a time is held: that of the query asked last.
 
@@ -70,7 +78,7 @@ class SqliteVectors:
         self._facts = VectorFacts()
         self._not_blobs: frozenset[int] = frozenset()
         self._loaded: _Loaded | None = None
-        self._scans: OrderedDict[tuple[object, ...], np.ndarray] = OrderedDict()
+        self._scans: OrderedDict[tuple[object, ...], _Scan] = OrderedDict()
         self._loading: tuple[int, asyncio.Task[None]] | None = None
         self._life = Ticket()
 
@@ -135,12 +143,12 @@ class SqliteVectors:
             return None
         if must_be_current and held.version != _version(connection):
             return None
-        among = self._scan(connection, conditions) if conditions.parts else None
-        if self._fails(among):
+        among = self._scan(connection, held.index, conditions) if conditions.parts else _Scan(None, self._not_blobs)
+        if among.not_blobs:
             return VectorHits(notes=(self._failure(),))
-        return VectorHits(held.index.search(query, count, among), self._notes(len(query)))
+        return VectorHits(held.index.search(query, count, among.positions), self._notes(len(query)))
 
-    def _scan(self, connection: sqlite3.Connection, conditions: Conditions) -> np.ndarray:
+    def _scan(self, connection: sqlite3.Connection, index: VectorIndex, conditions: Conditions) -> _Scan:
         """The rows of a filter in the order SQLite reads them in ZeroClaw's statement: it decides between ties."""
         import numpy as np
 
@@ -148,16 +156,13 @@ class SqliteVectors:
         if key not in self._scans:
             statement = " AND ".join(["m.embedding IS NOT NULL", *conditions.parts])
             rows = connection.execute(f"SELECT m.rowid FROM memories m WHERE {statement}", conditions.values)
-            self._scans[key] = np.fromiter((rowid for (rowid,) in rows), dtype=np.int64)
+            rowids = np.fromiter((rowid for (rowid,) in rows), dtype=np.int64)
+            not_blobs = self._not_blobs.intersection(rowids.tolist()) if self._not_blobs else self._not_blobs
+            self._scans[key] = _Scan(index.positions(rowids), not_blobs)
             if len(self._scans) > _SCANS_KEPT:
                 self._scans.popitem(last=False)
         self._scans.move_to_end(key)
         return self._scans[key]
-
-    def _fails(self, among: np.ndarray | None) -> bool:
-        if among is None or not self._not_blobs:
-            return bool(self._not_blobs)
-        return not self._not_blobs.isdisjoint(among.tolist())
 
     def _failure(self) -> str:
         rows = _counted(self._facts.not_blobs, "row")
@@ -172,19 +177,20 @@ class SqliteVectors:
 
     def _survey(self, connection: sqlite3.Connection) -> None:
         """How many vectors there are of each length; reads no vector."""
-        statement = "SELECT typeof(embedding), length(embedding) / 4, count(*) FROM memories GROUP BY 1, 2"
-        rows: dict[int, int] = {}
+        # Counted here, because GROUP BY would carry every vector through its sorter.
+        stored = Counter(connection.execute("SELECT typeof(embedding), length(embedding) FROM memories"))
+        rows: Counter[int] = Counter()
         others = 0
-        for sort, length, count in connection.execute(statement):
+        for (sort, length), count in stored.items():
             if sort == "blob":
-                rows[length] = rows.get(length, 0) + count
+                rows[length // 4] += count
             elif sort != "null":
                 others += count
         self._not_blobs = frozenset()
         if others:
             found = connection.execute("SELECT rowid FROM memories WHERE typeof(embedding) NOT IN ('blob', 'null')")
             self._not_blobs = frozenset(rowid for (rowid,) in found)
-        self._facts = replace(self._facts, rows=rows, not_blobs=others)
+        self._facts = replace(self._facts, rows=dict(rows), not_blobs=others)
 
     def _bring_up_to_date(self, dimensions: int, connection: sqlite3.Connection) -> None:
         """Load the vectors of this length, or what changed of them since."""
@@ -198,6 +204,8 @@ class SqliteVectors:
         # Whatever goes wrong from here on, half-changed vectors are never searched.
         self._loaded = None
         self._scans.clear()
+        # Mapped pages are read twice as fast; only while loading, so that a search never depends on the mapping.
+        connection.execute(f"PRAGMA mmap_size = {_MAPPED}")
         connection.execute("BEGIN")
         try:
             self._survey(connection)
@@ -206,6 +214,8 @@ class SqliteVectors:
                 held = self._read_all(connection, dimensions, identity)
         finally:
             connection.execute("ROLLBACK")
+            connection.execute("PRAGMA mmap_size = 0")
+        held.index.measure()
         held.version = version
         self._loaded = held
         self._facts = replace(self._facts, loaded=dimensions, nbytes=held.index.nbytes)
@@ -216,12 +226,9 @@ class SqliteVectors:
         index = VectorIndex(dimensions, self._facts.rows.get(dimensions, 0))
         stamps: dict[int, str | None] = {}
         statement = f"SELECT rowid, embedding, {self._stamp} FROM memories WHERE {_OF_LENGTH} ORDER BY rowid"
-        # Mapped pages are read twice as fast; only while loading, so that a search never depends on the mapping.
-        connection.execute(f"PRAGMA mmap_size = {_MAPPED}")
         for rowid, blob, stamp in connection.execute(statement, (dimensions,)):
             index.append(rowid, blob)
             stamps[rowid] = stamp
-        connection.execute("PRAGMA mmap_size = 0")
         return _Loaded(index, stamps, 0, identity)
 
     def _patch(self, connection: sqlite3.Connection, held: _Loaded) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from sqlite3 import Connection
@@ -172,6 +174,16 @@ class SqliteMemory(Memory):
         for entry in await self._entries(browse.Where().also("m.rowid = ?", [handle])):
             return entry
         raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+
+    async def vector_norm(self, handle: Handle) -> float | None:
+        """The Euclidean length of one row's float32 vector, little-endian; None when it has none."""
+        if not self.schema.has("embedding"):
+            return None
+        rows = await self._fetch("SELECT embedding FROM memories WHERE rowid = ?", [handle])
+        blob = rows[0][0] if rows else None
+        if not isinstance(blob, bytes) or len(blob) < 4:
+            return None
+        return math.hypot(*struct.unpack_from(f"<{len(blob) // 4}f", blob))
 
     async def with_key(self, key: str, agent: str | None = None) -> Entries:
         """Every row of that key, the oldest stored first, with full content."""
