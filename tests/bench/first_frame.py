@@ -101,7 +101,9 @@ def main() -> None:
         times, memory = key_times(*programs[name])
         ordered = sorted(times)
         p95 = ordered[int(len(ordered) * 0.95)]
-        print(f"{name:32} key to screen median {statistics.median(times):.1f}  p95 {p95:.1f} ms  memory {memory:.0f} MB")
+        print(
+            f"{name:32} key to screen median {statistics.median(times):.1f}  p95 {p95:.1f} ms  memory {memory:.0f} MB"
+        )
     print(f"(this bench itself peaked at {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB)")
 
 

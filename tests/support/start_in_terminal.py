@@ -1,6 +1,6 @@
 """Start a program in a pty, wait for a text on its screen, press a key, and pass its exit code on.
 
-    python start_in_terminal.py --expect TEXT [--quit KEY] -- PROGRAM [ARG ...]
+python start_in_terminal.py --expect TEXT [--quit KEY] -- PROGRAM [ARG ...]
 """
 
 from __future__ import annotations

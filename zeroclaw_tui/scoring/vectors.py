@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 _UNIT_ROUNDOFF = 2.0**-24
 _FLOAT64_EPSILON = 2.0**-52
 _SMALLEST_SURE_NORM = 1e-12
+_LARGEST_SURE_NORM = 1e30
 _BLOCK = 1024
-_RESCORED = 64
+_COLUMNS = 64
 _SPARE = 256
 
 
@@ -32,11 +33,14 @@ class VectorIndex:
         rows = capacity + max(_SPARE, capacity // 8)
         self._matrix: np.ndarray = np.empty((rows, dimensions), dtype="<f4")
         self._bytes = _bytes_of(self._matrix)
-        self._norms: np.ndarray = np.empty(rows, dtype=np.float32)
+        self._norms: np.ndarray = np.empty(rows, dtype=np.float64)
+        self._divisors: np.ndarray = np.empty(rows, dtype=np.float32)
         self._handles: np.ndarray = np.empty(rows, dtype=np.int64)
         self._measured = 0
         self._has_unsure = False
-        self._work: _Work | None = None
+        # Kept, because asking for room anew costs more than the arithmetic done in it.
+        self._gathered: np.ndarray = np.empty((_COLUMNS, dimensions), dtype="<f4")
+        self._columns: np.ndarray = np.zeros((dimensions, _COLUMNS), dtype=np.float64)
 
     def __len__(self) -> int:
         return self._count
@@ -63,13 +67,13 @@ class VectorIndex:
         """Give a row that is there another vector."""
         at = int(self.handles.searchsorted(handle))
         self._write(at, blob)
-        self._measure(at, at + 1)
+        self._measure_range(at, at + 1)
 
     def remove(self, handles: Sequence[int]) -> None:
         """Drop rows; handles that are not there are ignored."""
         import numpy as np
 
-        self._measure_new()
+        self.measure()
         kept = np.flatnonzero(~np.isin(self.handles, np.asarray(handles, dtype=np.int64)))
         for start in range(0, len(kept), _BLOCK):
             # Rows only move down, and each block is copied before it is written.
@@ -77,14 +81,30 @@ class VectorIndex:
             target = slice(start, start + len(block))
             self._matrix[target] = self._matrix[block]
             self._norms[target] = self._norms[block]
+            self._divisors[target] = self._divisors[block]
             self._handles[target] = self._handles[block]
         self._count = self._measured = len(kept)
+
+    def positions(self, handles: np.ndarray) -> np.ndarray:
+        """Where rows are, in the order of `handles`, int64, valid until `remove`; rows not there are left out."""
+        import numpy as np
+
+        positions = np.searchsorted(self.handles, handles)
+        known = positions < self._count
+        known[known] = self._handles[positions[known]] == handles[known]
+        return positions[known]
+
+    def measure(self) -> None:
+        """Compute the norms of rows added since the last time; a search does it too."""
+        if self._measured < self._count:
+            self._measure_range(self._measured, self._count)
+            self._measured = self._count
 
     def search(self, query: np.ndarray, count: int, among: np.ndarray | None = None) -> list[tuple[int, float]]:
         """The `count` best handles with a cosine above 0, best first; equal scores keep the order of the scan.
 
-        `query` has shape (dimensions,). `among` are the only handles allowed, in the order they are scanned; None is
-        all rows by handle. Scores are clamped to 0..1 and rounded to 32 bits. Another length finds nothing.
+        `query` has shape (dimensions,). `among` are the only `positions` allowed, in the order they are scanned; None
+        is all rows by handle. Scores are clamped to 0..1 and rounded to 32 bits. Another length finds nothing.
         """
         import numpy as np
 
@@ -94,9 +114,8 @@ class VectorIndex:
         norm = np.sqrt(np.cumsum(wide * wide)[-1])
         if not np.isfinite(norm) or norm == 0.0:
             return []
-        self._measure_new()
-        positions = None if among is None else self._positions(among)
-        chosen = self._candidates((wide / norm).astype(np.float32), count, positions)
+        self.measure()
+        chosen = self._candidates((wide / norm).astype(np.float32), count, among)
         scores = self._exact(wide, norm, chosen)
         above = scores > 0.0
         chosen, scores = chosen[above], scores[above]
@@ -112,10 +131,10 @@ class VectorIndex:
             return np.arange(self._count) if positions is None else positions
         with np.errstate(all="ignore"):
             rough = self._matrix[: self._count] @ direction
-            rough /= self._norms[: self._count]
+            rough /= self._divisors[: self._count]
         if positions is not None:
             rough = rough[positions]
-        unsure = ~np.isfinite(rough) if self._has_unsure else None
+        unsure = np.isnan(rough) if self._has_unsure else None
         sure = rough if unsure is None else np.where(unsure, np.float32(-2.0), rough)
         margin = self._margin
         cut = np.partition(sure, eligible - count)[eligible - count]
@@ -125,68 +144,53 @@ class VectorIndex:
 
     @property
     def _margin(self) -> float:
-        """How far a 32-bit cosine can be off: n roundings of the product, half as many of the norm, and a few more.
+        """How far a 32-bit cosine can be off: as many roundings as the product has terms, and a few more.
 
         The bound is the standard one for a dot product of n terms in any order, n u / (1 - n u) with u = 2**-24.
         """
-        roundings = (1.5 * self.dimensions + 16) * _UNIT_ROUNDOFF
+        roundings = (self.dimensions + 16) * _UNIT_ROUNDOFF
         return roundings / (1 - min(roundings, 0.5))
 
     def _exact(self, query: np.ndarray, norm: float, positions: np.ndarray) -> np.ndarray:
         """The cosines at these positions as ZeroClaw computes them, shape (positions,), float32."""
         import numpy as np
 
-        scores = np.empty(len(positions), dtype=np.float32)
+        dots = np.empty(len(positions), dtype=np.float64)
         with np.errstate(all="ignore"):
-            for start in range(0, len(positions), _RESCORED):
-                dots, squares = self._running_sums(query, positions[start : start + _RESCORED])
-                product = norm * np.sqrt(squares)
-                cosine = dots / product
-                usable = np.isfinite(product) & (product >= _FLOAT64_EPSILON) & np.isfinite(cosine)
-                scores[start : start + _RESCORED] = np.where(usable, np.clip(cosine, 0.0, 1.0), 0.0)
-        return scores
+            for start in range(0, len(positions), _COLUMNS):
+                block = positions[start : start + _COLUMNS]
+                rows = np.take(self._matrix, block, axis=0, out=self._gathered[: len(block)], mode="clip")
+                dots[start : start + _COLUMNS] = self._running_sums(rows, query)
+            product = norm * self._norms[positions]
+            cosine = dots / product
+            usable = np.isfinite(product) & (product >= _FLOAT64_EPSILON) & np.isfinite(cosine)
+            return np.where(usable, np.clip(cosine, 0.0, 1.0), 0.0).astype(np.float32)
 
-    def _running_sums(self, query: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Products with the query and squared lengths in 64 bits, each added from the first element to the last.
+    def _running_sums(self, rows: np.ndarray, factor: np.ndarray | None) -> np.ndarray:
+        """The products of at most _COLUMNS rows with `factor`, None for themselves, shape (rows,), float64.
 
-        NumPy adds in pairs only along the axis that is contiguous in memory; over the other axis of a block of two or
-        more columns it adds in order, as a loop would.
+        Each is added from the first element to the last, as a loop would. NumPy adds in pairs only along the axis that
+        is contiguous in memory; over the other axis of a block of two or more columns it adds in order.
         """
         import numpy as np
 
-        if self._work is None:
-            self._work = _Work(self.dimensions)
-        work, count = self._work, len(positions)
-        rows = np.take(self._matrix, positions, axis=0, out=work.rows[:count], mode="clip")
-        wide = work.wide[:, :count]
-        wide[...] = rows.T
-        np.multiply(wide, query[:, None], out=work.terms[:, :count])
-        np.multiply(wide, wide, out=work.terms[:, count : 2 * count])
-        sums = np.add.reduce(work.terms[:, : 2 * count], axis=0)
-        return sums[:count], sums[count:]
+        columns = self._columns[:, : max(len(rows), 2)]
+        columns[:, : len(rows)] = rows.T
+        np.multiply(columns, columns if factor is None else factor[:, None], out=columns)
+        sums: np.ndarray = np.add.reduce(columns, axis=0)[: len(rows)]
+        return sums
 
-    def _positions(self, handles: np.ndarray) -> np.ndarray:
+    def _measure_range(self, start: int, stop: int) -> None:
+        """Norms in 64 bits, and as 32-bit divisors; NaN where 32 bits are too coarse, so that the row is rescored."""
         import numpy as np
 
-        positions = np.searchsorted(self.handles, handles)
-        known = positions < self._count
-        known[known] = self._handles[positions[known]] == handles[known]
-        return positions[known]
-
-    def _measure_new(self) -> None:
-        if self._measured < self._count:
-            self._measure(self._measured, self._count)
-            self._measured = self._count
-
-    def _measure(self, start: int, stop: int) -> None:
-        """Norms in 32 bits; one too small, too large or no number becomes NaN, so that its row is always rescored."""
-        import numpy as np
-
-        rows = self._matrix[start:stop]
         with np.errstate(all="ignore"):
-            norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-            sure = np.isfinite(norms) & (norms > _SMALLEST_SURE_NORM)
-            self._norms[start:stop] = np.where(sure, norms, np.nan)
+            for at in range(start, stop, _COLUMNS):
+                end = min(at + _COLUMNS, stop)
+                self._norms[at:end] = np.sqrt(self._running_sums(self._matrix[at:end], None))
+            norms = self._norms[start:stop]
+            sure = (norms > _SMALLEST_SURE_NORM) & (norms < _LARGEST_SURE_NORM)
+            self._divisors[start:stop] = np.where(sure, norms, np.nan)
         self._has_unsure = self._has_unsure or not sure.all()
 
     def _write(self, at: int, blob: bytes) -> None:
@@ -201,7 +205,8 @@ class VectorIndex:
         matrix[: self._count] = self._matrix[: self._count]
         self._matrix, self._bytes = matrix, _bytes_of(matrix)
         spare = rows - len(self._handles)
-        self._norms = np.concatenate([self._norms, np.empty(spare, dtype=np.float32)])
+        self._norms = np.concatenate([self._norms, np.empty(spare, dtype=np.float64)])
+        self._divisors = np.concatenate([self._divisors, np.empty(spare, dtype=np.float32)])
         self._handles = np.concatenate([self._handles, np.empty(spare, dtype=np.int64)])
 
 
@@ -209,14 +214,3 @@ def _bytes_of(matrix: np.ndarray) -> memoryview:
     import numpy as np
 
     return matrix.reshape(-1).view(np.uint8).data
-
-
-class _Work:
-    """Room for one block of rescoring, kept because asking for it anew costs more than the arithmetic."""
-
-    def __init__(self, dimensions: int) -> None:
-        import numpy as np
-
-        self.rows: np.ndarray = np.empty((_RESCORED, dimensions), dtype="<f4")
-        self.wide: np.ndarray = np.empty((dimensions, _RESCORED), dtype=np.float64)
-        self.terms: np.ndarray = np.empty((dimensions, 2 * _RESCORED), dtype=np.float64)

@@ -1,0 +1,122 @@
+"""How keyword and vector hits become one list."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zeroclaw_tui.scoring.fusion import Candidate, Hit, float32, fuse, is_merged, mode_of
+from zeroclaw_tui.scoring.profiles import profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+IDS = {1: "x", 2: "y", 3: "z"}
+WEIGHTS = ScoringSettings(0.7, 0.3)
+SCORES = st.floats(0, 1, width=32)
+RAW = st.floats(0, 50, width=32)
+HITS = st.dictionaries(st.integers(0, 30), SCORES, max_size=12).map(lambda found: list(found.items()))
+RAW_HITS = st.dictionaries(st.integers(0, 30), RAW, max_size=12).map(lambda found: list(found.items()))
+
+
+def _scores(found: list[Candidate]) -> list[tuple[str, float]]:
+    return [(IDS[candidate.handle], round(candidate.score or 0.0, 6)) for candidate in found]
+
+
+def test_a_missing_part_counts_nothing_up_to_0_8_3_and_is_left_out_from_0_8_4_on() -> None:
+    vector, keyword = [(1, float32(0.9)), (2, 0.5)], [(2, 2.0), (3, 1.0)]
+    old = fuse(keyword, vector, IDS, profile_for("0.8.3"), WEIGHTS, 5)
+    new = fuse(keyword, vector, IDS, profile_for("0.8.4"), WEIGHTS, 5)
+    assert _scores(old) == [("y", 0.65), ("x", 0.63), ("z", 0.15)]
+    assert _scores(new) == [("x", 0.9), ("y", 0.65), ("z", 0.5)]
+    assert [candidate.stage for candidate in old] == ["hybrid", "vector", "keyword"]
+
+
+def test_keyword_only_scores_are_raw_up_to_0_8_3_and_shares_of_the_best_from_0_8_4_on() -> None:
+    keyword = [(1, 4.0), (2, 1.0)]
+    old = fuse(keyword, [], {}, profile_for("0.8.3"), WEIGHTS, 1)
+    new = fuse(keyword, [], {}, profile_for("0.8.4"), WEIGHTS, 1)
+    assert [(candidate.score, candidate.keyword_score) for candidate in old] == [(4.0, 1.0), (1.0, 0.25)]
+    assert [(candidate.score, candidate.keyword_raw) for candidate in new] == [(1.0, 4.0), (0.25, 1.0)]
+
+
+def test_a_batch_without_any_weight_scores_nothing() -> None:
+    tiny = [(1, 1e-8)]
+    assert fuse(tiny, [], {}, profile_for("0.8.4"), WEIGHTS, 5)[0].score == 0.0
+    assert fuse(tiny, [], {}, profile_for("0.8.3"), WEIGHTS, 5)[0].score == 1e-8
+    (merged,) = fuse(tiny, [(1, 0.5)], IDS, profile_for("0.8.4"), ScoringSettings(0.0, 0.0), 5)
+    assert merged.score == 0.0
+
+
+def test_vector_only_scores_are_weighted_before_0_6_3() -> None:
+    vector = [(1, 0.5), (2, 0.25)]
+    assert _scores(fuse([], vector, IDS, profile_for("0.6.2"), WEIGHTS, 1)) == [("x", 0.35)]
+    assert _scores(fuse([], vector, {}, profile_for("0.6.3"), WEIGHTS, 1)) == [("x", 0.5), ("y", 0.25)]
+
+
+def test_equal_scores_are_ordered_by_id() -> None:
+    ids = {1: "b", 2: "c", 3: "a"}
+    found = fuse([(1, 1.0), (2, 1.0), (3, 1.0)], [(1, 0.5), (2, 0.5), (3, 0.5)], ids, profile_for("0.7.5"), WEIGHTS, 3)
+    assert [candidate.handle for candidate in found] == [3, 1, 2]
+
+
+@pytest.mark.parametrize("value", [1e39, -1e39, math.inf])
+def test_beyond_32_bits_is_infinite(value: float) -> None:
+    assert math.isinf(float32(value))
+
+
+@given(
+    RAW_HITS, HITS, st.sampled_from(["0.1.7", "0.6.2", "0.7.5", "0.8.3", "0.8.4"]), SCORES, SCORES, st.integers(0, 9)
+)
+def test_fusion_equals_a_plain_reference_in_32_bits(
+    keyword: list[Hit], vector: list[Hit], version: str, vector_weight: float, keyword_weight: float, limit: int
+) -> None:
+    profile = profile_for(version)
+    settings = ScoringSettings(vector_weight, keyword_weight)
+    ids = {handle: f"id-{handle % 7}-{handle}" for handle in range(31)}
+    found = fuse(keyword, vector, ids, profile, settings, limit)
+    if not is_merged(keyword, vector, profile):
+        assert [candidate.handle for candidate in found] == [handle for handle, _ in vector or keyword]
+        return
+    assert mode_of(keyword, vector) == ("hybrid" if keyword else "vector")
+    expected = _reference(dict(keyword), dict(vector), settings, profile.divides_by_weights_present)
+    best = sorted(expected, key=lambda handle: (-expected[handle], ids[handle]))[:limit]
+    assert [(candidate.handle, candidate.score) for candidate in found] == [(at, expected[at]) for at in best]
+
+
+def _reference(
+    keyword: dict[int, float], vector: dict[int, float], settings: ScoringSettings, divides: bool
+) -> dict[int, float]:
+    single = np.float32
+    weights = single(settings.vector_weight), single(settings.keyword_weight)
+    best = max(keyword.values(), default=0.0)
+    divisor = single(best) if best >= np.finfo(single).eps else single(1)
+    scores: dict[int, float] = {}
+    for handle in {*keyword, *vector}:
+        parts = []
+        if handle in vector:
+            parts.append((weights[0], single(vector[handle])))
+        if handle in keyword:
+            parts.append((weights[1], single(keyword[handle]) / divisor))
+        total = present = single(0)
+        for weight, part in parts:
+            total, present = total + weight * part, present + weight
+        if divides:
+            total = total / present if present > np.finfo(single).eps else single(0)
+        scores[handle] = float(total)
+    return scores
+
+
+@given(
+    RAW_HITS,
+    HITS,
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+def test_no_finite_weight_breaks_fusion(keyword: list[Hit], vector: list[Hit], one: float, other: float) -> None:
+    ids = {handle: str(handle) for handle in range(31)}
+    for version in ("0.7.5", "0.8.4"):
+        found = fuse(keyword, vector, ids, profile_for(version), ScoringSettings(one, other), 5)
+        assert len(found) <= len(keyword) + len(vector)

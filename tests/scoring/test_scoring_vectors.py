@@ -1,0 +1,107 @@
+"""Vector search finds what a full 64-bit scan in the order of the rows would find."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from zeroclaw_tui.scoring.vectors import VectorIndex
+
+VALUES = st.one_of(st.floats(-2, 2, width=32), st.floats(width=32), st.sampled_from([0.0, 1e-30, 1e30, -1e20]))
+
+
+def _cosine(one: list[float], other: list[float]) -> float:
+    """Element after element, as ZeroClaw's loop."""
+    dot = first = second = 0.0
+    for x, y in zip(one, other, strict=True):
+        dot, first, second = dot + x * y, first + x * x, second + y * y
+    product = math.sqrt(first) * math.sqrt(second) if math.isfinite(first) and math.isfinite(second) else math.inf
+    if not math.isfinite(product) or product < 2**-52 or not math.isfinite(dot / product):
+        return 0.0
+    return float(np.float32(min(max(dot / product, 0.0), 1.0)))
+
+
+def _reference(rows: np.ndarray, query: np.ndarray, count: int, order: list[int]) -> list[tuple[int, float]]:
+    wide, asked = rows.astype(np.float64).tolist(), query.astype(np.float64).tolist()
+    scored = [(at + 1, _cosine(asked, wide[at])) for at in order]
+    return sorted([hit for hit in scored if hit[1] > 0], key=lambda hit: -hit[1])[:count]
+
+
+def _index(rows: np.ndarray) -> VectorIndex:
+    index = VectorIndex(rows.shape[1], len(rows))
+    for at, row in enumerate(rows):
+        index.append(at + 1, row.tobytes())
+    return index
+
+
+@given(st.data(), st.integers(1, 24), st.integers(0, 40), st.integers(0, 12))
+@settings(max_examples=150, deadline=None)
+def test_any_vectors_equal_the_full_computation(data: st.DataObject, dimensions: int, rows: int, count: int) -> None:
+    shape = (rows, dimensions)
+    matrix = data.draw(arrays.arrays(np.float32, shape, elements=VALUES))
+    query = data.draw(arrays.arrays(np.float32, dimensions, elements=VALUES))
+    order = data.draw(st.permutations(range(rows)))
+    index = _index(matrix)
+    assert index.search(query, count) == _reference(matrix, query, count, list(range(rows)))
+    among = np.array([at + 1 for at in order[: rows // 2]], dtype=np.int64)
+    assert index.search(query, count, index.positions(among)) == _reference(matrix, query, count, order[: rows // 2])
+
+
+@pytest.mark.parametrize("dimensions", [64, 768, 1536])
+def test_the_cut_between_scores_closer_than_32_bits_is_exact(dimensions: int) -> None:
+    """Many rows are nearly the same vector, so a 32-bit product alone would order them wrongly."""
+    chance = np.random.default_rng(dimensions)
+    base = chance.standard_normal(dimensions).astype(np.float32)
+    noise = chance.standard_normal((600, dimensions)).astype(np.float32) * np.float32(2e-4)
+    rows = np.concatenate([base + noise, np.repeat(base[None], 40, axis=0), chance.standard_normal((200, dimensions))])
+    rows = rows.astype(np.float32)[chance.permutation(len(rows))]
+    query = base + chance.standard_normal(dimensions).astype(np.float32) * np.float32(0.01)
+    for count in (1, 10, 40, 700):
+        assert _index(rows).search(query, count) == _reference(rows, query, count, list(range(len(rows))))
+
+
+def test_a_single_row_is_summed_in_order_too() -> None:
+    chance = np.random.default_rng(3)
+    for _ in range(50):
+        rows = chance.standard_normal((1, 1536)).astype(np.float32)
+        query = chance.standard_normal(1536).astype(np.float32)
+        assert _index(rows).search(query, 5) == _reference(rows, query, 5, [0])
+
+
+def test_rows_can_be_changed_dropped_and_added() -> None:
+    chance = np.random.default_rng(1)
+    rows = chance.standard_normal((3000, 8)).astype(np.float32)
+    index = _index(rows)
+    query = chance.standard_normal(8).astype(np.float32)
+    index.search(query, 5)
+    rows[10] = query
+    index.replace(11, rows[10].tobytes())
+    index.remove([1, 2, 1500, 999_999])
+    added = chance.standard_normal((2000, 8)).astype(np.float32)
+    for at, row in enumerate(added):
+        index.append(3001 + at, row.tobytes())
+    rows = np.concatenate([rows, added])
+    left = [at for at in range(len(rows)) if at not in (0, 1, 1499)]
+    assert len(index) == len(left)
+    assert index.search(query, 50) == _reference(rows, query, 50, left)
+    assert index.search(query, 1)[0][0] == 11
+
+
+def test_another_length_or_nothing_finds_nothing() -> None:
+    index = _index(np.ones((3, 4), dtype=np.float32))
+    assert index.search(np.ones(5, dtype=np.float32), 3) == []
+    assert index.search(np.zeros(4, dtype=np.float32), 3) == []
+    assert index.search(np.full(4, np.nan, dtype=np.float32), 3) == []
+    assert index.search(np.ones(4, dtype=np.float32), 0) == []
+    assert index.search(np.ones(4, dtype=np.float32), 3, index.positions(np.array([7, 9]))) == []
+
+
+def test_a_trailing_part_of_a_number_is_ignored() -> None:
+    index = VectorIndex(2, 1)
+    index.append(1, np.array([0.6, 0.8], dtype="<f4").tobytes() + b"\x01\x02")
+    assert index.search(np.array([0.6, 0.8], dtype=np.float32), 1) == [(1, 1.0)]

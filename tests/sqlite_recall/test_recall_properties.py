@@ -1,0 +1,101 @@
+"""The quick keyword statement gives ZeroClaw's own list, and no text breaks a recall."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import golden
+from support.small_store import blob, make
+
+from zeroclaw_tui.backends.sqlite.ddl import statements
+from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.sqlite.search import SqliteSearch
+from zeroclaw_tui.backends.sqlite.search_keywords import search_keywords
+from zeroclaw_tui.backends.sqlite.search_scope import scope_of
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.keywords import match_expression
+from zeroclaw_tui.scoring.profiles import LANDMARKS, profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+PROFILE = profile_for("0.7.5")
+ZEROCLAWS = """SELECT m.rowid, bm25(memories_fts) AS score FROM memories_fts f JOIN memories m ON m.rowid = f.rowid
+               WHERE memories_fts MATCH ? ORDER BY score LIMIT ?"""
+TEXTS = st.lists(st.sampled_from(["rust", "tea", "cat", "fog"]), max_size=4).map(" ".join)
+ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=40)
+COLUMNS = frozenset({"id", "key", "content", "created_at", "updated_at", "session_id", "superseded_by"})
+SCHEMA = Schema("G2", COLUMNS, frozenset(), frozenset(), True, False, True, False)
+
+
+@given(
+    st.lists(st.tuples(TEXTS, TEXTS), max_size=60),
+    st.sets(st.integers(1, 60), max_size=6),
+    TEXTS.filter(bool),
+    st.integers(0, 30),
+)
+@settings(max_examples=150, deadline=None)
+def test_keyword_hits_and_their_ties_are_those_of_the_join(
+    rows: list[tuple[str, str]], deleted: set[int], query: str, count: int
+) -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in statements("G2"):
+            connection.execute(statement)
+        connection.executemany(
+            "INSERT INTO memories (id, key, content, created_at, updated_at) VALUES (?, ?, ?, '', '')",
+            [(str(at), f"{key} k{at}", content) for at, (key, content) in enumerate(rows)],
+        )
+        connection.execute("DROP TRIGGER memories_ad")
+        connection.executemany("DELETE FROM memories WHERE rowid = ?", [(rowid,) for rowid in deleted])
+        scope, _ = scope_of(RecallRequest(query), PROFILE, SCHEMA, vector_live=False)
+        found = search_keywords(scope, count, connection)
+        joined = connection.execute(ZEROCLAWS, (match_expression(query, PROFILE), count)).fetchall()
+    assert found.hits == [(rowid, float(np.float32(-score))) for rowid, score in joined]
+    assert found.notes == ()
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[asyncio.Runner, SqliteSearch]]:
+    path: Path = tmp_path_factory.mktemp("store") / "brain.db"
+    make(path, "G4", [{"content": f"rust {at} 用户", "embedding": blob(at, 1), "session_id": "s"} for at in range(30)])
+    with asyncio.Runner() as runner:
+        search = runner.run(golden.opened(path))
+        yield runner, search
+        runner.run(search.close())
+
+
+@given(
+    ANY_TEXT,
+    st.sampled_from([*LANDMARKS, "0.5.5", "0.6.3"]),
+    st.integers(-1, 60),
+    st.none() | ANY_TEXT,
+    st.none() | st.lists(ANY_TEXT, max_size=3).map(tuple),
+    st.none() | ANY_TEXT,
+    st.none() | ANY_TEXT,
+    st.booleans(),
+)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_text_breaks_a_recall(
+    store: tuple[asyncio.Runner, SqliteSearch],
+    query: str,
+    version: str,
+    limit: int,
+    session: str | None,
+    agents: tuple[str, ...] | None,
+    namespace: str | None,
+    since: str | None,
+    with_vector: bool,
+) -> None:
+    runner, search = store
+    request = RecallRequest(query, limit, session, agents=agents, namespace=namespace, since=since)
+    vector = np.array([1, 2], dtype=np.float32) if with_vector else None
+    found = runner.run(search.recall(request, profile_for(version), ScoringSettings(), vector))
+    assert len(found.entries) <= max(limit, 0)
+    assert [scored.rank for scored in found.entries] == list(range(1, len(found.entries) + 1))
+    assert found.mode in ("hybrid", "keyword", "vector", "like", "recent")

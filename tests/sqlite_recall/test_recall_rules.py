@@ -1,0 +1,177 @@
+"""What recall does where generations differ, and with databases that are not as they should be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import golden
+from support.small_store import MOMENT, add, change, make
+
+from zeroclaw_tui.backends.base import StoreRecall
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+ROWS = [
+    {"key": "lang", "content": "User prefers Rust"},
+    {"key": "editor", "content": "User uses Helix editor daily"},
+    {"key": "pet", "content": "Cat named Mio"},
+    {"key": "tz", "content": "Timezone is EST"},
+    {"key": "food", "content": "Likes ramen and rust colored plates"},
+]
+
+
+async def recalled(path: Path, query: str, version: str = "0.8.4", **parts: Any) -> StoreRecall:
+    search = await golden.opened(path)
+    try:
+        return await search.recall(RecallRequest(query, **parts), profile_for(version), ScoringSettings(), None)
+    finally:
+        await search.close()
+
+
+def keys(found: StoreRecall) -> list[str]:
+    return [scored.entry.key for scored in found.entries]
+
+
+async def test_keyword_scores_are_raw_before_0_8_4_and_shares_of_the_best_after(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G4", ROWS)
+    old, new = await recalled(path, "Rust helix", "0.8.3"), await recalled(path, "Rust helix")
+    assert keys(old) == keys(new) == ["editor", "lang", "food"]
+    assert [scored.score for scored in old.entries] == pytest.approx([1.015524, 0.366455, 0.289156], abs=1e-6)
+    assert [scored.score for scored in new.entries] == pytest.approx([1.0, 0.360853, 0.284736], abs=1e-6)
+    assert (old.mode, old.scale, new.scale) == ("keyword", "raw bm25", "0..1")
+    first = old.entries[0]
+    assert (first.rank, first.stage, first.keyword_rank, first.vector_rank) == (1, "keyword", 1, None)
+    assert first.vector_score is None
+
+
+async def test_a_refused_query_is_said_and_words_are_found_by_like(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G2", [{"content": 'a 5"disk here'}, {"content": "nothing"}])
+    found = await recalled(path, '5"disk', "0.7.4")
+    assert keys(found) == ["key0"]
+    assert (found.mode, found.entries[0].stage, found.entries[0].score) == ("like", "like", 1.0)
+    assert "FTS5 refuses this query" in found.notes[0]
+    assert (await recalled(path, '5"disk', "0.7.5")).mode == "keyword"
+
+
+async def test_blank_and_star_by_version(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G2", ROWS)
+    newest = ["food", "tz"]
+    none = await recalled(path, " \u3000", "0.5.4", limit=2)
+    assert keys(none) == []
+    assert "blank" in none.notes[0]
+    for query, version in ((" ", "0.5.5"), ("*", "0.7.5")):
+        found = await recalled(path, query, version, limit=2)
+        assert (keys(found), found.mode, found.entries[0].stage) == (newest, "recent", "recent")
+        assert found.entries[0].score is None
+    assert (await recalled(path, "*", "0.7.4", limit=2)).mode == "like"
+
+
+async def test_a_time_bound_binds_only_the_last_word_in_0_5_5(tmp_path: Path) -> None:
+    """The fall-back of 0.5.5 and 0.5.6 lacks a pair of brackets."""
+    path = make(tmp_path / "brain.db", "G1", [{"content": "xalphax"}, {"content": "xbetax"}, {"content": "xbetay"}])
+    since = MOMENT.format(2)
+    assert keys(await recalled(path, "alpha beta", "0.5.6", since=since)) == ["key2", "key0"]
+    assert keys(await recalled(path, "alpha beta", "0.5.7", since=since)) == ["key2"]
+    early = await recalled(path, "alpha beta", "0.5.4", since=since)
+    assert keys(early) == ["key2", "key1", "key0"]
+    assert "no time bounds" in early.notes[0]
+
+
+async def test_a_prefix_word_in_the_fall_back_has_to_begin_a_token(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G2", [{"content": "Wildcat"}, {"content": "sawild"}])
+    change(path, "INSERT INTO memories_fts(memories_fts) VALUES ('delete-all')")
+    assert keys(await recalled(path, "wil*", "0.7.5")) == ["key0"]
+    assert keys(await recalled(path, "wild", "0.7.5")) == ["key1", "key0"]
+
+
+async def test_superseded_rows_take_a_place_and_then_go(tmp_path: Path) -> None:
+    rows = [{"content": "rust rust rust", "superseded_by": "key1"}, {"content": "rust"}, {"content": "other"}]
+    path = make(tmp_path / "brain.db", "G2", rows)
+    assert keys(await recalled(path, "rust", "0.7.5")) == ["key1"]
+    assert keys(await recalled(path, "rust", "0.5.6")) == ["key0", "key1"]
+
+
+async def test_rows_only_the_index_knows_take_no_place(tmp_path: Path) -> None:
+    """ZeroClaw joins before it cuts, so an index without its delete trigger loses nothing."""
+    path = make(tmp_path / "brain.db", "G2", [{"content": "rust rust"} for _ in range(6)] + [{"content": "a rust b c"}])
+    change(path, "DROP TRIGGER memories_ad")
+    change(path, "DELETE FROM memories WHERE rowid <= 6")
+    found = await recalled(path, "rust", "0.7.5", limit=2)
+    assert (keys(found), found.mode) == (["key6"], "keyword")
+
+
+async def test_a_rank_function_of_the_table_changes_nothing(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G2", [{"key": "rust", "content": "a b c"}, {"content": "rust d"}, *ROWS[2:4]])
+    before = await recalled(path, "rust", "0.7.5")
+    change(path, "INSERT INTO memories_fts(memories_fts, rank) VALUES ('rank', 'bm25(0.0, 100.0)')")
+    after = await recalled(path, "rust", "0.7.5")
+    assert [(s.entry.key, s.score) for s in after.entries] == [(s.entry.key, s.score) for s in before.entries]
+
+
+async def test_without_an_index_like_finds_words_and_says_so(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G1", ROWS)
+    for trigger in ("memories_ai", "memories_ad", "memories_au"):
+        change(path, f"DROP TRIGGER {trigger}")
+    change(path, "DROP TABLE memories_fts")
+    found = await recalled(path, "rust", "0.1.7")
+    assert (keys(found), found.mode) == (["food", "lang"], "like")
+    assert "memories_fts" in found.notes[0]
+
+
+async def test_a_hydrated_database_is_searched_as_it_is(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "hydrated", ROWS)
+    found = await recalled(path, "rust", "0.8.4", session_id=None)
+    assert (keys(found), found.mode) == (["food", "lang"], "like")
+    assert keys(await recalled(path, "rust", "0.8.4", session_id="s")) == []
+    search = await golden.opened(path)
+    assert await search.cached_vector("rust") is None
+    await search.close()
+
+
+async def test_agents_are_applied_where_the_version_applies_them(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G4", [])
+    change(path, "INSERT INTO agents VALUES ('bob-id', 'bob', '2026-01-01T00:00:00+00:00')")
+    add(path, [{"content": "rust rust"} for _ in range(9)] + [{"content": "some rust", "agent_id": "bob-id"}])
+    for version in ("0.8.3", "0.8.4"):
+        assert keys(await recalled(path, "rust", version, limit=1, agents=("bob",))) == ["key9"]
+        assert keys(await recalled(path, "*", version, limit=1, agents=("bob",))) == ["key9"]
+        assert keys(await recalled(path, "rust", version, agents=("ghost",))) == []
+        assert len(keys(await recalled(path, "rust", version, limit=50, agents=("bob", "default")))) == 10
+    scored = (await recalled(path, "rust", "0.8.4", agents=("bob",))).entries[0]
+    assert (scored.score, scored.entry.agent) == (1.0, "bob")
+    older = await recalled(path, "rust", "0.7.5", limit=1, agents=("bob",))
+    assert keys(older) == ["key0"]
+    assert "knows no agents" in older.notes[0]
+
+
+async def test_a_namespace_is_picked_out_of_twice_the_limit(tmp_path: Path) -> None:
+    rows = [{"content": "rust " * (9 - at), "namespace": "work" if at > 2 else None} for at in range(6)]
+    path = make(tmp_path / "brain.db", "G2", rows)
+    assert keys(await recalled(path, "rust", "0.7.5", limit=2, namespace="work")) == ["key3"]
+    assert keys(await recalled(path, "rust", "0.7.5", limit=2, namespace="default")) == ["key0", "key1"]
+
+
+@pytest.mark.parametrize("limit", [0, -3, 2**70])
+async def test_no_limit_breaks_it(tmp_path: Path, limit: int) -> None:
+    path = make(tmp_path / "brain.db", "G4", ROWS)
+    found = {"rust": 2, "ust": 2, "*": len(ROWS), "zzz": 0} if limit > 0 else {}
+    for query in ("rust", "*", "zzz", "ust"):
+        assert len(keys(await recalled(path, query, limit=limit))) == found.get(query, 0)
+
+
+async def test_surrogates_in_query_session_and_agent_are_harmless(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G4", ROWS)
+    for query in ("\ud800", "a\udcff*", "*"):
+        found = await recalled(path, query, session_id="\udc80", agents=("\udfff",), namespace="\ud800")
+        assert keys(found) == []
+
+
+async def test_the_full_content_comes_along(tmp_path: Path) -> None:
+    long = "rust " + "x" * 10_000
+    path = make(tmp_path / "brain.db", "G4", [{"content": long}])
+    (scored,) = (await recalled(path, "rust")).entries
+    assert scored.entry.content == long
+    assert not scored.entry.is_excerpt

@@ -1,0 +1,66 @@
+"""Databases and recalls recorded from the real ZeroClaw: the small copy here, or the whole set."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from zeroclaw_tui.backends.sqlite.connection import connect_read_only
+from zeroclaw_tui.backends.sqlite.schema import read_schema
+from zeroclaw_tui.backends.sqlite.search import SqliteSearch
+
+FOLDER = Path(os.environ.get("ZEROCLAW_FIXTURES") or Path(__file__).parents[1] / "data" / "zeroclaw")
+IS_WHOLE = "ZEROCLAW_FIXTURES" in os.environ
+
+
+def runs(version: str, name: str) -> dict[str, Any]:
+    """The recorded runs of one file such as "recall_runs"."""
+    with gzip.open(FOLDER / version / f"{name}.json.gz", "rt", encoding="utf-8") as file:
+        recorded: dict[str, Any] = json.load(file)
+    return recorded
+
+
+def has(version: str, name: str) -> bool:
+    """Whether the folder in use holds this file, packed or not."""
+    return any((FOLDER / version / f"{name}{ending}").exists() for ending in ("", ".gz"))
+
+
+def database(version: str, name: str, folder: Path) -> Path:
+    """A copy of a recorded database in `folder`, as the ZeroClaw that ran the recalls had it."""
+    path = folder / f"{version}-{name}"
+    source = FOLDER / version / name
+    if source.exists():
+        shutil.copyfile(source, path)
+    else:
+        path.write_bytes(gzip.decompress(source.with_name(f"{name}.gz").read_bytes()))
+    if version >= "0.8":
+        _sanitise_sessions(path)
+    return path
+
+
+async def opened(path: Path) -> SqliteSearch:
+    """The search of a database, open."""
+    connection = await connect_read_only(path)
+    try:
+        schema = await read_schema(connection, path)
+    finally:
+        await connection.close()
+    search = SqliteSearch(path, schema)
+    await search.open()
+    return search
+
+
+def _sanitise_sessions(path: Path) -> None:
+    """What ZeroClaw >= 0.8.0 does to session ids each time it opens a database."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        stored = connection.execute("SELECT DISTINCT session_id FROM memories WHERE session_id IS NOT NULL").fetchall()
+        for (session,) in stored:
+            clean = "".join(letter if letter.isalnum() or letter in "_-" else "_" for letter in session)
+            if clean != session:
+                connection.execute("UPDATE memories SET session_id = ? WHERE session_id = ?", (clean, session))

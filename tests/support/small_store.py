@@ -1,0 +1,48 @@
+"""Small databases with ZeroClaw's own tables, filled by plain statements."""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from zeroclaw_tui.backends.sqlite.ddl import create_database
+
+MOMENT = "2026-03-01T10:00:{:02d}.000000001+00:00"
+AGENT = "00000000-0000-4000-8000-000000000001"
+
+
+def blob(*numbers: float) -> bytes:
+    """A stored vector."""
+    return struct.pack(f"<{len(numbers)}f", *numbers)
+
+
+def make(path: Path, generation: str, rows: Iterable[dict[str, Any]]) -> Path:
+    """A database of a generation with these rows; what a row does not say is something plain, later rows are newer."""
+    create_database(path, generation, default_agent_id=AGENT)
+    add(path, rows)
+    return path
+
+
+def add(path: Path, rows: Iterable[dict[str, Any]], start: int = 0) -> None:
+    """Insert rows as another program would."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('memories')")}
+        for at, row in enumerate(rows, start):
+            moment = MOMENT.format(at % 60)
+            plain = {"id": f"id-{at:03d}", "key": f"key{at}", "content": "text", "category": "core"}
+            full = plain | {"created_at": moment, "updated_at": moment} | row
+            if "agent_id" in columns:
+                full.setdefault("agent_id", AGENT)
+            names = ", ".join(full)
+            marks = ", ".join("?" * len(full))
+            connection.execute(f"INSERT INTO memories ({names}) VALUES ({marks})", list(full.values()))
+
+
+def change(path: Path, statement: str, values: Sequence[Any] = ()) -> None:
+    """Run one statement as another program would."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement, values)
