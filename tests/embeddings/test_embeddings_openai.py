@@ -251,10 +251,6 @@ async def test_an_endpoint_that_is_down() -> None:
     assert "cannot be reached" in (await failure(f"custom:http://127.0.0.1:{port}")).message
 
 
-async def test_a_host_that_does_not_exist() -> None:
-    assert "cannot be reached" in (await failure("custom:http://nowhere.invalid")).message
-
-
 async def test_an_endpoint_that_hangs_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
 

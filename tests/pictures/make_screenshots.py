@@ -1,6 +1,6 @@
 """Draw `screenshots/` from the demo, at a fixed moment, by the program itself.
 
-    python tests/pictures/make_screenshots.py [FOLDER]
+python tests/pictures/make_screenshots.py [FOLDER]
 """
 
 from __future__ import annotations

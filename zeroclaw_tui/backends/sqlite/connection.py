@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import aiosqlite
 
@@ -180,6 +180,15 @@ def is_wal(path: Path) -> bool:
 def any_text(value: bytes) -> str:
     """Text of a database as str; bytes that are no UTF-8 become lone surrogates and encode back unchanged."""
     return value.decode("utf-8", "surrogateescape")
+
+
+def as_text(value: Any) -> str:
+    """Any value of a column that should hold text, as text; NULL is empty."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    return any_text(value) if isinstance(value, bytes) else str(value)
 
 
 def _opened(path: Path, mode: str) -> _Connection:

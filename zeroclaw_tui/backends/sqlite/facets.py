@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.sqlite.browse import created, moment_of, sqlite_moment, where
-from zeroclaw_tui.backends.sqlite.rows import as_text
+from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.memory.query import AGE_GROUPS, Facets, MemoryFilter, Superseded
 

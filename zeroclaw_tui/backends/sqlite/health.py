@@ -8,8 +8,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.base import Health
 from zeroclaw_tui.backends.sqlite.browse import created, moment_of
-from zeroclaw_tui.backends.sqlite.connection import file_size, is_wal, wal_file
-from zeroclaw_tui.backends.sqlite.rows import as_text
+from zeroclaw_tui.backends.sqlite.connection import as_text, file_size, is_wal, wal_file
 from zeroclaw_tui.backends.sqlite.schema import VERSIONS, Schema
 
 LISTED_BY_ZEROCLAW = 1000

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.sqlite.connection import any_text
+from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.memory.entry import MemoryEntry
 
 if TYPE_CHECKING:
@@ -115,15 +115,6 @@ def kind_from(stored: Any) -> str | None:
     if isinstance(decoded, dict) and len(decoded) == 1 and decoded.get("semantic") in _SEMANTIC:
         return f"semantic:{decoded['semantic']}"
     return None
-
-
-def as_text(value: Any) -> str:
-    """Any value of a column that should hold text, as text; NULL is empty."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    return any_text(value) if isinstance(value, bytes) else str(value)
 
 
 def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:

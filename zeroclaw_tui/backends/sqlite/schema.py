@@ -8,8 +8,7 @@ from pathlib import Path
 
 import aiosqlite
 
-from zeroclaw_tui.backends.sqlite.connection import ReadOnlyConnection, file_size, translated, wal_file
-from zeroclaw_tui.backends.sqlite.rows import as_text
+from zeroclaw_tui.backends.sqlite.connection import ReadOnlyConnection, as_text, file_size, translated, wal_file
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.text import one_line
 

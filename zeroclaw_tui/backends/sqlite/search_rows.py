@@ -6,7 +6,8 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from zeroclaw_tui.backends.sqlite.rows import agent_join, as_text, entry_columns, entry_from
+from zeroclaw_tui.backends.sqlite.connection import as_text
+from zeroclaw_tui.backends.sqlite.rows import agent_join, entry_columns, entry_from
 from zeroclaw_tui.backends.sqlite.search_scope import Conditions, Scope
 from zeroclaw_tui.backends.sqlite.search_thread import Ticket
 from zeroclaw_tui.memory.entry import MemoryEntry
