@@ -1,0 +1,276 @@
+"""Browsing with keys and mouse: what a person sees when a store is open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from tui_samples import (
+    NARROW,
+    STILL,
+    WIDE,
+    Inspector,
+    SampleMemory,
+    browser,
+    click_text,
+    line,
+    memory,
+    sample_config,
+    screen_text,
+    screen_words,
+    settled,
+    until,
+)
+
+from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.widgets.detail import MemoryDetail
+from zeroclaw_tui.tui.widgets.facets import FacetList
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.status_bar import Banner
+
+
+def rows(app: InspectorApp) -> MemoryList:
+    return browser(app).query_one(MemoryList)
+
+
+async def test_first_look_shows_newest_rows_counts_and_where_it_is(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert rows(app).row_count == 245
+        assert rows(app).has_focus
+        assert "brain.db" in line(app, 0)
+        assert "sqlite · scoring 0.6.2 (assumed) · hybrid 0.7 / 0.3" in line(app, 0)
+        assert "245 memories · 3 superseded hidden" in line(app, 1)
+        assert "newest first" in line(app, 1)
+        assert "recipe" in line(app, 4)
+        assert "conversation 180" in screen_words(app)
+
+
+async def test_narrow_terminal_has_no_facets_until_f(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        facets = browser(app).query_one(FacetList)
+        assert not facets.display
+        assert "…/" in line(app, 0)
+        await pilot.press("f")
+        assert facets.display
+        await pilot.press("f")
+        assert not facets.display
+        await pilot.press("1")
+        assert facets.display
+        assert facets.has_focus
+        await pilot.press("escape")
+        assert rows(app).has_focus
+        assert not facets.display
+
+
+async def test_numbers_and_tab_go_from_pane_to_pane(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("3")
+        assert browser(app).query_one(MemoryDetail).has_focus
+        await pilot.press("tab")
+        assert browser(app).query_one(FacetList).has_focus
+        await pilot.press("2")
+        assert rows(app).has_focus
+        await pilot.press("enter")
+        assert browser(app).query_one(MemoryDetail).has_focus
+        await pilot.press("escape")
+        assert rows(app).has_focus
+
+
+async def test_clicking_a_facet_narrows_and_clicking_its_chip_widens(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await click_text(pilot, "core", "#facets")
+        await settled(pilot)
+        assert rows(app).row_count == 4
+        assert "4 memories" in line(app, 1)
+        assert "● core" in screen_text(app)
+        # The other categories stay there to be chosen, with the counts they had.
+        assert "conversation 180" in screen_words(app)
+        await click_text(pilot, "core ✕")
+        await settled(pilot)
+        assert rows(app).row_count == 245
+        assert "✕" not in line(app, 1)
+
+
+async def test_enter_on_a_facet_narrows_and_two_values_of_one_facet_add_up(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("1", "j", "enter")
+        await settled(pilot)
+        assert browser(app).view.filter.category == ("daily",)
+        await pilot.press("j", "space")
+        await settled(pilot)
+        assert browser(app).view.filter.category == ("daily", "core")
+        assert rows(app).row_count == 63
+        assert "daily ✕ · core ✕" in line(app, 1)
+
+
+async def test_age_and_superseded_are_facets_too(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await click_text(pilot, "this week", "#facets")
+        await settled(pilot)
+        assert rows(app).row_count == 9
+        assert "this week ✕" in line(app, 1)
+        await click_text(pilot, "this week ✕")
+        await settled(pilot)
+        await click_text(pilot, "superseded", "#facets")
+        await settled(pilot)
+        assert rows(app).row_count == 248
+        assert "with superseded ✕" in line(app, 1)
+        await click_text(pilot, "superseded", "#facets")
+        await settled(pilot)
+        assert rows(app).row_count == 3
+        assert "superseded only ✕" in line(app, 1)
+
+
+async def test_filter_panel_finds_values_and_the_list_follows(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await pilot.press("F", "slash", *"disc", "enter")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert browser(app).view.filter.session == ("discord_77",)
+        assert "● discord_77" in screen_text(app)
+        await pilot.press("escape")
+        assert app.screen is browser(app)
+        assert rows(app).row_count == 82
+        await pilot.press("F", "c")
+        await settled(pilot)
+        assert rows(app).row_count == 245
+
+
+async def test_chips_that_do_not_fit_are_counted_and_open_the_panel(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        view = browser(app).view
+        for value in ("core", "daily", "conversation", "notes", "custom_one", "custom_two"):
+            view = view.toggled("category", value)
+        browser(app).look(view)
+        await settled(pilot)
+        assert "core ✕" in line(app, 1)
+        assert " more " in line(app, 1)
+        assert "newest first" in line(app, 1)
+        await click_text(pilot, " more ")
+        assert "Show only" in screen_text(app)
+
+
+async def test_heading_orders_and_turns_round(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await click_text(pilot, "size", "#list")
+        await settled(pilot)
+        assert "biggest first" in line(app, 1)
+        assert "food_allergy" in line(app, 4)
+        await click_text(pilot, "size", "#list")
+        await settled(pilot)
+        assert "smallest first" in line(app, 1)
+
+
+async def test_o_and_a_click_on_the_order_choose_an_order(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("o", "j", "enter")
+        await settled(pilot)
+        assert browser(app).view.order_words == "oldest first"
+        assert "user_msg_0001" in line(app, 4)
+        await click_text(pilot, "oldest first")
+        await pilot.press("escape")
+        assert browser(app).view.order_words == "oldest first"
+
+
+async def test_reload_keeps_the_cursor_on_its_memory_far_down(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await pilot.press("G", "k", "k", "k")
+        await settled(pilot)
+        before = rows(app).selected_entry
+        assert before is not None
+        await inspector.store.store("newcomer", "Stored while looking.", "core")
+        await pilot.press("r")
+        await settled(pilot)
+        assert rows(app).row_count == 246
+        assert rows(app).selected_entry == before
+
+
+async def test_what_another_process_writes_appears_by_itself(inspector: Inspector) -> None:
+    app = inspector.app(pace=replace(STILL, poll=0.01))
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: rows(app).row_count == 245)
+        await pilot.press("j", "j")
+        before = rows(app).selected_entry
+        assert isinstance(inspector.store, SampleMemory)
+        newcomer = memory("newcomer", "Written by the agent.", "core", 0, 900)
+        inspector.store._by_key["newcomer"] = newcomer
+        inspector.store.version += 1
+        await until(pilot, lambda: rows(app).row_count == 246)
+        await until(pilot, lambda: "246 memories" in line(app, 1))
+        assert rows(app).selected_entry == before
+        assert "newcomer" in screen_text(app)
+
+
+async def test_two_installs_are_told_and_the_other_can_be_chosen(inspector: Inspector, tmp_path: Path) -> None:
+    inspector.configs = (sample_config(tmp_path / "one"), sample_config(tmp_path / "two"))
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert "Another install here:" in screen_text(app)
+        await pilot.press("I")
+        assert "2 installs are here. Which one?" in screen_text(app)
+        await pilot.press("j", "enter")
+        await settled(pilot)
+        assert [config.install.root.parts[-3] for config in inspector.opened] == ["one", "two"]
+
+
+async def test_one_install_has_no_banner_and_no_key_for_another(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert not browser(app).query_one("#other-install", Banner).display
+        await pilot.press("I")
+        assert app.screen is browser(app)
+
+
+async def test_escape_never_quits_and_q_does(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await pilot.press("escape", "escape", "escape", "slash", "escape", "escape", "F", "escape", "escape")
+        assert app.is_running
+        await pilot.press("q")
+    assert app.return_value == 0
+
+
+async def test_notices_of_the_store_are_counted_and_shown_in_full(inspector: Inspector) -> None:
+    inspector.store.notices = ("The folder is read-only, so it was opened as a picture of one moment.",)
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        assert "▲ 1 notice" in line(app, 0)
+        await click_text(pilot, "1 notice")
+        assert "picture of one moment" in screen_text(app)
+        await pilot.press("escape")
+        assert app.screen is browser(app)
+
+
+async def test_an_agent_asked_for_is_a_chip_from_the_start(inspector: Inspector) -> None:
+    app = inspector.app(options=OpenOptions(agent="default"))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert "default ✕" in line(app, 1)
+        assert "No memory passes these filters." in screen_text(app)

@@ -1,0 +1,134 @@
+"""When something is wrong: a sentence, what to do, and a key that tries again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tui_samples import (
+    NARROW,
+    WIDE,
+    Inspector,
+    SampleMemory,
+    browser,
+    click_text,
+    screen_text,
+    screen_words,
+    settled,
+)
+
+from zeroclaw_tui.backends.none import NoneMemory
+from zeroclaw_tui.memory.errors import (
+    BrokenConfig,
+    Corrupt,
+    InspectorError,
+    Locked,
+    NoInstall,
+    NotThere,
+    Unreadable,
+)
+from zeroclaw_tui.tui.screens.error import ErrorScreen
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+
+OPENING = [
+    NoInstall("There is no ZeroClaw install here.", hint="Give a path, or try --demo."),
+    Unreadable("/srv/brain.db cannot be read: permission denied.", hint="Read it as its owner."),
+    Corrupt("/srv/brain.db is damaged.", hint="Copy it, then .recover the copy."),
+    Locked("Another program holds /srv/brain.db.", hint="Wait for it, then r."),
+    BrokenConfig("config.toml cannot be read: line 3, column 7.", hint="Mend that line."),
+]
+
+
+@pytest.mark.parametrize("error", OPENING, ids=lambda error: type(error).__name__)
+async def test_a_store_that_does_not_open_is_a_screen_and_an_exit_code(
+    inspector: Inspector, error: InspectorError
+) -> None:
+    inspector.failure = error
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        assert error.title in screen_text(app)
+        assert error.message in screen_words(app)
+        assert error.hint in screen_words(app)
+        assert "r try again" in screen_words(app)
+        await pilot.press("escape")
+        assert isinstance(app.screen, ErrorScreen)
+        await pilot.press("q")
+    assert app.return_value == error.exit_code
+
+
+async def test_r_opens_it_when_it_has_been_mended(inspector: Inspector) -> None:
+    inspector.failure = OPENING[3]
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await pilot.press("r")
+        await settled(pilot)
+        assert isinstance(app.screen, ErrorScreen)
+        inspector.failure = None
+        await pilot.press("r")
+        await settled(pilot)
+        assert browser(app).query_one(MemoryList).row_count == 245
+        await pilot.press("q")
+    assert app.return_value == 0
+
+
+async def test_a_failing_store_leaves_the_screen_and_r_tries_again(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        assert isinstance(inspector.store, SampleMemory)
+        inspector.store.failure = Locked("Another program holds the database.", hint="It may be migrating.")
+        await pilot.press("r")
+        await settled(pilot)
+        assert "✗ Another program holds the database. It may be migrating. r tries again" in screen_words(app)
+        assert browser(app).query_one(MemoryList).row_count == 245
+        inspector.store.failure = None
+        await click_text(pilot, "✗")
+        await settled(pilot)
+        assert "✗" not in screen_text(app)
+
+
+async def test_a_failing_recall_is_told_and_the_next_one_works(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert isinstance(inspector.store, SampleMemory)
+        inspector.store.failure = Corrupt("Page 7 of the database is damaged.")
+        await pilot.press("slash", *"rame")
+        await settled(pilot)
+        assert "✗ Page 7 of the database is damaged." in screen_text(app)
+        inspector.store.failure = None
+        await pilot.press("n")
+        await settled(pilot)
+        assert "✗" not in screen_text(app)
+        assert "1 fav_food" in screen_words(app)
+
+
+async def test_an_error_text_is_never_markup(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        assert isinstance(inspector.store, SampleMemory)
+        inspector.store.failure = NotThere("No [/such] key \x1b[31m.", hint="[bold]none[/]")
+        await pilot.press("r")
+        await settled(pilot)
+        assert "✗ No [/such] key ␛[31m. [bold]none[/]" in screen_words(app)
+
+
+async def test_an_empty_store_says_what_would_fill_it(tmp_path: Path) -> None:
+    app = Inspector(tmp_path, SampleMemory()).app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        assert "No memories yet." in screen_text(app)
+        assert "ZeroClaw writes them while you talk with it" in screen_text(app)
+        assert "r read again" in screen_words(app)
+
+
+async def test_the_backend_none_says_that_nothing_is_kept(tmp_path: Path) -> None:
+    app = Inspector(tmp_path, NoneMemory()).app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        assert "Nothing is remembered here." in screen_text(app)
+        assert 'names the backend "none"' in screen_words(app)
+        assert "backend none: nothing is remembered" in screen_text(app)

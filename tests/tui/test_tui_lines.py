@@ -1,0 +1,140 @@
+"""The words of header, fact line, facets and panels at any width."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from tui_samples import (
+    NARROW,
+    NOW,
+    WIDE,
+    Inspector,
+    SampleMemory,
+    browser,
+    click_text,
+    line,
+    memory,
+    sample_config,
+    sample_library,
+    screen_words,
+    settled,
+)
+
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.listing import age_group, matches, moment
+from zeroclaw_tui.memory.query import AGE_GROUPS
+from zeroclaw_tui.tui.view import AGES, ORDERS, View
+from zeroclaw_tui.tui.widgets.header import scoring_words, shorten_path
+
+
+@given(st.text(max_size=60), st.integers(0, 70))
+def test_a_shortened_path_fits_and_keeps_its_end(path: str, cells: int) -> None:
+    shown = shorten_path(path, cells)
+    assert cell_len(shown) <= max(cells, 0) or shown == path
+    if shown != path and len(shown) > 1:
+        assert path.endswith(shown[1:])
+
+
+def test_a_path_is_cut_after_a_slash() -> None:
+    assert shorten_path("/srv/zeroclaw/.zeroclaw/workspace/memory/brain.db", 30) == "…/workspace/memory/brain.db"
+
+
+def test_the_header_says_how_recall_scores(tmp_path: Path) -> None:
+    config = sample_config(tmp_path)
+    library = sample_library(SampleMemory(), config)
+    assert scoring_words(library)[0] == "sqlite · scoring 0.6.2 (assumed) · hybrid 0.7 / 0.3"
+    library.settings = replace(library.settings, search_mode="bm25")
+    assert "keyword only: search_mode is bm25" in scoring_words(library)[0]
+    library.settings = replace(library.settings, search_mode="embedding")
+    assert "vectors only: search_mode is embedding" in scoring_words(library)[0]
+
+
+def test_the_header_names_a_backend_with_its_own_ranking_and_what_zeroclaw_would_use(tmp_path: Path) -> None:
+    config = sample_config(tmp_path, backend="in-memory", zeroclaw_backend="markdown")
+    words = scoring_words(sample_library(InMemory(), config, embeds=False))
+    assert words[0] == "in-memory (ZeroClaw would use markdown) · its own ranking"
+    assert words[-1] == "in-memory"
+
+
+@pytest.mark.parametrize("days", [0.2, 0.99, 1.01, 6.9, 7.1, 29.9, 30.1, 400])
+def test_an_age_filter_leaves_what_its_facet_counts(days: float) -> None:
+    entry = memory("key", "content", "core", days, 0)
+    created = moment(entry.timestamp)
+    leaving = [name for name in AGES if matches(entry, View(age=name).listing_filter(NOW))]
+    assert leaving == [age_group(created, NOW)]
+    assert set(AGES) == set(AGE_GROUPS)
+
+
+def test_every_order_can_be_reached_by_its_heading() -> None:
+    for sort, words in ORDERS:
+        reached = {
+            View().sorted_by(sort.field).order_words,
+            View().sorted_by(sort.field).sorted_by(sort.field).order_words,
+        }
+        assert words in reached
+
+
+def test_what_an_agent_may_read_besides_its_own_is_recalled_too() -> None:
+    view = View(query="x").toggled("agent", "alice")
+    assert view.request(NOW, {"alice": ("bob",)}).agents == ("alice", "bob")
+    assert View(query="x").request(NOW, {"alice": ("bob",)}).agents is None
+
+
+def test_rows_without_a_session_are_no_session_to_recall_by() -> None:
+    view = View(query="x").toggled("session", "")
+    assert view.request(NOW, {}).session_id is None
+    assert [chip.words for chip in view.unused_by_recall()] == ["no session"]
+
+
+async def test_many_values_of_a_facet_are_counted_and_all_on_the_panel(tmp_path: Path) -> None:
+    entries = [memory(f"k{number}", "x", "core", 1, number, session_id=f"chat_{number:02}") for number in range(40)]
+    app = Inspector(tmp_path, SampleMemory(entries)).app()
+    async with app.run_test(size=(140, 60)) as pilot:
+        await settled(pilot)
+        assert "28 more in F" in screen_words(app)
+        assert "chat_39" not in line(app, 30)
+        await pilot.press("F", "slash", *"chat_39", "enter", "enter")
+        await settled(pilot)
+        await pilot.press("escape", "escape")
+        assert browser(app).view.filter.session == ("chat_39",)
+        # A value that narrows is always among those shown, however rare.
+        assert "● chat_39 1" in screen_words(app)
+
+
+async def test_a_hostile_facet_and_chip_are_only_text(tmp_path: Path) -> None:
+    entries = [memory("k", "x", "[/red]\x1b[31m", 1, 1, session_id="[bold]" + "s" * 90)]
+    app = Inspector(tmp_path, SampleMemory(entries)).app()
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await settled(pilot)
+        await click_text(pilot, "[/red]␛[31m", "#facets")
+        await settled(pilot)
+        assert "[/red]␛[31m ✕" in line(app, 1)
+        await click_text(pilot, "[bold]sss", "#facets")
+        await settled(pilot)
+        assert "[bold]sssssssssssssssss… ✕" in line(app, 1)
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 99, 100, 119, 120, 200])
+async def test_any_width_keeps_every_line_within_it(inspector: Inspector, width: int) -> None:
+    app = inspector.app()
+    async with app.run_test(size=(width, 24)) as pilot:
+        await settled(pilot)
+        assert browser(app).query_one("#facets").display == (width >= 100)
+        assert line(app, 0).startswith(" zeroclaw")
+        await pilot.press("slash", *"eat")
+        await settled(pilot)
+        assert line(app, 1).startswith(" ❯ ea")
+
+
+async def test_a_terminal_that_grows_shows_the_facets(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await pilot.resize_terminal(*WIDE)
+        await settled(pilot)
+        assert "conversation 180" in screen_words(app)

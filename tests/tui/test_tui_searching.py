@@ -1,0 +1,263 @@
+"""Searching: as the agent recalls, as a person finds, and never the answer to an old question."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tui_samples import (
+    NARROW,
+    WIDE,
+    Inspector,
+    SampleMemory,
+    browser,
+    click_text,
+    line,
+    paced,
+    sample_memories,
+    screen_text,
+    screen_words,
+    settled,
+    until,
+)
+
+from zeroclaw_tui.backends.base import StoreRecall
+from zeroclaw_tui.memory.errors import SearchInterrupted
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import ScoringProfile
+from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.search_bar import SearchBar
+
+
+class HeldMemory(SampleMemory):
+    """Answers a search only when the test lets it, and keeps apart who was interrupted."""
+
+    def __init__(self) -> None:
+        super().__init__(sample_memories())
+        self.may_answer: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self.interrupt_next: list[str] = []
+
+    async def search(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> StoreRecall:
+        self.requests.append(request)
+        # Like a driver whose thread goes on after the await was cancelled: an old answer still comes.
+        waiting = asyncio.ensure_future(self.may_answer[request.query].wait())
+        try:
+            await asyncio.shield(waiting)
+        except asyncio.CancelledError:
+            await waiting
+        if request.query in self.interrupt_next:
+            self.interrupt_next.remove(request.query)
+            raise SearchInterrupted
+        return await super().search(request, profile, settings, query_vector)
+
+
+def rows(app: InspectorApp) -> MemoryList:
+    return browser(app).query_one(MemoryList)
+
+
+async def test_typing_shows_what_the_agent_would_recall_ranked_with_its_numbers(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"what to eat")
+        await settled(pilot)
+        assert browser(app).query_one(SearchBar).input.value == "what to eat"
+        assert "recall as the agent limit 5 threshold 0.40 18 ms" in " ".join(line(app, 1).split())
+        assert "1 lunch_2026_11" in screen_words(app)
+        assert "final vector keyword" in screen_words(app)
+        assert "4 shown of 245 · 2 injected" in screen_text(app)
+        assert rows(app).row_count == 4
+
+
+async def test_enter_goes_to_the_results_and_escape_steps_out_one_by_one(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"ramen", "enter")
+        await settled(pilot)
+        assert rows(app).has_focus
+        assert rows(app).row_count == 2
+        await pilot.press("slash")
+        assert browser(app).query_one(SearchBar).input.has_focus
+        await pilot.press("escape")
+        await settled(pilot)
+        assert rows(app).has_focus
+        assert rows(app).row_count == 2
+        await pilot.press("escape")
+        await settled(pilot)
+        assert rows(app).row_count == 245
+        assert "245 memories" in line(app, 1)
+        await pilot.press("escape", "escape")
+        assert app.is_running
+
+
+async def test_down_leaves_the_bar_for_the_list(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"ramen", "down", "j")
+        await settled(pilot)
+        assert rows(app).has_focus
+        assert rows(app).cursor == 1
+
+
+async def test_a_superseded_search_is_interrupted_and_never_paints(tmp_path: Path) -> None:
+    store = HeldMemory()
+    app = Inspector(tmp_path, store).app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"ra")
+        await until(pilot, lambda: [request.query for request in store.requests] == ["r", "ra"])
+        assert store.interruptions == 1
+        store.may_answer["ra"].set()
+        await until(pilot, lambda: browser(app).recalled is not None)
+        shown = browser(app).recalled
+        assert shown is not None
+        assert shown.request.query == "ra"
+        store.may_answer["r"].set()
+        await settled(pilot)
+        assert browser(app).recalled is shown
+
+
+async def test_clearing_the_search_while_it_runs_leaves_the_listing(tmp_path: Path) -> None:
+    store = HeldMemory()
+    app = Inspector(tmp_path, store).app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", "r")
+        await until(pilot, lambda: len(store.requests) == 1)
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: rows(app).row_count == 245)
+        store.may_answer["r"].set()
+        await settled(pilot)
+        assert rows(app).row_count == 245
+        assert browser(app).recalled is None
+
+
+async def test_a_wanted_search_hit_by_an_interruption_is_asked_again(tmp_path: Path) -> None:
+    store = HeldMemory()
+    store.interrupt_next = ["r"]
+    store.may_answer["r"].set()
+    app = Inspector(tmp_path, store).app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", "r")
+        await until(pilot, lambda: browser(app).recalled is not None)
+        assert not screen_text(app).count("✗")
+
+
+async def test_contains_finds_chinese_and_lights_it_up(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", "ctrl+f")
+        browser(app).query_one(SearchBar).input.value = "深色"
+        await settled(pilot)
+        assert "contains   1 found" in line(app, 1)
+        assert "语言" in screen_text(app)
+        assert rows(app).row_count == 1
+        assert rows(app).highlight_text == "深色"
+
+
+async def test_ctrl_f_changes_the_mode_for_the_same_text(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"rame")
+        await settled(pilot)
+        assert "The agent recalls nothing for “rame”." in screen_text(app)
+        assert "Find would show 2 memories that contain it." in screen_text(app)
+        assert "ctrl+f find" in screen_words(app)
+        await pilot.press("ctrl+f")
+        await settled(pilot)
+        assert "contains   2 found" in line(app, 1)
+        assert rows(app).row_count == 2
+        await pilot.press("ctrl+f")
+        await settled(pilot)
+        assert "recall as the agent" in line(app, 1)
+
+
+async def test_a_recall_says_what_find_would_show_more(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"topic")
+        await settled(pilot)
+        assert "find would show 232 more (ctrl+f)" in screen_text(app)
+
+
+async def test_what_nothing_contains_says_so_and_how_to_leave(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await pilot.press("ctrl+f", "ctrl+f", *"zzz")
+        await settled(pilot)
+        assert "Nothing contains “zzz”." in screen_text(app)
+        assert "esc leave the search" in screen_words(app)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert rows(app).row_count == 245
+
+
+async def test_recall_takes_session_and_agent_and_tells_what_it_does_not_take(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await click_text(pilot, "telegram_12345", "#facets")
+        await click_text(pilot, "core", "#facets")
+        await settled(pilot)
+        await pilot.press("slash", *"eat")
+        await settled(pilot)
+        assert isinstance(inspector.store, SampleMemory)
+        assert inspector.store.requests[-1].session_id == "telegram_12345"
+        assert "telegram_12345   without core" in line(app, 1)
+
+
+async def test_keyword_only_says_so_and_how_to_turn_embeddings_on(tmp_path: Path) -> None:
+    app = Inspector(tmp_path, embeds=False).app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert "keyword only: no embeddings configured" in line(app, 0)
+        await pilot.press("slash", *"ramen")
+        await settled(pilot)
+        assert "config.toml turns them on" in screen_words(app)
+        assert "vector" not in screen_text(app).splitlines()[3]
+
+
+@pytest.mark.parametrize("text", ["[/foo]", "[bold]", "%s {0}", "\\", "'; --", "“”", "a" * 200])
+async def test_any_text_can_be_searched_for(inspector: Inspector, text: str) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("slash")
+        browser(app).query_one(SearchBar).input.value = text
+        await settled(pilot)
+        assert "The agent recalls nothing for" in screen_text(app)
+        await pilot.press("ctrl+f")
+        await settled(pilot)
+        assert "Nothing contains" in screen_text(app)
+
+
+async def test_resting_fingers_start_the_search_once(inspector: Inspector) -> None:
+    app = inspector.app(pace=paced(debounce=0.05))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("slash")
+        browser(app).query_one(SearchBar).input.value = "ram"
+        browser(app).query_one(SearchBar).input.value = "ramen"
+        await until(pilot, lambda: browser(app).recalled is not None)
+        assert isinstance(inspector.store, SampleMemory)
+        asked: list[Any] = [request.query for request in inspector.store.requests]
+        assert asked == ["ramen"]

@@ -1,0 +1,294 @@
+"""A store with a few hundred memories, a library around it, and an inspector on that which stands still."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.cells import cell_len
+from textual.app import App
+from textual.pilot import Pilot
+
+from zeroclaw_tui.backends.base import Capabilities, StoreRecall
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.query import Facets, MemoryFilter
+from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.screens.browser import BrowserScreen
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+_TICKS = count()
+STILL = Pace(debounce=0.0, poll=None, stopwatch=lambda: next(_TICKS) * 0.018)
+
+
+def paced(**parts: Any) -> Pace:
+    """A pace that is still but for these parts."""
+    return replace(STILL, **parts)
+
+
+WIDE = (140, 40)
+NARROW = (80, 24)
+
+NAMED = (
+    ("food_allergy", "Allergic to peanuts, careful with satay and mole. Carries an antihistamine.", "core", 263),
+    ("fav_food", "Likes ramen and rust coloured plates to eat from.", "core", 262),
+    ("tz", "Timezone is EST, but travels in spring.", "core", 200),
+    ("lunch_2026_11", "Ordered sushi twice this week: what she likes to eat most.", "daily", 2),
+    ("market", "The farmers' market opens at eight and has things to eat.", "notes", 12),
+    ("cutlery", "Bought new chopsticks. She said she would like a wok as well.", "daily", 5),
+    ("语言", "用户喜欢深色主题，使用中文回答", "core", 90),
+    ("recipe", "# Ramen\n\n- broth of **miso**\n- noodles\n- an egg\n\nServe hot.", "notes", 20),
+)
+HOSTILE = (
+    ("[/markup]", "[/foo] [bold]not bold[/] [@click=app.bell()]no link[/] [", "core", 1),
+    ("escape", "before \x1b[31mred\x1b]0;title\x07\x1b]52;c;aGk=\x1b\\ after\x9b2J\r\x08\x00 end", "core", 1),
+    ("bidi", "user \u202egnp.exe\u202c and \u2066isolated\u2069 \u200frtl", "daily", 1),
+    ("k" * 300, "A key of three hundred letters.", "notes", 1),
+    ("", "A memory whose key is empty.", "core", 1),
+    ("emoji 👩‍👩‍👧‍👦", "Family 👩‍👩‍👧‍👦, flag 🇫🇷, zalgo Z̸̡̢̧͎͙͚͈̦͚̞̘", "notes", 1),
+    ("宽字符", "全角文字也要对齐：" + "宽" * 80, "daily", 1),
+    ("surrogate \udc80", "lone \udcff surrogate", "core", 1),
+    ("blank", "", "core", 1),
+    ("%s {0}", "%d %n {entry} {0.__class__} $HOME", "core", 1),
+)
+SESSIONS = ("telegram_12345", "discord_77", None)
+
+
+def memory(key: str, content: str, category: str, days: float, number: int, **more: Any) -> MemoryEntry:
+    created = (NOW - timedelta(days=days, minutes=number)).isoformat()
+    return MemoryEntry(
+        id=f"00000000-0000-4000-8000-{number:012}",
+        key=key,
+        content=content,
+        category=category,
+        timestamp=created,
+        updated_at=created,
+        session_id=more.pop("session_id", SESSIONS[number % 3]),
+        handle=number,
+        **more,
+    )
+
+
+def sample_memories(chat: int = 240) -> list[MemoryEntry]:
+    """The named ones last stored, on a heap of chat."""
+    filler = [
+        memory(
+            f"user_msg_{number:04}",
+            f"Talked about topic {number % 17} and asked for step {number % 5}.",
+            "conversation" if number % 4 else "daily",
+            (chat - number) * 0.9,
+            number,
+            superseded_by="later" if number % 80 == 0 else None,
+        )
+        for number in range(1, chat + 1)
+    ]
+    named = [memory(*parts, chat + number) for number, parts in enumerate(NAMED, 1)]
+    return filler + named
+
+
+def hostile_memories() -> list[MemoryEntry]:
+    return [memory(*parts, number) for number, parts in enumerate(HOSTILE, 1)]
+
+
+class SampleMemory(InMemory):
+    """Ranks by words found, so that results have every part of a score; watches what it is asked."""
+
+    name = "sqlite"
+    location = "/srv/zeroclaw/.zeroclaw/workspace/memory/brain.db"
+    capabilities = Capabilities(vectors=True, keyword=True, superseded=True, watch=True)
+
+    def __init__(self, entries: Iterable[MemoryEntry] = ()) -> None:
+        super().__init__(entries, clock=lambda: NOW)
+        self.version = 1
+        self.failure: Exception | None = None
+        self.interruptions = 0
+        self.requests: list[RecallRequest] = []
+
+    async def entries(self, filter: MemoryFilter) -> list[MemoryEntry]:
+        if self.failure is not None:
+            raise self.failure
+        return await super().entries(filter)
+
+    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
+        counted = await super().facets(filter, now)
+        replaced = sum(entry.superseded_by is not None for entry in self._by_key.values())
+        return replace(counted, superseded=replaced)
+
+    async def data_version(self) -> int | None:
+        return self.version
+
+    def interrupt(self) -> None:
+        self.interruptions += 1
+
+    async def search(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> StoreRecall:
+        self.requests.append(request)
+        if self.failure is not None:
+            raise self.failure
+        words = {word.strip("?") for word in request.query.casefold().split()}
+        found = []
+        for entry in await self.entries(MemoryFilter()):
+            hits = len(words & set(entry.content.casefold().replace(".", "").replace(":", "").split()))
+            if hits and request.session_id in (None, entry.session_id):
+                found.append((hits / len(words), entry))
+        found.sort(key=lambda pair: (-pair[0], pair[1].key))
+        scored = [self._scored(rank, share, entry, query_vector) for rank, (share, entry) in enumerate(found, 1)]
+        scored.sort(key=lambda one: -(one.score or 0))
+        ranked = tuple(replace(one, rank=rank) for rank, one in enumerate(scored[: request.limit], 1))
+        return StoreRecall(ranked, "hybrid" if query_vector is not None else "keyword", "0..1")
+
+    @staticmethod
+    def _scored(rank: int, share: float, entry: MemoryEntry, vector: np.ndarray | None) -> ScoredEntry:
+        if vector is None:
+            return ScoredEntry(
+                entry, rank, share * 6, keyword_score=share, keyword_raw=share * 6, stage="keyword", keyword_rank=rank
+            )
+        cosine = 0.91 - 0.13 * rank if rank != 4 else None
+        score = 0.7 * (cosine or 0) + 0.3 * share
+        return ScoredEntry(
+            entry,
+            rank,
+            score,
+            vector_score=cosine,
+            keyword_score=share,
+            keyword_raw=share * 6,
+            stage="hybrid",
+            keyword_rank=rank,
+            vector_rank=rank,
+        )
+
+
+class SampleEmbedder:
+    name = "sample"
+    dimensions = 4
+    is_remote = False
+
+    async def embed(self, text: str) -> np.ndarray:
+        return np.ones(4, dtype=np.float32)
+
+    async def close(self) -> None:
+        pass
+
+
+def sample_config(folder: Path, **parts: Any) -> MemoryConfig:
+    install = Install(
+        config_dir=folder / ".zeroclaw",
+        root=folder / ".zeroclaw" / "workspace",
+        database=folder / ".zeroclaw" / "workspace" / "memory" / "brain.db",
+        layout="workspace",
+        rule="the default place",
+        own_dir=folder / "own",
+    )
+    return MemoryConfig(install, **parts)
+
+
+def sample_library(store: InMemory, config: MemoryConfig, *, embeds: bool = True, version: str = "0.6.2") -> Library:
+    return Library(
+        config=config,
+        memory=store,
+        profile=ProfileChoice(profile_for(version), "assumed"),
+        settings=ScoringSettings(),
+        embedder=SampleEmbedder() if embeds else None,
+        no_embedder_because=None
+        if embeds
+        else "No embeddings are configured: memory.embedding_provider in config.toml turns them on.",
+    )
+
+
+class Inspector:
+    """What a test needs to make an app: the store behind it, and how many times it was opened."""
+
+    def __init__(self, folder: Path, store: InMemory | None = None, **library: Any) -> None:
+        self.folder = folder
+        self.store = store if store is not None else SampleMemory(sample_memories())
+        self.configs: Sequence[MemoryConfig] = (sample_config(folder),)
+        self.library_parts = library
+        self.failure: Exception | None = None
+        self.opened: list[MemoryConfig] = []
+        self.library: Library | None = None
+
+    def app(self, *, pace: Pace = STILL, options: OpenOptions | None = None) -> InspectorApp:
+        return InspectorApp(
+            options or OpenOptions(), clock=lambda: NOW, finder=self._find, opener=self._open, pace=pace
+        )
+
+    def _find(self, options: OpenOptions) -> tuple[MemoryConfig, ...]:
+        return tuple(self.configs)
+
+    async def _open(self, config: MemoryConfig, profile: str | None) -> Library:
+        if self.failure is not None:
+            raise self.failure
+        self.opened.append(config)
+        self.library = sample_library(self.store, config, **self.library_parts)
+        return self.library
+
+
+async def until(pilot: Pilot[Any], condition: Callable[[], object], what: str = "") -> None:
+    """Let the app run until something holds; fails after a few seconds."""
+    async with asyncio.timeout(10):
+        while not condition():
+            await pilot.pause()
+    await pilot.pause()
+    assert condition(), what
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Let every question of the browser be answered and painted."""
+    quiet = 0
+    async with asyncio.timeout(10):
+        while quiet < 3:
+            await pilot.pause()
+            quiet = quiet + 1 if all(worker.is_finished for worker in pilot.app.workers) else 0
+
+
+def browser(app: InspectorApp) -> BrowserScreen:
+    found = app.screen_stack[0]
+    assert isinstance(found, BrowserScreen)
+    return found
+
+
+def screen_text(app: App[Any]) -> str:
+    """Every line on the screen, as a person reads it."""
+    strips = app.screen._compositor.render_strips(app.size)
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
+def screen_words(app: App[Any]) -> str:
+    """The same with one space between words."""
+    return " ".join(screen_text(app).split())
+
+
+def line(app: App[Any], number: int) -> str:
+    return screen_text(app).splitlines()[number]
+
+
+async def click_text(pilot: Pilot[Any], text: str, within: str = "*") -> None:
+    """Click the first letter of the first place where a text stands, inside a widget when one is named."""
+    region = pilot.app.screen.query(within).first().region if within != "*" else pilot.app.screen.region
+    for y, shown in enumerate(screen_text(pilot.app).splitlines()):
+        cells = [character for character in shown for _ in range(max(1, cell_len(character)))]
+        part = "".join(cells[region.x : region.right])
+        if region.y <= y < region.bottom and text in part:
+            await pilot.click(offset=(region.x + part.index(text), y))
+            return
+    raise AssertionError(f"{text!r} is nowhere on the screen:\n{screen_text(pilot.app)}")

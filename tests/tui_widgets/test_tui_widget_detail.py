@@ -1,0 +1,367 @@
+"""The detail of one memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from textual.pilot import Pilot
+from textual.widgets import Static
+from tui_widget_samples import HOSTILE, NOW, WidgetApp, hybrid_recall, memory, recalled, scored, shown
+
+from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
+from zeroclaw_tui.memory.text import display_text
+from zeroclaw_tui.tui.widgets.detail import MemoryDetail
+from zeroclaw_tui.tui.widgets.detail_text import packed, score_lines
+from zeroclaw_tui.tui.widgets.plain_content import MOST_SHOWN, PlainContent, next_line
+from zeroclaw_tui.tui.widgets.safe_markdown import SafeMarkdown, inert_parser
+
+
+def _painted(app: WidgetApp) -> str:
+    """The whole screen as text."""
+    screen = app.screen
+    lines = [[segment.text for segment in strip] for strip in screen._compositor.render_strips()]
+    return "\n".join("".join(line).rstrip() for line in lines)
+
+
+async def _settled(pilot: Pilot[None]) -> None:
+    if pilot.app.workers._workers:
+        await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def test_all_a_memory_has_is_shown_and_what_it_lacks_is_absent() -> None:
+    detail = MemoryDetail()
+    app = WidgetApp(detail)
+    async with app.run_test(size=(60, 24)) as pilot:
+        detail.now = NOW
+        entry = memory(
+            1,
+            "Allergic to peanuts.\n\n  - satay\n  - mole",
+            session_id="telegram_12345",
+            agent="main",
+            namespace="home",
+            updated_at="2026-04-01T10:00:00Z",
+            importance=0.7,
+            kind="semantic:fact",
+            pinned=True,
+            superseded_by="id-9",
+            embedding_dimensions=1536,
+        )
+        detail.show(entry, None, None, norm=1.0)
+        await pilot.pause()
+        text = _painted(app)
+        for words in (
+            "key_1",
+            "core · created 2026-03-02 09:14 (8 mo)",
+            "updated 2026-04-01 10:00",
+            "session telegram_12345",
+            "agent main",
+            "namespace home",
+            "1536-d vector · norm 1.00 · 40 B",
+            "◆ pinned",
+            "importance 0.70",
+            "kind semantic:fact",
+            "→ superseded by id-9",
+            "id id-1",
+            "Allergic to peanuts.\n\n   - satay\n   - mole",
+        ):
+            assert words in text
+        detail.show(memory(2, "plain"), None, None)
+        await pilot.pause()
+        text = _painted(app)
+        for word in ("vector", "norm", "session", "agent", "pinned", "importance", "kind", "superseded", "final"):
+            assert word not in text
+
+
+async def test_where_there_are_few_lines_the_head_takes_one_and_the_facts_come_last() -> None:
+    detail = MemoryDetail()
+    app = WidgetApp(detail)
+    async with app.run_test(size=(80, 5)) as pilot:
+        detail.show(memory(1, "Peanuts", session_id="telegram_12345", agent="main"), None, None)
+        await pilot.pause()
+        lines = _painted(app).splitlines()
+        assert lines[0] == " key_1  core · created 2026-03-02 09:14 · session telegram_12345 · agent main"
+        assert lines[1] == " Peanuts"
+        assert lines[3] == " 7 B · id id-1"
+
+
+async def test_an_excerpt_says_that_more_follows_and_the_whole_keeps_the_place() -> None:
+    detail = MemoryDetail()
+    app = WidgetApp(detail)
+    async with app.run_test(size=(60, 12)) as pilot:
+        detail.show(memory(1, "line\n" * 50, is_excerpt=True), None, None)
+        await pilot.pause()
+        detail.focus()
+        await pilot.press("j", "j", "j")
+        place = detail.scroll_offset.y
+        assert place == 3
+        detail.show(memory(1, "line\n" * 80), None, None)
+        await pilot.pause()
+        assert detail.scroll_offset.y == place
+        await pilot.press("G")
+        assert "…" not in _painted(app)
+        detail.show(memory(2, "line\n" * 80), None, None)
+        await pilot.pause()
+        assert detail.scroll_offset.y == 0
+
+
+async def test_every_theme_has_colours_for_the_score() -> None:
+    detail = MemoryDetail()
+    app = WidgetApp(detail)
+    async with app.run_test(size=(60, 20)) as pilot:
+        recall = hybrid_recall()
+        detail.show(recall.results[0].entry, recall.results[0], recall)
+        painted = set()
+        for theme in app.available_themes:
+            app.theme = theme
+            await pilot.pause()
+            assert "final 0.86 = 0.7 × 0.91 + 0.3 × 0.74" in _painted(app)
+            score = detail.query_one("#detail-score", Static)
+            painted.add(str([segment.style for segment in score.render_line(0)]))
+        assert len(painted) > 5
+
+
+async def test_nothing_to_show_is_a_sentence() -> None:
+    detail = MemoryDetail()
+    app = WidgetApp(detail)
+    async with app.run_test(size=(60, 12)) as pilot:
+        detail.show(memory(1), None, None)
+        detail.show_nothing("No memory is selected; j moves to one.")
+        await pilot.pause()
+        assert _painted(app).strip() == "No memory is selected; j moves to one."
+
+
+@pytest.mark.parametrize("piece", ["xxxxx", "今日は ", "one line\n"], ids=["one word", "wide", "many lines"])
+async def test_a_huge_memory_shows_its_beginning_and_says_how_much_more_there_is(piece: str) -> None:
+    content = piece * 700_000
+    detail = MemoryDetail()
+    app = WidgetApp(detail)
+    async with app.run_test(size=(60, 20)) as pilot:
+        detail.show(memory(1, content), None, None)
+        await pilot.pause()
+        assert piece.strip() in _painted(app)
+        body = detail.query_one(PlainContent)
+        while body.is_wrapping:
+            await pilot.pause()
+        note = str(detail.query_one("#detail-note", Static).content)
+        assert f"{len(content) - MOST_SHOWN:,} more characters" in note
+        lines = [line.rstrip() for line in body.lines]
+        assert sum(len(line.replace(" ", "")) for line in lines) == len("".join(content[:MOST_SHOWN].split()))
+
+
+async def test_hostile_content_reaches_the_screen_as_plain_text_in_both_forms() -> None:
+    detail = MemoryDetail()
+    app = WidgetApp(detail)
+    parts = dict.fromkeys(("key", "category", "session_id", "agent", "kind", "namespace", "timestamp"), HOSTILE)
+    entry = replace(
+        memory(1, f"{HOSTILE}\n\n# {HOSTILE}\n\n| {HOSTILE} | b |\n|---|---|\n| c | {HOSTILE} |\n"), **parts
+    )
+    result = scored(1, 0.5, stage=HOSTILE, not_injected_because=HOSTILE)
+    async with app.run_test(size=(100, 60), tooltips=True) as pilot:
+        for is_markdown in (False, True):
+            detail.as_markdown = is_markdown
+            detail.show(entry, result, recalled([result], scale=HOSTILE))
+            await _settled(pilot)
+            assert any(shown.display for shown in detail.query(SafeMarkdown)) is is_markdown
+            text = _painted(app)
+            assert not [c for c in text if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160 or c in "\u202e\ud800"]
+            assert "[bold]hi[/]" in text
+            assert "␛" in text
+        assert all(cell.tooltip is None for cell in detail.query(Static))
+
+
+async def test_markdown_is_laid_out_and_its_links_lead_nowhere() -> None:
+    detail = MemoryDetail()
+    app = WidgetApp(detail)
+    opened: list[str] = []
+    app.open_url = lambda url, *, new_tab=True: opened.append(url)  # type: ignore[method-assign]
+    async with app.run_test(size=(70, 30)) as pilot:
+        detail.show(
+            memory(1, "# Food\n\n- [menu](https://evil.example) <b>raw</b>\n\n|a|b|\n|-|-|\n|1|2|\n"), None, None
+        )
+        await pilot.pause()
+        assert "# Food" in _painted(app)
+        detail.as_markdown = True
+        await _settled(pilot)
+        text = _painted(app)
+        assert "# Food" not in text
+        assert "• [menu](https://evil.example) <b>raw</b>" in text
+        column = next(line.index("[menu]") for line in text.splitlines() if "[menu]" in line)
+        row = next(at for at, line in enumerate(text.splitlines()) if "[menu]" in line)
+        await pilot.click(offset=(column + 3, row))
+        await pilot.click(offset=(column + 12, row))
+        assert opened == []
+        assert "@click" not in str(
+            [segment.style for strip in app.screen._compositor.render_strips() for segment in strip]
+        )
+        detail.as_markdown = False
+        await _settled(pilot)
+        assert "# Food" in _painted(app)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["> " * 5000, "- a\n" * 5000, "|a" * 4000 + "\n" + "|-" * 4000, "word " * 10_000],
+    ids=["quotes", "items", "cells", "words"],
+)
+async def test_what_is_too_much_to_lay_out_stays_plain_and_says_why(content: str) -> None:
+    detail = MemoryDetail()
+    app = WidgetApp(detail)
+    async with app.run_test(size=(70, 30)) as pilot:
+        detail.as_markdown = True
+        detail.show(memory(1, content), None, None)
+        await _settled(pilot)
+        plain = detail.query_one(PlainContent)
+        assert any(shown.display for shown in detail.query(SafeMarkdown)) is not plain.display
+        if plain.display:
+            assert "shown as plain text" in str(detail.query_one("#detail-note", Static).content)
+
+
+def test_the_parser_makes_no_link_no_picture_and_no_html() -> None:
+    source = "[a](http://x) ![b](y) <http://z> http://w <b>c</b>\n\n<div>d</div>\n\n[r]: http://q\n[r]\n"
+    kinds = set()
+    for token in inert_parser().parse(source):
+        kinds |= {token.type, *(child.type for child in token.children or [])}
+    assert not kinds & {"link_open", "image", "html_inline", "html_block"}
+
+
+def _said(result: ScoredEntry, recall: RecallResult) -> list[str]:
+    return ["".join(text for text, _ in line) for line in score_lines(result.entry, result, recall)]
+
+
+def test_the_formula_has_this_results_own_numbers() -> None:
+    recall = hybrid_recall()
+    assert _said(recall.results[0], recall) == [
+        "final 0.86 = 0.7 × 0.91 + 0.3 × 0.74",
+        "keyword: rank 2 of up to 10, bm25 4.31 / 5.82",
+        "vector: rank 1 of up to 10, cosine 0.91",
+        "✓ injected as entry 1 of 3",
+        "exactly: final 0.86 · cosine 0.91 · keyword 0.74 · bm25 4.31",
+    ]
+    assert _said(recall.results[3], recall)[-2] == "✗ not injected: skipped: assistant reply"
+    assert _said(recall.results[5], recall)[:3] == [
+        "final 0.30 = 0.7 × – + 0.3 × 1.00",
+        "keyword: 1.00",
+        "vector: not among the nearest",
+    ]
+    assert "✗ withheld from the agent: exfil_curl" in _said(recall.withheld[0], recall)
+
+
+@pytest.mark.parametrize(
+    ("profile", "weights", "result", "formula"),
+    [
+        ("0.8.4", (0.7, 0.3), scored(1, 0.5, keyword_score=0.5), "final 0.50 = 0.3 × 0.50 / 0.3"),
+        (
+            "0.8.4",
+            (0.9, 0.6),
+            scored(1, 0.62, vector_score=0.7, keyword_score=0.5),
+            "final 0.62 = (0.9 × 0.70 + 0.6 × 0.50) / (0.9 + 0.6)",
+        ),
+        (
+            "0.8.4",
+            (0.7, 0.3),
+            scored(1, 0.36, stage="keyword", keyword_score=0.36, keyword_raw=0.36),
+            "final 0.36 = 0.36 / 1.00",
+        ),
+        (
+            "0.7.5",
+            (0.7, 0.3),
+            scored(1, 5.06, stage="keyword", keyword_score=1.0, keyword_raw=5.06),
+            "final 5.06 = bm25, as it is: no vectors in this search",
+        ),
+        (
+            "0.7.5",
+            (0.7, 0.3),
+            scored(1, 0.9, stage="vector", vector_score=0.9),
+            "final 0.90 = cosine, as it is: no keyword hit in the whole search",
+        ),
+        ("0.6.2", (0.7, 0.3), scored(1, 0.63, stage="vector", vector_score=0.9), "final 0.63 = 0.7 × 0.90 + 0.3 × –"),
+        (
+            "0.7.5",
+            (0.7, 0.3),
+            scored(1, 1.0, stage="like"),
+            "final 1.00: found by its letters alone, where every hit scores 1",
+        ),
+        ("0.7.5", (0.7, 0.3), scored(1, None, stage="recent"), "no score: listed by when it was last stored"),
+        ("0.7.5", (0.7, 0.3), scored(1, 0.5, stage="markdown"), "final 0.50: by the rule of markdown (0..1)"),
+    ],
+)
+def test_the_formula_follows_the_rules_of_the_version(
+    profile: str, weights: tuple[float, float], result: ScoredEntry, formula: str
+) -> None:
+    assert _said(result, recalled([result], profile=profile, weights=weights))[0] == formula
+
+
+def test_decay_is_shown_with_the_age_it_came_from() -> None:
+    entry = memory(1, category="daily", timestamp="2026-11-14T22:00:00Z")
+    result = replace(scored(1, 0.8, decayed=0.4, vector_score=0.8), entry=entry)
+    assert "after decay 0.40 = 0.80 × 2^(−7.0 d / 7 d)" in _said(result, recalled([result], profile="0.8.4"))
+    undecayed = scored(1, 0.8, decayed=0.8, vector_score=0.8)
+    assert not any("decay" in line for line in _said(undecayed, recalled([undecayed], profile="0.8.4")))
+
+
+def test_the_number_of_candidates_is_told_only_where_it_is_known() -> None:
+    result = scored(1, 0.8, vector_score=0.8, vector_rank=3)
+    window = recalled([result], profile="0.8.4")
+    assert "vector: rank 3 of up to 40, cosine 0.80" in _said(result, window)
+    scoped = recalled([result], profile="0.8.3", request=RecallRequest("q", agents=("main",)))
+    assert "vector: rank 3, cosine 0.80" in _said(result, scoped)
+
+
+TEXT = st.text(st.one_of(st.characters(), st.sampled_from("ab  \n\t今日é\u0301👩\u200d👧☕\ufe0f")), max_size=200)
+
+
+@settings(deadline=None)
+@given(TEXT, st.integers(1, 30))
+def test_wrapping_loses_nothing_but_blanks_at_line_ends(text: str, width: int) -> None:
+    shown_text = display_text(text).expandtabs(4)
+    lines, start = [], 0
+    while start < len(shown_text):
+        line, following = next_line(shown_text, start, width)
+        assert following > start
+        lines.append(line)
+        start = following
+    assert "".join(lines).replace(" ", "") == shown_text.replace("\n", "").replace(" ", "")
+    widest = max((cell_len(character) for character in shown_text), default=1)
+    assert all(cell_len(line) <= max(width, widest) for line in lines)
+
+
+def test_lines_break_at_blanks_and_keep_their_indent() -> None:
+    def wrapped(text: str, width: int) -> list[str]:
+        lines, start = [], 0
+        while start < len(text):
+            line, start = next_line(text, start, width)
+            lines.append(line)
+        return lines
+
+    assert wrapped("  one two three\n\nfour", 9) == ["  one two", "three", "", "four"]
+    assert wrapped("antidisestablishment", 8) == ["antidise", "stablish", "ment"]
+    assert wrapped("今日は寿司", 5) == ["今日", "は寿", "司"]
+
+
+@settings(deadline=None)
+@given(st.lists(st.text("abc def", min_size=1, max_size=20), min_size=1, max_size=8), st.integers(1, 60))
+def test_parts_are_never_broken_and_none_is_lost(parts: list[str], width: int) -> None:
+    lines = packed(parts, width)
+    assert " · ".join(lines) == " · ".join(parts)
+    assert all(len(line) <= width or line in parts for line in lines)
+
+
+async def test_the_detail_scrolls_with_the_keys_of_the_list() -> None:
+    detail = MemoryDetail()
+    app = WidgetApp(detail)
+    async with app.run_test(size=(60, 20)) as pilot:
+        detail.show(memory(1, "line\n" * 100), None, None)
+        detail.focus()
+        await pilot.pause()
+        places = []
+        for key in ("j", "k", "ctrl+d", "ctrl+u", "G", "g", "pagedown", "pageup"):
+            await pilot.press(key)
+            places.append(detail.scroll_offset.y)
+        assert places == [1, 0, 10, 0, detail.max_scroll_y, 0, 20, 0]
+        assert shown(detail.query_one(PlainContent))[0].startswith("line")
+        assert all(binding.id and binding.tooltip for binding in MemoryDetail.BINDINGS)  # type: ignore[union-attr]

@@ -1,0 +1,144 @@
+"""Numbers, times and text in lists."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from zeroclaw_tui.tui.format import absolute_time, count_text, fit, relative_age, score_text, size_text
+from zeroclaw_tui.tui.widgets.score_bars import bar
+
+NOW = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
+AWKWARD = st.text(
+    st.one_of(
+        st.characters(),
+        st.sampled_from("a 今日é\u0301\u200d\ufe0f👩👧☕🇫🇷ﷺ\u200b\u1100\u0e33"),
+    ),
+    max_size=60,
+)
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "age"),
+    [
+        ("2026-11-21T21:59:30+00:00", "just now"),
+        ("2026-11-21T22:00:20Z", "just now"),
+        ("2026-11-21T21:55:00Z", "5 min"),
+        ("2026-11-21T19:00:00.123456789+00:00", "2 h"),
+        ("2026-11-18T21:00:00Z", "3 d"),
+        ("2026-10-23T22:00:00Z", "29 d"),
+        ("2026-03-02T09:14:12Z", "8 mo"),
+        ("2025-11-22T22:00:00Z", "11 mo"),
+        ("2024-01-01T00:00:00Z", "2 y"),
+        ("2026-11-24T23:00:00Z", "in 3 d"),
+        ("2026-11-21T23:30:00+02:00", "30 min"),
+        ("yesterday", "?"),
+        ("", "?"),
+    ],
+)
+def test_age_is_told_in_one_unit(timestamp: str, age: str) -> None:
+    assert relative_age(timestamp, NOW) == age
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "shown"),
+    [
+        ("2026-03-02T09:14:12.123456789+01:00", "2026-03-02 09:14"),
+        ("2026-03-02 09:14:12", "2026-03-02 09:14"),
+        ("2026-03-02", "2026-03-02"),
+        ("20260302T091412Z", "2026-03-02 09:14"),
+        ("not a \x1b[31mdate", "not a ␛[31mdate"),
+        ("", "no date"),
+    ],
+)
+def test_time_is_that_of_the_clock_it_was_written_by(timestamp: str, shown: str) -> None:
+    assert absolute_time(timestamp) == shown
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [
+        (0, "0 B"),
+        (37, "37 B"),
+        (999, "999 B"),
+        (1000, "1.0 KB"),
+        (1229, "1.2 KB"),
+        (10_200, "10 KB"),
+        (1_023_900, "1.0 MB"),
+        (18 * 1024**2, "18 MB"),
+        (3 * 1024**4, "3.0 TB"),
+    ],
+)
+def test_size_has_two_digits_that_count(size: int, shown: str) -> None:
+    assert size_text(size) == shown
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**16))
+def test_size_never_takes_more_than_six_cells(size: int) -> None:
+    assert len(size_text(size)) <= 6
+
+
+def test_counts_have_commas_and_scores_two_decimals() -> None:
+    assert count_text(12431) == "12,431"
+    assert (score_text(0.8312), score_text(5.0649), score_text(None), score_text(float("nan"))) == (
+        "0.83",
+        "5.06",
+        "–",
+        "–",
+    )
+
+
+@settings(deadline=None)
+@given(AWKWARD, st.integers(0, 40), st.sampled_from(["left", "right"]))
+def test_fitted_text_is_exactly_that_wide(text: str, cells: int, align: str) -> None:
+    assert cell_len(fit(text, cells, align)) == cells  # type: ignore[arg-type]
+
+
+@settings(deadline=None)
+@given(AWKWARD, AWKWARD, st.integers(1, 40))
+def test_fitted_columns_stay_aligned_side_by_side(left: str, right: str, cells: int) -> None:
+    """A joiner at the edge of one column must not swallow a cell of the next."""
+    assert cell_len(fit(left, cells) + "│" + fit(right, cells, "right")) == 2 * cells + 1
+
+
+def test_what_does_not_fit_ends_in_an_ellipsis_at_a_whole_character() -> None:
+    assert fit("Allergic to peanuts", 9) == "Allergic…"
+    assert fit("今日は寿司", 6) == "今日… "
+    assert fit("37 B", 6, "right") == "  37 B"
+    assert fit("x" * 5_000_000, 4) == "xxx…"
+
+
+@pytest.mark.parametrize(
+    ("value", "drawn"),
+    [
+        (1.0, "████"),
+        (0.5, "██  "),
+        (0.53, "██▏ "),
+        (0.0, "    "),
+        (0.0001, "▏   "),
+        (7.0, "████"),
+        (-1.0, "    "),
+        (None, "–   "),
+        (float("nan"), "–   "),
+    ],
+)
+def test_bar_counts_in_eighths(value: float | None, drawn: str) -> None:
+    assert bar(value, 4) == drawn
+
+
+@settings(deadline=None)
+@given(st.one_of(st.none(), st.floats()), st.integers(0, 30))
+def test_bar_is_exactly_that_wide(value: float | None, cells: int) -> None:
+    assert cell_len(bar(value, cells)) == cells
+
+
+@settings(deadline=None)
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_a_longer_bar_is_never_the_smaller_value(one: float, other: float) -> None:
+    lengths = {value: sum(8 if c == "█" else " ▏▎▍▌▋▊▉".index(c) for c in bar(value, 8)) for value in (one, other)}
+    assert (lengths[one] <= lengths[other]) or one > other

@@ -1,0 +1,164 @@
+"""The list of memories as the answer to a recall."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tui_widget_samples import HOSTILE, WidgetApp, hybrid_recall, memories, memory, recalled, scored, shown
+
+from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.ranked_rows import threshold_line
+
+
+async def _lines(recall: RecallResult, width: int) -> list[str]:
+    widget = MemoryList()
+    async with WidgetApp(widget).run_test(size=(width, 12)) as pilot:
+        widget.show_results(recall)
+        await pilot.pause()
+        return [line.rstrip() for line in shown(widget)]
+
+
+async def test_a_hybrid_recall_shows_parts_the_threshold_as_a_line_and_reasons_in_words() -> None:
+    lines = await _lines(hybrid_recall(), 95)
+    assert lines == [
+        "     key              memory                              final  vector         keyword",
+        "▌ 1  key_1            What was said at 1                   0.86  ███████▎ 0.91  █████▉   0.74",
+        "  2  key_2            What was said at 2                   0.61  █████▌   0.69  ███▎     0.41",
+        "  3  key_3            What was said at 3                   0.44  ████▏    0.51  ██▎      0.28",
+        "  4  key_4            What was said at 4                   0.41  skipped: assistant reply",
+        "     ───────────────  threshold 0.40: below is not injected  ────────────────────────────────",
+        "  5  key_5            What was said at 5                   0.31  ███▌     0.44  –",
+        "  6  key_6            What was said at 6                   0.30  –              ████████ 1.00",
+        "     key_7            What was said at 7                   0.20  withheld: exfil_curl",
+        "",
+        "",
+        "",
+    ]
+
+
+async def test_a_narrow_list_keeps_the_final_score_and_one_short_bar() -> None:
+    lines = await _lines(hybrid_recall(), 76)
+    assert "vector" not in lines[0]
+    assert "final" in lines[0]
+    assert lines[1].endswith("0.86  ██████▉")
+    assert lines[4].endswith("skipped: assistant reply")
+    assert lines[8].endswith("withheld: exfil_curl")
+
+
+async def test_without_vectors_there_is_no_vector_column_and_the_final_score_may_be_raw() -> None:
+    results = [scored(1, 5.06, keyword_score=1.0, keyword_raw=5.06, stage="keyword", injected=True)]
+    lines = await _lines(recalled(results, scale="raw bm25"), 90)
+    assert "vector" not in lines[0]
+    assert "keyword" in lines[0]
+    assert "5.06" in lines[1]
+    assert lines[1].endswith("████████ 1.00")
+
+
+async def test_a_list_of_the_newest_has_no_score_columns_at_all() -> None:
+    lines = await _lines(recalled([scored(1, None, stage="recent", injected=True)]), 90)
+    assert lines[0].split() == ["key", "memory"]
+    assert not any("threshold" in line for line in lines)
+
+
+async def test_what_time_decay_keeps_out_says_so_beside_its_score() -> None:
+    because = "threshold 0.00 < 0.40 after decay from 0.57"
+    results = [
+        scored(1, 0.68, decayed=0.68, vector_score=0.55, keyword_score=1.0, injected=True),
+        scored(2, 0.57, decayed=0.001, vector_score=0.5, not_injected_because=because),
+        scored(3, 0.52, decayed=0.52, vector_score=0.44, injected=True),
+    ]
+    wide, narrow = await _lines(recalled(results), 95), await _lines(recalled(results), 76)
+    assert wide[2].endswith("0.57  decayed to 0.00")
+    assert narrow[2].endswith("decayed to 0.00")
+    assert not any("threshold" in line for line in wide)
+
+
+async def test_the_cursor_passes_over_the_thresholds_line() -> None:
+    widget = MemoryList()
+    app = WidgetApp(widget)
+    async with app.run_test(size=(95, 12)) as pilot:
+        widget.focus()
+        widget.show_results(hybrid_recall())
+        await pilot.press("j", "j", "j")
+        assert widget.selected_result is not None
+        assert widget.selected_result.rank == 4
+        await pilot.press("j")
+        assert widget.selected_result.rank == 5
+        assert widget.row_count == 7
+        await pilot.click(MemoryList, offset=(30, 5))
+        assert widget.selected_result.rank == 5
+        await pilot.click(MemoryList, offset=(30, 6))
+        assert widget.selected_result.rank == 5
+        await pilot.click(MemoryList, offset=(30, 4))
+        assert widget.selected_result.rank == 4
+        await pilot.press("G")
+        assert widget.selected_result.withheld == "exfil_curl"
+        told = [message.result.rank for message in app.saw(MemoryList.RowHighlighted)]
+        assert told == [1, 2, 3, 4, 5, 4, 7]
+        assert app.saw(MemoryList.RowsWanted) == []
+
+
+async def test_the_same_query_again_keeps_the_cursor_and_another_starts_at_the_top() -> None:
+    widget = MemoryList()
+    async with WidgetApp(widget).run_test(size=(95, 12)) as pilot:
+        widget.focus()
+        widget.show_results(hybrid_recall())
+        await pilot.press("j", "j")
+        turned = hybrid_recall()
+        widget.show_results(replace(turned, results=tuple(reversed(turned.results))))
+        assert widget.selected_entry == memory(3)
+        widget.show_results(replace(turned, request=RecallRequest("something else")))
+        await pilot.pause()
+        assert widget.selected_entry == memory(1)
+        widget.show_page(memories(5), 5)
+        await pilot.pause()
+        assert widget.selected_result is None
+        assert "category" in shown(widget)[0]
+
+
+@pytest.mark.parametrize(
+    ("scores", "line"),
+    [
+        ([0.9, 0.5, 0.3], 2),
+        ([0.4, 0.39], 1),
+        ([0.3, 0.2], 0),
+        ([0.9, 0.5], None),
+        ([0.9, 0.3, 0.5], None),
+        ([None, None], None),
+        ([], None),
+    ],
+)
+def test_the_line_falls_where_the_order_crosses_the_threshold(scores: list[float | None], line: int | None) -> None:
+    assert threshold_line([scored(rank, score) for rank, score in enumerate(scores, 1)], 0.4) == line
+
+
+def test_the_decayed_score_is_what_is_held_against_the_threshold() -> None:
+    assert threshold_line([scored(1, 0.9, decayed=0.8), scored(2, 0.7, decayed=0.2)], 0.4) == 1
+    assert threshold_line([scored(1, 0.9, decayed=0.2), scored(2, 0.7, decayed=0.6)], 0.4) is None
+
+
+@settings(deadline=None)
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=8), st.floats(0, 1))
+def test_all_above_the_line_reach_the_threshold_and_none_below(scores: list[float | None], threshold: float) -> None:
+    line = threshold_line([scored(rank, score) for rank, score in enumerate(scores, 1)], threshold)
+    if line is not None:
+        assert all(score is None or score >= threshold for score in scores[:line])
+        assert all(score is not None and score < threshold for score in scores[line:])
+        assert line < len(scores)
+
+
+async def test_hostile_results_reach_the_screen_as_plain_text() -> None:
+    hostile = replace(memory(1, HOSTILE, key=HOSTILE), agent=HOSTILE)
+    results = [
+        replace(scored(1, 0.5, not_injected_because=HOSTILE), entry=hostile),
+        replace(scored(2, 0.1, withheld=HOSTILE), entry=hostile),
+    ]
+    for width in (60, 95, 140):
+        for line in await _lines(recalled(results, withheld=(results[1],)), width):
+            assert not [character for character in line if ord(character) < 32 or 127 <= ord(character) < 160]
+            assert "\u202e" not in line
+            assert "\ud800" not in line

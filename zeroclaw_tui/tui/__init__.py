@@ -1,0 +1,1 @@
+"""Floor 4: the inspector; the only place that imports textual."""

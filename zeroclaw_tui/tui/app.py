@@ -1,0 +1,166 @@
+"""The inspector: wires an install, its library and the browser together."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App
+from textual.command import Provider
+from textual.screen import Screen
+from textual.theme import Theme
+
+from zeroclaw_tui.memory.errors import DONE, InspectorError
+from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.tui import opening
+from zeroclaw_tui.tui.commands import InspectorCommands
+from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.screens.browser import BrowserScreen
+from zeroclaw_tui.tui.screens.error import ErrorScreen
+from zeroclaw_tui.tui.screens.installs import InstallsScreen, place_of
+from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
+from zeroclaw_tui.tui.view import View
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.config.memory_config import MemoryConfig
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.opening import OpenOptions
+
+_NO_MOTION = ("NO_MOTION", "SSH_CONNECTION", "SSH_TTY")
+
+
+def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None = None) -> int:
+    """Open the inspector on what the options mean; gives the exit code when a person leaves it."""
+    app = InspectorApp(options, clock=clock or _now)
+    code = app.run()
+    return app.return_code or DONE if code is None else code
+
+
+class InspectorApp(App[int]):
+    """Opens a store after the first frame, and shows it or what is wrong with it.
+
+    `finder` and `opener` stand for finding the configs and opening one; `pace` for everything that depends on time.
+    """
+
+    TITLE = "zeroclaw"
+    # Textual reads a screen's own sheet only when the screen is pushed; the first one is not.
+    CSS_PATH = "screens/browser.tcss"
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {InspectorCommands}
+
+    def __init__(
+        self,
+        options: OpenOptions,
+        *,
+        clock: Callable[[], datetime],
+        finder: opening.Finder = opening.find_configs,
+        opener: opening.Opener = opening.open_config,
+        pace: Pace | None = None,
+    ) -> None:
+        super().__init__()
+        self._options = options
+        self._finder = finder
+        self._opener = opener
+        self._browser = BrowserScreen(clock, pace or Pace())
+        self._configs: tuple[MemoryConfig, ...] = ()
+        self._chosen = 0
+        self._library: Library | None = None
+        self._exit_code = DONE
+        if any(os.environ.get(name) for name in _NO_MOTION):
+            self.animation_level = "none"
+        self.register_theme(ZEROCLAW_DARK)
+        self.register_theme(ZEROCLAW_LIGHT)
+        self._own_theme = self.theme = ZEROCLAW_DARK.name
+
+    def get_default_screen(self) -> Screen[Any]:
+        """The browser, empty until a store is open."""
+        return self._browser
+
+    def on_ready(self) -> None:
+        """Open the store once the first frame is there."""
+        self.theme_changed_signal.subscribe(self, self._keep_theme)
+        self.open_store()
+
+    async def on_unmount(self) -> None:
+        """Let go of the store."""
+        if self._library is not None:
+            await self._library.close()
+
+    def open_store(self, chosen: int = 0) -> None:
+        """Open what the options mean now; of several installs the chosen one."""
+        self.run_worker(self._open(chosen), group="open", exclusive=True)
+
+    def on_browser_screen_installs_wanted(self) -> None:
+        """Show the candidates."""
+        self._choose_install()
+
+    def on_browser_screen_profile_chosen(self, event: BrowserScreen.ProfileChosen) -> None:
+        """Remember whose rules a person wants for this store."""
+        self._keep(partial(opening.save_profile, version=event.version))
+
+    async def action_quit(self) -> None:
+        """Leave; after a store that did not open with its exit code."""
+        self.exit(self._exit_code)
+
+    async def _open(self, chosen: int) -> None:
+        try:
+            self._configs = await asyncio.to_thread(self._finder, self._options)
+            self._chosen = min(chosen, len(self._configs) - 1)
+            library = await self._opener(self._configs[self._chosen], self._options.profile)
+        except InspectorError as error:
+            self._exit_code = error.exit_code
+            self.push_screen(ErrorScreen(error, has_others=len(self._configs) > 1), self._after_error)
+            return
+        self._exit_code = DONE
+        before, self._library = self._library, library
+        self._show(library)
+        if before is not None:
+            await before.close()
+
+    def _show(self, library: Library) -> None:
+        self._use_saved_theme(self._configs[self._chosen])
+        others = [place_of(config) for at, config in enumerate(self._configs) if at != self._chosen]
+        agent = self._options.agent
+        view = View(filter=MemoryFilter(agent=(agent,) if agent else None))
+        self._browser.show_store(library, view, ", ".join(others) or None)
+
+    def _after_error(self, try_again: bool | None) -> None:
+        if try_again:
+            self.open_store(self._chosen)
+        else:
+            self._choose_install()
+
+    def _choose_install(self) -> None:
+        self.push_screen(InstallsScreen(self._configs, self._chosen), self._use_install)
+
+    def _use_install(self, chosen: int | None) -> None:
+        if chosen is not None:
+            self.open_store(chosen)
+        elif self._library is None:
+            self.open_store(self._chosen)
+
+    def _use_saved_theme(self, config: MemoryConfig) -> None:
+        name = opening.saved_theme(config)
+        if name in self.available_themes:
+            self._own_theme = self.theme = name
+        elif name is not None:
+            self.notify(f"There is no theme {name!r}; this is {self.theme}.", severity="warning", markup=False)
+
+    def _keep_theme(self, theme: Theme) -> None:
+        if theme.name != self._own_theme:
+            self._own_theme = theme.name
+            self._keep(partial(opening.save_theme, name=theme.name))
+
+    def _keep(self, save: Callable[[MemoryConfig], None]) -> None:
+        try:
+            if self._configs:
+                save(self._configs[self._chosen])
+        except InspectorError as error:
+            self.notify(str(error), title=error.title, severity="warning", markup=False)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).astimezone()

@@ -1,0 +1,189 @@
+"""Asks the library in named worker groups and posts what it answers; an answer to an old question is dropped."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
+from zeroclaw_tui.memory.query import Facets
+from zeroclaw_tui.memory.recall import ScoredEntry
+from zeroclaw_tui.tui.messages import (
+    Ask,
+    EntryLoaded,
+    FacetsLoaded,
+    FindCounted,
+    Loaded,
+    LoadFailed,
+    OrderLoaded,
+    PageLoaded,
+    RecallLoaded,
+    RowsLoaded,
+    StoreChanged,
+)
+from zeroclaw_tui.tui.view import Part, View
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+
+PAGE_ROWS = 200
+MOST_ROWS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What of the inspector depends on time.
+
+    `debounce` and `poll` are seconds: of rest before a search starts, and between two looks for changes (None: never).
+    `stopwatch` gives the seconds that search times are read from.
+    """
+
+    debounce: float = 0.12
+    poll: float | None = 1.0
+    stopwatch: Callable[[], float] = time.perf_counter
+
+
+class Loader:
+    """One library's questions and answers, for one screen.
+
+    Listing and recall share the group "list": what the list shows has one author at a time. Each of its questions
+    interrupts the one before.
+    """
+
+    def __init__(self, screen: Screen[Any], library: Library, pace: Pace) -> None:
+        self._screen = screen
+        self._library = library
+        self._pace = pace
+        self._numbers = count(1)
+        self._asks: dict[str, Ask] = {}
+        self._version: int | None = None
+        self._counted: tuple[object, ...] | None = None
+
+    def list_memories(self, view: View, now: datetime, *, keep_place: bool = False) -> None:
+        """Page, counts, then the full order. With `keep_place` the page comes with the order and not before."""
+        self._interrupt()
+        self._run("list", lambda ask: self._list(ask, view, now, keep_place))
+
+    def recall(self, view: View, now: datetime) -> None:
+        """What the agent would recall, then how many memories contain the query."""
+        self._interrupt()
+        self._run("list", lambda ask: self._recall(ask, view, now))
+
+    def want_rows(self, handles: Sequence[Handle]) -> None:
+        """Rows of the listing that is shown now."""
+        ask = self._asks.get("list")
+        if ask is not None and handles:
+            asking = self._answer(ask, lambda ask: self._rows(ask, handles[:MOST_ROWS]))
+            self._screen.run_worker(asking, group="rows", description="rows on demand")
+
+    def want_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
+        """One memory in full."""
+        self._run("entry", lambda ask: self._entry(ask, entry, result))
+
+    def prepare_vectors(self) -> None:
+        """Load what vector search needs while the query is still being typed; once."""
+        if "vectors" not in self._asks and self._library.why_no_vectors is None:
+            self._run("vectors", lambda ask: self._library.memory.prepare_vectors())
+
+    def poll(self) -> None:
+        """Ask whether another process has written; does nothing while an earlier poll is under way."""
+        earlier = self._asks.get("poll")
+        if earlier is None or earlier.is_answered:
+            self._run("poll", self._poll)
+
+    def stop(self) -> None:
+        """Wait for no answer any more."""
+        self._interrupt()
+        for ask in self._asks.values():
+            ask.is_stale = True
+        for group in ("list", "rows", "entry", "poll", "vectors"):
+            self._screen.workers.cancel_group(self._screen, group)
+
+    def _interrupt(self) -> None:
+        ask = self._asks.get("list")
+        if ask is not None and not ask.is_answered:
+            self._library.interrupt()
+
+    def _run(self, group: str, question: Callable[[Ask], Awaitable[None]]) -> None:
+        old = self._asks.get(group)
+        if old is not None:
+            old.is_stale = True
+        ask = self._asks[group] = Ask(next(self._numbers))
+        asking = self._answer(ask, question)
+        self._screen.run_worker(asking, group=group, exclusive=True, description=f"{group} {ask.number}")
+
+    async def _answer(self, ask: Ask, question: Callable[[Ask], Awaitable[None]]) -> None:
+        while not ask.is_stale:
+            try:
+                await question(ask)
+            except SearchInterrupted:
+                # An interruption meant for an older question can hit a newer one on the same connection.
+                await asyncio.sleep(0)
+                continue
+            except InspectorError as error:
+                self._post(LoadFailed(ask, error))
+            ask.is_answered = True
+            return
+
+    def _post(self, message: Loaded) -> None:
+        if not message.is_stale:
+            self._screen.post_message(message)
+
+    async def _list(self, ask: Ask, view: View, now: datetime, keep_place: bool) -> None:
+        chosen = view.listing_filter(now)
+        started = self._pace.stopwatch()
+        page = await self._library.page(chosen, view.sort, None, PAGE_ROWS)
+        if not keep_place:
+            self._post(PageLoaded(ask, page, self._since(started)))
+        await self._count(ask, view, now)
+        if page.next is not None:
+            handles = await self._library.order(chosen, view.sort)
+        else:
+            handles = [entry.handle for entry in page.entries]
+        self._post(OrderLoaded(ask, handles, page.entries))
+
+    async def _count(self, ask: Ask, view: View, now: datetime) -> None:
+        moment = now.isoformat()
+        facets = await self._library.facets(view.listing_filter(now), moment)
+        others: dict[Part, Facets] = {
+            part: await self._library.facets(wider, moment) for part, wider in view.facet_filters(now).items()
+        }
+        self._counted = _what_is_counted(view)
+        self._post(FacetsLoaded(ask, facets, others))
+
+    async def _recall(self, ask: Ask, view: View, now: datetime) -> None:
+        started = self._pace.stopwatch()
+        result = await self._library.recall(view.request(now, self._library.config.agents))
+        self._post(RecallLoaded(ask, result, self._since(started)))
+        if self._counted != _what_is_counted(view):
+            await self._count(ask, view, now)
+        found = await self._library.facets(view.finding_filter(now), now.isoformat())
+        self._post(FindCounted(ask, found.total))
+
+    async def _rows(self, ask: Ask, handles: Sequence[Handle]) -> None:
+        self._post(RowsLoaded(ask, await self._library.rows(handles)))
+
+    async def _entry(self, ask: Ask, entry: MemoryEntry, result: ScoredEntry | None) -> None:
+        self._post(EntryLoaded(ask, await self._library.whole(entry.handle), result))
+
+    async def _poll(self, ask: Ask) -> None:
+        version = await self._library.data_version()
+        if self._version is not None and version != self._version:
+            self._screen.post_message(StoreChanged())
+        self._version = version
+
+    def _since(self, started: float) -> float:
+        return (self._pace.stopwatch() - started) * 1000
+
+
+def _what_is_counted(view: View) -> tuple[object, ...]:
+    """What the counts of a view depend on, besides the moment."""
+    return (view.filter, view.age, view.lit)

@@ -1,0 +1,238 @@
+"""What the browser shows: the panes, and how answers of the store get onto them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Container, Horizontal, Vertical
+from textual.screen import Screen
+from textual.widgets import Footer
+
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.query import Facets
+from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
+from zeroclaw_tui.tui import messages
+from zeroclaw_tui.tui.loader import Loader, Pace
+from zeroclaw_tui.tui.view import Part, View
+from zeroclaw_tui.tui.widgets.detail import MemoryDetail
+from zeroclaw_tui.tui.widgets.empty import Empty
+from zeroclaw_tui.tui.widgets.facets import FacetList
+from zeroclaw_tui.tui.widgets.header import StoreHeader
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.search_bar import FactLine, SearchBar
+from zeroclaw_tui.tui.widgets.status_bar import Banner, StatusBar
+from zeroclaw_tui.tui.words import fact_words, mode_facts, search_summary, why_empty
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+
+
+class ListingScreen(Screen[None]):
+    """Facets, list and detail of one library.
+
+    `clock` gives the moment that ages count from. Until `show_library` is called it says that the store is opening.
+    """
+
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-narrow"),
+        (100, "-middle"),
+        (120, "-wide"),
+    ]
+    AUTO_FOCUS = "#list"
+
+    def __init__(self, clock: Callable[[], datetime], pace: Pace) -> None:
+        super().__init__()
+        self.view = View()
+        self.library: Library | None = None
+        self.facets: Facets | None = None
+        self.other_facets: Mapping[Part, Facets] = {}
+        self.recalled: RecallResult | None = None
+        self.pace = pace
+        self._clock = clock
+        self._loader: Loader | None = None
+        self._found: int | None = None
+        self._milliseconds: float | None = None
+        self._starts_at_top = False
+
+    def compose(self) -> ComposeResult:
+        """Header, bar, banners, panes, keys."""
+        yield StoreHeader(id="header")
+        yield SearchBar(id="search")
+        yield FactLine(id="facts")
+        yield Banner(id="failure")
+        yield Banner(id="other-install")
+        with Horizontal(id="body"):
+            yield FacetList(id="facets")
+            with Container(id="panes"):
+                with Vertical(id="middle"):
+                    yield MemoryList(id="list")
+                    yield Empty(id="empty")
+                    yield StatusBar(id="status")
+                yield MemoryDetail(id="detail")
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Say that it is being opened; look for changes from then on."""
+        self._show_rows(False)
+        self.query_one(Empty).show("Opening …")
+        if self.pace.poll is not None:
+            self.set_interval(self.pace.poll, self._poll)
+
+    def show_library(self, library: Library, view: View) -> None:
+        """Show this store from now on."""
+        self.stop_loading()
+        self.library, self._loader = library, Loader(self, library, self.pace)
+        self.facets, self.other_facets = None, {}
+        self.query_one(StoreHeader).show(library)
+        self.query_one(MemoryList).clear_rows()
+        self.look(view)
+
+    def stop_loading(self) -> None:
+        """Wait for no answer any more."""
+        if self._loader is not None:
+            self._loader.stop()
+        self._loader = None
+
+    def look(self, view: View, *, keep_place: bool = False) -> None:
+        """Look at something else, or with `keep_place` at the same again."""
+        self._starts_at_top = view.sort != self.view.sort
+        self.view = view
+        if self._loader is None:
+            return
+        now = self._clock()
+        self.recalled = self.recalled if view.is_recall else None
+        self._found = None
+        rows = self.query_one(MemoryList)
+        rows.set_look(sort=view.sort, now=now, show_agent=self._has_agents())
+        rows.highlight_text = view.lit
+        self.query_one(MemoryDetail).now = now
+        for facets in self._facet_lists():
+            facets.mark(view)
+        self.paint_lines()
+        if view.is_recall:
+            self._loader.recall(view, now)
+        else:
+            self._loader.list_memories(view, now, keep_place=keep_place)
+
+    def prepare_search(self) -> None:
+        """A search is about to come."""
+        if self._loader is not None:
+            self._loader.prepare_vectors()
+
+    def paint_lines(self) -> None:
+        """Bar, fact line and summary, from what is known now."""
+        lines = self.query_one(FactLine)
+        lines.facts = fact_words(self.facets, self.view)
+        lines.chips = self.view.chips
+        lines.order = self.view.order_words
+        facts = mode_facts(self.view, self.recalled, self.facets, self._milliseconds)
+        self.query_one(SearchBar).show_mode(self.view.mode, facts)
+        total = self.facets.total if self.facets else None
+        self.query_one(StatusBar).say(*search_summary(self.recalled, total, self._found))
+
+    def on_page_loaded(self, event: messages.PageLoaded) -> None:
+        """The first rows, at once."""
+        if not event.is_stale:
+            self._milliseconds = event.milliseconds
+            rows = self.query_one(MemoryList)
+            rows.show_page(event.page.entries, len(event.page.entries))
+            if self._starts_at_top:
+                rows.action_top()
+            self._answered(bool(event.page.entries))
+
+    def on_facets_loaded(self, event: messages.FacetsLoaded) -> None:
+        """Counts and totals."""
+        if event.is_stale:
+            return
+        self.facets, self.other_facets = event.facets, event.others
+        for facets in self._facet_lists():
+            facets.show(event.facets, event.others, self.view)
+        self.query_one(MemoryList).set_look(sort=self.view.sort, now=self._clock(), show_agent=self._has_agents())
+        self.paint_lines()
+
+    def on_order_loaded(self, event: messages.OrderLoaded) -> None:
+        """Every row's place, and the first rows as they are now."""
+        if not event.is_stale:
+            rows = self.query_one(MemoryList)
+            was_at_top = rows.scroll_offset.y == 0
+            rows.show_order(event.handles)
+            rows.put_rows(event.first)
+            if was_at_top and rows.cursor < rows.size.height - 1:
+                # Whoever looks at the newest memories wants to see newer ones come.
+                rows.scroll_to(y=0, animate=False, force=True)
+            self._answered(bool(event.handles))
+
+    def on_rows_loaded(self, event: messages.RowsLoaded) -> None:
+        """Rows that came into sight."""
+        if not event.is_stale:
+            self.query_one(MemoryList).put_rows(event.entries)
+
+    def on_recall_loaded(self, event: messages.RecallLoaded) -> None:
+        """What the agent would recall."""
+        if not event.is_stale:
+            self.recalled, self._milliseconds = event.result, event.milliseconds
+            self.query_one(MemoryList).show_results(event.result)
+            self._answered(bool(event.result.results or event.result.withheld))
+
+    def on_find_counted(self, event: messages.FindCounted) -> None:
+        """What finding would have shown."""
+        if not event.is_stale:
+            self._found = event.count
+            self._answered(not self.has_class("-empty"))
+
+    def on_entry_loaded(self, event: messages.EntryLoaded) -> None:
+        """The whole memory under the cursor."""
+        if not event.is_stale:
+            self._show_detail(event.entry, event.result)
+
+    def on_load_failed(self, event: messages.LoadFailed) -> None:
+        """The screen stays; a banner says what is wrong and which key tries again."""
+        if not event.is_stale:
+            self.query_one("#failure", Banner).show("error", str(event.error), "r", "tries again", "reload")
+
+    def on_store_changed(self) -> None:
+        """Another process wrote: the same view again, the cursor on the same memory."""
+        self.look(self.view, keep_place=True)
+
+    def on_memory_list_rows_wanted(self, event: MemoryList.RowsWanted) -> None:
+        """Load the rows that come into sight."""
+        if self._loader is not None:
+            self._loader.want_rows(event.handles)
+
+    def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
+        """Show what the cursor is on, in full as soon as that is here."""
+        if event.entry is None or self._loader is None:
+            return
+        self._show_detail(event.entry, event.result)
+        if event.entry.is_excerpt:
+            self._loader.want_entry(event.entry, event.result)
+
+    def _answered(self, has_rows: bool) -> None:
+        """An answer is on the screen: the failure before it is over, and what is empty says why."""
+        self.query_one("#failure", Banner).hide()
+        self._show_rows(has_rows)
+        self.paint_lines()
+        if not has_rows and self.library is not None:
+            self.query_one(Empty).show(*why_empty(self.view, self.library.memory.name, self._found))
+            self.query_one(MemoryDetail).show_nothing("")
+
+    def _show_detail(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
+        self.query_one(MemoryDetail).show(entry, result, self.recalled)
+
+    def _show_rows(self, has_rows: bool) -> None:
+        self.set_class(not has_rows, "-empty")
+
+    def _facet_lists(self) -> list[FacetList]:
+        """The pane, and the panel when it is on top."""
+        lists = list(self.query(FacetList))
+        return lists if self.app.screen is self else [*lists, *self.app.screen.query(FacetList)]
+
+    def _has_agents(self) -> bool:
+        return bool(self.facets and self.facets.agent and len(self.facets.agent) > 1)
+
+    def _poll(self) -> None:
+        if self._loader is not None:
+            self._loader.poll()

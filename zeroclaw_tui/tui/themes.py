@@ -1,0 +1,125 @@
+"""Our two themes, and the colours of lists and scores in any theme."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.app import App
+from textual.color import Color
+from textual.theme import Theme
+
+ZEROCLAW_DARK = Theme(
+    name="zeroclaw-dark",
+    primary="#f0834a",
+    secondary="#b98d73",
+    accent="#f0834a",
+    warning="#e3b65f",
+    error="#e8625a",
+    success="#86b46f",
+    foreground="#e6e0d9",
+    background="#171413",
+    surface="#1d1a18",
+    panel="#272320",
+    dark=True,
+    variables={
+        "score-vector": "#5fb8c9",
+        "score-keyword": "#dcb861",
+        "score-final": "#f0834a",
+        "faint": "#7a726b",
+        "footer-key-foreground": "#f0834a",
+        "footer-background": "#171413",
+        "footer-item-background": "#171413",
+        "footer-description-background": "#171413",
+        "border": "#4a423c",
+        "border-blurred": "#332e2a",
+        "block-cursor-background": "#f0834a",
+        "block-cursor-foreground": "#171413",
+        "block-cursor-text-style": "none",
+        "input-selection-background": "#f0834a 35%",
+        "scrollbar": "#3a3430",
+        "scrollbar-hover": "#4f4741",
+        "scrollbar-active": "#f0834a",
+        "scrollbar-background": "#171413",
+        "scrollbar-background-hover": "#171413",
+        "scrollbar-background-active": "#171413",
+        "scrollbar-corner-color": "#171413",
+    },
+)
+ZEROCLAW_LIGHT = Theme(
+    name="zeroclaw-light",
+    primary="#bf4f17",
+    secondary="#8a6248",
+    accent="#bf4f17",
+    warning="#9a6a00",
+    error="#b3261e",
+    success="#3f7a2d",
+    foreground="#2a2522",
+    background="#fbf8f4",
+    surface="#f5f0ea",
+    panel="#ece5dc",
+    dark=False,
+    variables={
+        "score-vector": "#0f7285",
+        "score-keyword": "#8a6500",
+        "score-final": "#bf4f17",
+        "faint": "#8c837b",
+        "footer-key-foreground": "#bf4f17",
+        "footer-background": "#fbf8f4",
+        "footer-item-background": "#fbf8f4",
+        "footer-description-background": "#fbf8f4",
+        "border": "#cfc4b8",
+        "border-blurred": "#e0d7cd",
+        "block-cursor-background": "#bf4f17",
+        "block-cursor-foreground": "#fbf8f4",
+        "block-cursor-text-style": "none",
+        "input-selection-background": "#bf4f17 25%",
+        "scrollbar": "#d9cfc4",
+        "scrollbar-hover": "#c4b8ab",
+        "scrollbar-active": "#bf4f17",
+        "scrollbar-background": "#fbf8f4",
+        "scrollbar-background-hover": "#fbf8f4",
+        "scrollbar-background-active": "#fbf8f4",
+        "scrollbar-corner-color": "#fbf8f4",
+    },
+)
+
+_ANSI = {
+    "text": "ansi_default",
+    "muted": "ansi_default",
+    "faint": "ansi_bright_black",
+    "final": "ansi_red",
+    "vector": "ansi_cyan",
+    "keyword": "ansi_yellow",
+    "good": "ansi_green",
+    "bad": "ansi_red",
+    "cursor": "ansi_default",
+    "cursor-blurred": "ansi_default",
+}
+_FALLBACK = {True: ("#5fb8c9", "#dcb861"), False: ("#0f7285", "#8a6500")}
+
+
+def score_colours(app: App[Any]) -> dict[str, Color]:
+    """The opaque colours of lists and scores in the theme that is on, whichever it is.
+
+    Names: text, muted, faint, final, vector, keyword, good, bad, and the backgrounds cursor and cursor-blurred.
+    Our variables (`score-vector`, `score-keyword`, `score-final`, `faint`) win where the theme has them; else they are
+    mixed from its accent, foreground and background. A theme of the terminal's own sixteen colours gets names of these.
+    """
+    if app.native_ansi_color:
+        return {name: Color.parse(value) for name, value in _ANSI.items()}
+    variables = app.theme_variables
+    foreground, background = Color.parse(variables["foreground"]), Color.parse(variables["background"])
+    accent = Color.parse(variables.get("score-final", variables["accent"]))
+    vector, keyword = _FALLBACK[app.current_theme.dark]
+    return {
+        "text": foreground,
+        "muted": background.blend(foreground, 0.68),
+        "faint": Color.parse(variables["faint"]) if "faint" in variables else background.blend(foreground, 0.45),
+        "final": accent,
+        "vector": Color.parse(variables.get("score-vector", vector)),
+        "keyword": Color.parse(variables.get("score-keyword", keyword)),
+        "good": Color.parse(variables["success"]),
+        "bad": Color.parse(variables["error"]),
+        "cursor": background.blend(accent, 0.17),
+        "cursor-blurred": background.blend(foreground, 0.08),
+    }

@@ -1,0 +1,208 @@
+"""What is being looked at: filters, order and search as one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Literal
+
+from zeroclaw_tui.memory.query import NEWEST_STORED, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.memory.text import one_line
+
+Part = Literal["category", "session", "agent", "namespace", "age", "superseded"]
+VALUE_PARTS: tuple[Literal["category", "session", "agent", "namespace"], ...] = (
+    "category",
+    "session",
+    "agent",
+    "namespace",
+)
+_LONGEST_CHIP = 24
+
+
+class Mode(StrEnum):
+    """Two ways to search: as the agent recalls, and as a person finds."""
+
+    RECALL = "recall"
+    CONTAINS = "contains"
+
+
+@dataclass(frozen=True, slots=True)
+class Age:
+    """Memories created more than `over` and less than `under` days ago; `chip` is how a chip calls it."""
+
+    chip: str
+    over: int | None = None
+    under: int | None = None
+
+
+AGES: Mapping[str, Age] = {
+    "today": Age("today", under=1),
+    "this week": Age("this week", over=1, under=7),
+    "this month": Age("this month", over=7, under=30),
+    "older": Age("older than 30 d", over=30),
+}
+
+ORDERS: tuple[tuple[Sort, str], ...] = (
+    (Sort(SortField.STORED, True), "newest first"),
+    (Sort(SortField.STORED, False), "oldest first"),
+    (Sort(SortField.UPDATED, True), "last changed first"),
+    (Sort(SortField.UPDATED, False), "longest unchanged first"),
+    (Sort(SortField.KEY, False), "by key"),
+    (Sort(SortField.KEY, True), "by key, backwards"),
+    (Sort(SortField.CATEGORY, False), "by category"),
+    (Sort(SortField.CATEGORY, True), "by category, backwards"),
+    (Sort(SortField.CONTENT, False), "by content"),
+    (Sort(SortField.CONTENT, True), "by content, backwards"),
+    (Sort(SortField.SIZE, True), "biggest first"),
+    (Sort(SortField.SIZE, False), "smallest first"),
+    (Sort(SortField.AGE, True), "youngest first"),
+    (Sort(SortField.AGE, False), "eldest first"),
+)
+"""Every order with its words; of each field the one a person wants first comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One value that narrows the list, and the words on its chip."""
+
+    part: Part
+    value: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The filter, its age by name, the order, and the search with its mode."""
+
+    filter: MemoryFilter = field(default_factory=MemoryFilter)
+    age: str | None = None
+    sort: Sort = NEWEST_STORED
+    mode: Mode = Mode.RECALL
+    query: str = ""
+
+    @property
+    def is_recall(self) -> bool:
+        """True when the list shows what the agent recalls."""
+        return self.mode is Mode.RECALL and bool(self.query.strip())
+
+    @property
+    def lit(self) -> str:
+        """The text to light up in the list."""
+        return self.query if self.mode is Mode.CONTAINS else ""
+
+    @property
+    def order_words(self) -> str:
+        """The order, in words."""
+        return next(words for sort, words in ORDERS if sort == self.sort)
+
+    def has(self, part: Part, value: str) -> bool:
+        """Whether this value narrows the list."""
+        if part == "age":
+            return self.age == value
+        if part == "superseded":
+            return self.filter.superseded is not Superseded.HIDE
+        return value in (getattr(self.filter, part) or ())
+
+    def toggled(self, part: Part, value: str) -> View:
+        """With one value switched on or off; superseded rows go from hidden to shown to alone."""
+        if part == "age":
+            return replace(self, age=None if self.age == value else value)
+        if part == "superseded":
+            turns = (Superseded.HIDE, Superseded.SHOW, Superseded.ONLY, Superseded.HIDE)
+            return replace(self, filter=self.filter.but(superseded=turns[turns.index(self.filter.superseded) + 1]))
+        values: tuple[str, ...] = getattr(self.filter, part) or ()
+        values = tuple(one for one in values if one != value) if value in values else (*values, value)
+        return replace(self, filter=self.filter.but(**{part: values or None}))
+
+    def without(self, chip: Chip) -> View:
+        """With one chip removed."""
+        if chip.part == "superseded":
+            return replace(self, filter=self.filter.but(superseded=Superseded.HIDE))
+        return self.toggled(chip.part, chip.value)
+
+    def cleared(self) -> View:
+        """With no filter at all; search and order stay."""
+        return replace(self, filter=MemoryFilter(), age=None)
+
+    def sorted_by(self, chosen: SortField) -> View:
+        """By that field in its first order, or turned round when it is the field already."""
+        if self.sort.field is chosen:
+            return replace(self, sort=Sort(chosen, not self.sort.descending))
+        return replace(self, sort=next(sort for sort, _ in ORDERS if sort.field is chosen))
+
+    @property
+    def chips(self) -> tuple[Chip, ...]:
+        """What narrows the list, in the order of the facets."""
+        chips = [
+            Chip(part, value, value_words(part, value))
+            for part in VALUE_PARTS
+            for value in getattr(self.filter, part) or ()
+        ]
+        if self.age is not None:
+            chips.append(Chip("age", self.age, AGES[self.age].chip))
+        if self.filter.superseded is Superseded.SHOW:
+            chips.append(Chip("superseded", "show", "with superseded"))
+        elif self.filter.superseded is Superseded.ONLY:
+            chips.append(Chip("superseded", "only", "superseded only"))
+        return tuple(chips)
+
+    def listing_filter(self, now: datetime) -> MemoryFilter:
+        """The filter of the list at this moment, the text to find included when that is the mode."""
+        text = self.query if self.mode is Mode.CONTAINS and self.query else None
+        return self._aged(self.filter, now).but(contains=text)
+
+    def finding_filter(self, now: datetime) -> MemoryFilter:
+        """The filter that `contains` would have for the same query."""
+        return replace(self, mode=Mode.CONTAINS).listing_filter(now)
+
+    def facet_filters(self, now: datetime) -> dict[Part, MemoryFilter]:
+        """For each part that narrows: the filter without it, so that its other values keep their counts."""
+        whole = self.listing_filter(now)
+        without: dict[Part, MemoryFilter] = {
+            part: whole.but(**{part: None}) for part in VALUE_PARTS if getattr(whole, part) is not None
+        }
+        if self.age is not None:
+            without["age"] = replace(self, age=None).listing_filter(now)
+        return without
+
+    def request(self, now: datetime, readable: Mapping[str, tuple[str, ...]]) -> RecallRequest:
+        """The recall: one session, the agents with those they may read, and one namespace of the filter count."""
+        agents = self.filter.agent
+        if agents is not None:
+            agents = tuple(dict.fromkeys([*agents, *(name for one in agents for name in readable.get(one, ()))]))
+        return RecallRequest(
+            query=self.query,
+            session_id=_only(self.filter.session),
+            agents=agents,
+            namespace=_only(self.filter.namespace),
+            as_of=now.isoformat(),
+        )
+
+    def unused_by_recall(self) -> tuple[Chip, ...]:
+        """Chips that recall knows nothing of."""
+        request = self.request(datetime.min, {})
+        used = {"agent": True, "session": request.session_id is not None, "namespace": request.namespace is not None}
+        return tuple(chip for chip in self.chips if not used.get(chip.part, False))
+
+    def _aged(self, filter: MemoryFilter, now: datetime) -> MemoryFilter:
+        age = AGES[self.age] if self.age else Age("")
+        return filter.but(older_than=_days_before(now, age.over), newer_than=_days_before(now, age.under))
+
+
+def value_words(part: Part, value: str) -> str:
+    """A facet's value as one short line."""
+    if part == "session" and value == NO_SESSION:
+        return "no session"
+    words = one_line(value) or "(blank)"
+    return words if len(words) <= _LONGEST_CHIP else words[: _LONGEST_CHIP - 1] + "…"
+
+
+def _only(values: tuple[str, ...] | None) -> str | None:
+    return values[0] if values is not None and len(values) == 1 and values[0] else None
+
+
+def _days_before(now: datetime, days: int | None) -> str | None:
+    return None if days is None else (now - timedelta(days=days)).isoformat()

@@ -1,0 +1,246 @@
+"""Everything about one memory: where it comes from, its whole content, and how its score was made."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.markup import MarkupError
+from textual.reactive import reactive
+from textual.style import Style
+from textual.widgets import Static
+
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
+from zeroclaw_tui.memory.text import display_text, one_line
+from zeroclaw_tui.tui.format import count_text, fit, size_text
+from zeroclaw_tui.tui.themes import score_colours
+from zeroclaw_tui.tui.widgets.detail_text import DOT, Spans, fact_parts, origin_parts, packed, score_lines
+from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY
+from zeroclaw_tui.tui.widgets.plain_content import MOST_SHOWN, PlainContent
+
+if TYPE_CHECKING:
+    from textual.widgets import Markdown
+
+    from zeroclaw_tui.tui.widgets.safe_markdown import SafeMarkdown
+
+_FEW_LINES = 8
+_LAYING_OUT = "detail-markdown"
+_LONGEST_TITLE = 300
+
+
+class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
+    """One memory in full, scrolling with the keys of the list."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    MemoryDetail {
+        width: 1fr;
+        height: 1fr;
+        padding: 0 1;
+        scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
+
+        & > Static { width: 1fr; height: auto; }
+        & > #detail-content { margin: 1 0; }
+        & > #detail-note { margin: 0 0 1 0; }
+        & > #detail-markdown { padding: 0; margin: 1 0 0 0; }
+        &.-few-lines > #detail-content { margin: 0 0 1 0; }
+        &.-few-lines > #detail-markdown { margin: 0; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "scroll_down", "Down", id="detail.down", show=False, tooltip="A line on"),
+        Binding("k,up", "scroll_up", "Up", id="detail.up", show=False, tooltip="A line back"),
+        Binding("g,home", "scroll_home", "Top", id="detail.top", show=False, tooltip="To the beginning"),
+        Binding("G,end", "scroll_end", "End", id="detail.bottom", show=False, tooltip="To the end"),
+        Binding("ctrl+d", "half_page(1)", "Half down", id="detail.half_down", show=False, tooltip="Half a page on"),
+        Binding("ctrl+u", "half_page(-1)", "Half up", id="detail.half_up", show=False, tooltip="Half a page back"),
+        Binding("pagedown", "page_down", "Page down", id="detail.page_down", show=False, tooltip="A page on"),
+        Binding("pageup", "page_up", "Page up", id="detail.page_up", show=False, tooltip="A page back"),
+    ]
+
+    as_markdown: reactive[bool] = reactive(False, init=False)
+    """Whether the content is laid out as Markdown; text that cannot be stays plain and says so."""
+    now: reactive[datetime | None] = reactive(None, init=False)
+    """The moment that relative ages count to; without it only the dates are shown."""
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._entry: MemoryEntry | None = None
+        self._result: ScoredEntry | None = None
+        self._recall: RecallResult | None = None
+        self._norm: float | None = None
+        self._sentence = ""
+        self._width = 0
+
+    def compose(self) -> ComposeResult:
+        """Head, content, a note about what is not shown, and the score; the Markdown view comes when it is asked for."""
+        yield Static(id="detail-head", markup=False)
+        yield PlainContent(id="detail-content")
+        yield Static(id="detail-note", markup=False)
+        yield Static(id="detail-score", markup=False)
+
+    def show(
+        self,
+        entry: MemoryEntry,
+        result: ScoredEntry | None,
+        recall: RecallResult | None,
+        norm: float | None = None,
+    ) -> None:
+        """Show one memory, with its score when it was recalled. An excerpt may be followed by the whole.
+
+        `norm` is the length of its vector. The place of reading stays while it is the same memory.
+        """
+        old = self._entry
+        if old is None or (old.handle, old.id) != (entry.handle, entry.id):
+            self.scroll_home(animate=False)
+        is_same_text = old is not None and (old.content, old.is_excerpt) == (entry.content, entry.is_excerpt)
+        self._entry, self._result, self._recall, self._norm = entry, result, recall, norm
+        self._paint_around()
+        if not is_same_text:
+            self._paint_content()
+
+    def show_nothing(self, sentence: str) -> None:
+        """Show no memory, and one sentence in its place."""
+        self._entry, self._sentence = None, sentence
+        self._paint_around()
+        self._paint_content()
+        self.scroll_home(animate=False)
+
+    def on_mount(self) -> None:
+        """Start empty, and follow the theme."""
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._paint_around())
+        self._paint_around()
+        self._paint_content()
+
+    def on_resize(self) -> None:
+        """Break the head's lines for the new width, and join them where there are few."""
+        width, has_few_lines = self.scrollable_content_region.width, self.size.height <= _FEW_LINES
+        if (width, has_few_lines) != (self._width, self.has_class("-few-lines")):
+            self._width = width
+            self.set_class(has_few_lines, "-few-lines")
+            self._paint_around()
+
+    def watch_as_markdown(self) -> None:
+        """Lay the content out the other way."""
+        self._paint_content()
+
+    def watch_now(self) -> None:
+        """Count the age to another moment."""
+        self._paint_around()
+
+    def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
+        """Open nothing that a memory names."""
+        event.stop()
+        event.prevent_default()
+
+    def action_half_page(self, direction: int) -> None:
+        """Scroll by half of what is in sight."""
+        self.scroll_relative(y=direction * max(1, self.size.height // 2), animate=False)
+
+    def _paint_around(self) -> None:
+        if not self.is_mounted:
+            return
+        head, foot = self._around_content()
+        self.query_one("#detail-head", Static).update(head)
+        score = self.query_one("#detail-score", Static)
+        score.update(self._styled(foot))
+        score.display = bool(foot)
+
+    def _paint_content(self) -> None:
+        if not self.is_mounted:
+            return
+        self.workers.cancel_group(self, _LAYING_OUT)
+        content = self._entry.content if self._entry is not None else ""
+        refused = self._why_not_markdown(content)
+        self._show_plain(refused)
+        if self.as_markdown and refused is None and content.strip():
+            self.run_worker(self._lay_out(display_text(content)), group=_LAYING_OUT, exclusive=True)
+
+    def _show_plain(self, refused: str | None) -> None:
+        entry = self._entry
+        plain = self.query_one(PlainContent)
+        plain.display = entry is not None
+        plain.show("" if entry is None else entry.content or EMPTY_CONTENT)
+        for markdown in self.query("#detail-markdown"):
+            markdown.display = False
+        note = self.query_one("#detail-note", Static)
+        words = self._note(refused)
+        note.display = bool(words)
+        note.update(self._styled([[(words, "faint")]]))
+
+    async def _lay_out(self, text: str) -> None:
+        try:
+            await (await self._markdown()).lay_out(text)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError, MarkupError):
+            self._show_plain("it cannot be laid out")
+        else:
+            self.query_one(PlainContent).display = False
+
+    def _why_not_markdown(self, content: str) -> str | None:
+        if not self.as_markdown:
+            return None
+        # The parser takes a tenth of the time to the first frame, and most people never press the key.
+        from zeroclaw_tui.tui.widgets.safe_markdown import why_not_markdown
+
+        return why_not_markdown(content)
+
+    async def _markdown(self) -> SafeMarkdown:
+        from zeroclaw_tui.tui.widgets.safe_markdown import SafeMarkdown
+
+        for shown in self.query(SafeMarkdown):
+            return shown
+        shown = SafeMarkdown(id="detail-markdown")
+        await self.mount(shown, after="#detail-content")
+        return shown
+
+    def _around_content(self) -> tuple[Content, list[Spans]]:
+        """The head, and the lines under the content; where there are few lines the head takes one of them only."""
+        entry = self._entry
+        if entry is None:
+            return self._styled([[(self._sentence, "faint")]]), []
+        key = one_line(entry.key[:_LONGEST_TITLE])
+        title = (key, "text") if key else (EMPTY_KEY, "faint")
+        origin, facts = origin_parts(entry, self.now), fact_parts(entry, self._norm)
+        width = max(20, self._width)
+        score = score_lines(entry, self._result, self._recall) if self._result and self._recall else []
+        if not self.has_class("-few-lines"):
+            about = [[(line, "muted")] for parts in (origin, facts) for line in packed(parts, width)]
+            return self._styled([[title], *about], bold=title), score
+        title = (fit(title[0], min(cell_len(title[0]), width // 2)), title[1])
+        beside, *rest = packed(origin, width - cell_len(title[0]) - 2)
+        about = [[(line, "muted")] for line in packed([*DOT.join(rest).split(DOT), *facts] if rest else facts, width)]
+        return self._styled([[title, ("  " + beside, "muted")]], bold=title), [*about, *score]
+
+    def _note(self, refused: str | None) -> str:
+        entry = self._entry
+        if entry is None:
+            return ""
+        if entry.is_excerpt:
+            return "…"
+        notes = []
+        if len(entry.content) > MOST_SHOWN:
+            more = count_text(len(entry.content) - MOST_SHOWN)
+            notes.append(f"… {more} more characters of {size_text(entry.size)}; y copies all of them")
+        if refused is not None:
+            notes.append(f"shown as plain text: {refused}")
+        return "\n".join(notes)
+
+    def _styled(self, lines: list[Spans], bold: tuple[str, str] | None = None) -> Content:
+        """Lines of spans in the theme's colours; text is never read as markup."""
+        colours = score_colours(self.app)
+        pieces: list[Content] = []
+        for at, line in enumerate(lines):
+            if at:
+                pieces.append(Content("\n"))
+            for span in line:
+                text, name = span
+                style = Style(foreground=colours[name], bold=True if span is bold or name == "final" else None)
+                pieces.append(Content(text).stylize(style))
+        return Content("").join(pieces)

@@ -1,0 +1,121 @@
+"""The first line: which store, and how it is scored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from textual.app import RenderResult
+from textual.content import Content
+from textual.events import Click
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.tui.looks import MUTED, STRONG_ACCENT, WARNING
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+
+_NAME = "zeroclaw"
+_GAP = 2
+_LEAST_PATH = 24
+
+
+class StoreHeader(Widget):
+    """Name, location shortened from the left, and the scoring in as many words as fit."""
+
+    DEFAULT_CSS = "StoreHeader { height: 1; padding: 0 1; }"
+
+    location: reactive[str] = reactive("")
+    scoring: reactive[tuple[str, ...]] = reactive(())
+    """The same facts in ever fewer words."""
+    notices: reactive[int] = reactive(0)
+
+    class NoticesWanted(Message):
+        """A click on the count of notices."""
+
+    def show(self, library: Library) -> None:
+        """The facts of an open store."""
+        self.location = one_line(mask_secrets(with_tilde(library.memory.location)))
+        self.scoring = scoring_words(library)
+        self.notices = len(notices_of(library))
+
+    def render(self) -> RenderResult:
+        """The line, at this width."""
+        width = self.content_size.width
+        badge = f"  ▲ {self.notices} {'notice' if self.notices == 1 else 'notices'}" if self.notices else ""
+        room = width - len(_NAME) - _GAP * 2 - cell_len(badge)
+        wanted = min(cell_len(self.location), _LEAST_PATH)
+        right = next((words for words in self.scoring if cell_len(words) <= room - wanted), "")
+        if not right and self.scoring:
+            right = self.scoring[-1]
+        path = shorten_path(self.location, max(0, room - cell_len(right)))
+        gap = " " * max(1, width - len(_NAME) - _GAP - cell_len(path) - cell_len(right) - cell_len(badge))
+        return Content.assemble((_NAME, STRONG_ACCENT), " " * _GAP, path, gap, (right, MUTED), (badge, WARNING))
+
+    def on_click(self, event: Click) -> None:
+        """Show the notices when their count is clicked."""
+        if self.notices and event.x > self.size.width - 14:
+            self.post_message(self.NoticesWanted())
+
+
+def scoring_words(library: Library) -> tuple[str, ...]:
+    """Backend, scoring version with its source, and what recall works with; from many words to few."""
+    memory, profile = library.memory, library.profile
+    name = memory.name
+    theirs = library.config.zeroclaw_backend
+    long_name = name if theirs == library.config.backend else f"{name} (ZeroClaw would use {theirs})"
+    if name == "none":
+        return ("backend none: nothing is remembered", "none")
+    can = memory.capabilities
+    if not (can.keyword or can.vectors):
+        return (f"{long_name} · its own ranking", name)
+    parts, short = _parts_words(library)
+    version = profile.profile.version
+    return (
+        f"{long_name} · scoring {version} ({profile.source}) · {parts}",
+        f"{name} · scoring {version} ({profile.source}) · {short}",
+        f"{name} · {version} · {short}",
+        f"{name} · {short}",
+    )
+
+
+def notices_of(library: Library) -> tuple[str, ...]:
+    """Every sentence a person should know about this store, the store's own first."""
+    because = library.why_no_vectors
+    keyword_only = (because,) if because and library.memory.capabilities.keyword else ()
+    return (*library.memory.notices, *library.config.warnings, *keyword_only)
+
+
+def shorten_path(path: str, cells: int) -> str:
+    """The end of a path, cut after a slash where one is near: `…/workspace/memory/brain.db`."""
+    if cell_len(path) <= cells:
+        return path
+    if cells < 2:
+        return "…"[:cells]
+    tail = path
+    while cell_len(tail) > cells - 1:
+        tail = tail[1:]
+    slash = tail.find("/")
+    return "…" + (tail[slash:] if 0 <= slash < len(tail) // 2 else tail)
+
+
+def _parts_words(library: Library) -> tuple[str, str]:
+    if library.why_no_vectors:
+        configured = library.memory.capabilities.vectors
+        return ("keyword only: no embeddings configured" if configured else "keyword only", "keyword only")
+    if library.settings.search_mode == "bm25":
+        return ("keyword only: search_mode is bm25", "keyword only")
+    if library.settings.search_mode == "embedding":
+        return ("vectors only: search_mode is embedding", "vectors only")
+    words = f"hybrid {library.settings.vector_weight:g} / {library.settings.keyword_weight:g}"
+    return (words, words)
+
+
+def with_tilde(location: str) -> str:
+    """A path under the home folder with a tilde for it."""
+    root = str(Path.home())
+    return f"~{location[len(root) :]}" if location.startswith(f"{root}/") else location

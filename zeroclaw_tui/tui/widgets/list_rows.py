@@ -1,0 +1,250 @@
+"""Rows of the memory list as styled pieces of exact width: columns, headings, and what stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import App
+
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.query import Sort, SortField
+from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.tui.format import ELLIPSIS, fit, relative_age, size_text
+from zeroclaw_tui.tui.themes import score_colours
+
+MARK = "▌"
+PINNED = "◆"
+SUPERSEDED = "→"
+EMPTY_KEY = "(empty key)"
+EMPTY_CONTENT = "(empty)"
+GONE = "(no longer there)"
+WIDE = 100
+_LONGEST_LOOKED_AT = 4096
+_LEAST_MEMORY = 10
+_GOOD_MEMORY = 28
+_LEAD_OF_MATCH = 8
+_ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+
+Pieces = list[Segment]
+RowState = Literal["plain", "cursor", "cursor-blurred"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowStyles:
+    """The styles of one row on one background."""
+
+    blank: Style
+    text: Style
+    muted: Style
+    faint: Style
+    final: Style
+    vector: Style
+    keyword: Style
+    match: Style
+    mark: Style
+
+    @classmethod
+    def of(cls, app: App[Any], ground: Style, row: RowState) -> RowStyles:
+        """Styles in the app's theme on the widget's own ground, for a row with or without the cursor."""
+        colours = {name: colour.rich_color for name, colour in score_colours(app).items()}
+        if row != "plain" and not app.native_ansi_color:
+            ground = ground + Style(bgcolor=colours[row])
+
+        def on(name: str, bold: bool = False, underline: bool = False) -> Style:
+            return ground + Style(color=colours[name], bold=bold, underline=underline)
+
+        return cls(
+            blank=ground,
+            text=on("text", bold=row == "cursor"),
+            muted=on("muted"),
+            faint=on("faint"),
+            final=on("final", bold=True),
+            vector=on("vector"),
+            keyword=on("keyword"),
+            match=on("final", bold=True, underline=True),
+            mark=on("final" if row == "cursor" else "faint"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name, the words above it, its width in cells, and the blank cells before it."""
+
+    name: str
+    label: str
+    width: int
+    lead: int = 2
+    align: Literal["left", "right"] = "left"
+    sort: SortField | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns for one width, the mark's cell before them not counted."""
+
+    columns: tuple[Column, ...]
+    width: int
+
+    def column(self, name: str) -> Column | None:
+        """The column of that name, where this layout has it."""
+        return next((column for column in self.columns if column.name == name), None)
+
+    def sort_at(self, x: int) -> SortField | None:
+        """What a click on the heading at that cell orders by."""
+        end = 1
+        for column in self.columns:
+            end += column.lead + column.width
+            if x < end:
+                return column.sort
+        return None
+
+    def heading(self, styles: RowStyles, sort: Sort | None) -> Pieces:
+        """The heading line; the column that orders the list carries ▾ or ▴."""
+        pieces = [Segment(" ", styles.blank)]
+        for at, column in enumerate(self.columns):
+            is_sorted = sort is not None and column.sort is sort.field
+            label = f"{column.label}{'▾' if sort and sort.descending else '▴'}" if is_sorted else column.label
+            # A label as wide as its column takes the sign into the gap after it.
+            spill = 1 if column.align == "left" and len(label) > column.width else 0
+            taken = 1 if at and _spills(self.columns[at - 1], sort) else 0
+            style = styles.text if is_sorted else styles.muted
+            pieces.append(Segment(" " * (column.lead - taken), styles.blank))
+            pieces.append(Segment(fit(label, column.width + spill, column.align), style))
+        return pieces
+
+
+def browse_layout(width: int, show_agent: bool, sort: Sort) -> Layout:
+    """Category, key, first line, size and age for a width in cells.
+
+    Ordered by the last change, the age is that of the change. What a narrow list has no room for is left out, first
+    the size, unless the list is ordered by it; the memory itself always stays.
+    """
+    is_wide = width >= WIDE
+    by_update = sort.field is SortField.UPDATED
+    age = SortField.UPDATED if by_update else SortField.AGE
+    before = [
+        Column("category", "category", 12 if is_wide else 8, lead=0, sort=SortField.CATEGORY),
+        Column("key", "key", min(32, max(16, width * 2 // 9)), sort=SortField.KEY),
+        Column("flag", "", 1, lead=1),
+    ]
+    after = [
+        Column("size", "size", 6, align="right", sort=SortField.SIZE),
+        Column("age", "updated" if by_update else "age", 8 if is_wide or by_update else 6, 2, "right", age),
+    ]
+    if show_agent:
+        after.insert(0, Column("agent", "agent", 12 if is_wide else 8))
+        if sort.field is not SortField.SIZE and _rest(width, [*before, *after]) < _GOOD_MEMORY:
+            after = _without(after, "size")
+    for name in ("size", "category", "agent", "flag"):
+        if _rest(width, [*before, *after]) >= _LEAST_MEMORY:
+            break
+        before, after = _without(before, name), _without(after, name)
+    memory = Column("memory", "memory", max(1, _rest(width, [*before, *after])), lead=1, sort=SortField.CONTENT)
+    return Layout((*before, memory, *after), width)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the rows of a listing depend on beside themselves."""
+
+    sort: Sort
+    now: datetime
+    show_agent: bool = False
+    lit: str = ""
+
+
+def browse_row(entry: MemoryEntry, layout: Layout, look: Look, styles: RowStyles) -> Pieces:
+    """One memory of a listing."""
+    is_superseded = entry.superseded_by is not None
+    plain = styles.faint if is_superseded else styles.text
+    quiet = styles.faint if is_superseded else styles.muted
+    pieces: Pieces = []
+    for column in layout.columns:
+        pieces.append(Segment(" " * column.lead, styles.blank))
+        match column.name:
+            case "key":
+                pieces += key_pieces(entry.key, column.width, plain, styles, look.lit)
+            case "memory":
+                pieces += memory_pieces(entry.content, column.width, plain, styles, look.lit)
+            case "flag":
+                sign = SUPERSEDED if is_superseded else PINNED if entry.pinned else " "
+                pieces.append(Segment(sign, styles.final if sign == PINNED else styles.faint))
+            case name:
+                pieces.append(Segment(fit(_quiet_text(name, entry, look), column.width, column.align), quiet))
+    return pieces
+
+
+def absent_row(layout: Layout, styles: RowStyles, words: str = ELLIPSIS) -> Pieces:
+    """A row that is not here yet, or no longer."""
+    return [Segment(fit(words, max(0, layout.width - 1)), styles.faint)]
+
+
+def key_pieces(key: str, cells: int, plain: Style, styles: RowStyles, lit: str = "") -> Pieces:
+    """A key on one line; an empty one says so."""
+    shown = one_line(key[:_LONGEST_LOOKED_AT])
+    if not shown:
+        return [Segment(fit(EMPTY_KEY, cells), styles.faint)]
+    return _lit(fit(_from_match(shown, lit, cells), cells), lit, plain, styles.match)
+
+
+def memory_pieces(content: str, cells: int, plain: Style, styles: RowStyles, lit: str = "") -> Pieces:
+    """The beginning of a memory on one line; from shortly before the match when that lies further on."""
+    shown = one_line(content[:_LONGEST_LOOKED_AT])
+    if not shown:
+        return [Segment(fit(EMPTY_CONTENT, cells), styles.faint)]
+    return _lit(fit(_from_match(shown, lit, cells), cells), lit, plain, styles.match)
+
+
+def _quiet_text(name: str, entry: MemoryEntry, look: Look) -> str:
+    match name:
+        case "category":
+            return one_line(entry.category[:200])
+        case "agent":
+            return one_line((entry.agent or "")[:200])
+        case "size":
+            return size_text(entry.size)
+    shown = entry.updated_at if look.sort.field is SortField.UPDATED else entry.timestamp
+    age = relative_age(shown or entry.timestamp, look.now)
+    return "now" if age == "just now" else age
+
+
+def _from_match(text: str, lit: str, cells: int) -> str:
+    at = _find(text, lit)
+    if at < 0 or at + len(lit) < cells - 1:
+        return text
+    return ELLIPSIS + text[max(0, at - _LEAD_OF_MATCH) :]
+
+
+def _lit(text: str, lit: str, plain: Style, match: Style) -> Pieces:
+    pieces: Pieces = []
+    start = 0
+    wanted = one_line(lit)
+    while (at := _find(text, wanted, start)) >= 0:
+        pieces.append(Segment(text[start:at], plain))
+        start = at + len(wanted)
+        pieces.append(Segment(text[at:start], match))
+    pieces.append(Segment(text[start:], plain))
+    return [piece for piece in pieces if piece.text]
+
+
+def _find(text: str, wanted: str, start: int = 0) -> int:
+    return text.translate(_ASCII_LOWER).find(wanted.translate(_ASCII_LOWER), start) if wanted else -1
+
+
+def _spills(column: Column, sort: Sort | None) -> bool:
+    is_sorted = sort is not None and column.sort is sort.field
+    return is_sorted and column.align == "left" and len(column.label) >= column.width
+
+
+def _rest(width: int, columns: Sequence[Column]) -> int:
+    """Cells left for the memory: the mark before, one cell after, and its own lead taken off."""
+    return width - 3 - sum(column.lead + column.width for column in columns)
+
+
+def _without(columns: Sequence[Column], name: str) -> list[Column]:
+    return [column for column in columns if column.name != name]

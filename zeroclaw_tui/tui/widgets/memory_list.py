@@ -1,0 +1,388 @@
+"""The list of memories: one line a row, built when it is seen, as fast with a million rows as with ten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.query import Sort, SortField
+from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
+from zeroclaw_tui.tui.widgets.list_rows import RowState
+from zeroclaw_tui.tui.widgets.loaded_rows import MOST_ASKED, LoadedRows
+from zeroclaw_tui.tui.widgets.ranked_rows import Ranking
+from zeroclaw_tui.tui.widgets.row_painter import RowPainter
+
+_HEADING_LINES = 1
+
+
+class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
+    """Memories in rows with a cursor, as a listing or as the ranked answer to a recall.
+
+    A listing knows its order as handles and asks for the rows that come into sight (`RowsWanted`). Rows are counted
+    without the heading and without the threshold's line, so that the cursor can stand on neither.
+    """
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    MemoryList {
+        width: 1fr;
+        height: 1fr;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-gutter: stable;
+        scrollbar-size-vertical: 1;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "move(1)", "Down", id="list.down", show=False, tooltip="The next memory"),
+        Binding("k,up", "move(-1)", "Up", id="list.up", show=False, tooltip="The memory before"),
+        Binding("g,home", "top", "Top", id="list.top", show=False, tooltip="The first memory"),
+        Binding("G,end", "bottom", "Bottom", id="list.bottom", show=False, tooltip="The last memory"),
+        Binding("ctrl+d", "move_pages(0.5)", "Half down", id="list.half_down", show=False, tooltip="Half a page on"),
+        Binding("ctrl+u", "move_pages(-0.5)", "Half up", id="list.half_up", show=False, tooltip="Half a page back"),
+        Binding("pagedown", "move_pages(1)", "Page down", id="list.page_down", show=False, tooltip="A page on"),
+        Binding("pageup", "move_pages(-1)", "Page up", id="list.page_up", show=False, tooltip="A page back"),
+        Binding("enter", "open", "Read", id="list.open", show=False, tooltip="Read the whole memory"),
+    ]
+
+    cursor: reactive[int] = reactive(0, repaint=False)
+    """The row that is selected, from 0."""
+    highlight_text: reactive[str | None] = reactive(None, repaint=False)
+    """Text that is lit up in keys and memories of a listing."""
+
+    class _ListMessage(Message):
+        def __init__(self, list_: MemoryList) -> None:
+            super().__init__()
+            self.list = list_
+
+        @property
+        def control(self) -> MemoryList:
+            """The list it came from."""
+            return self.list
+
+    class RowsWanted(_ListMessage):
+        """Rows are in sight, or about to be, that are not loaded; `put_rows` brings them."""
+
+        def __init__(self, list_: MemoryList, handles: Sequence[Handle]) -> None:
+            super().__init__(list_)
+            self.handles = handles
+
+    class _RowMessage(_ListMessage):
+        def __init__(self, list_: MemoryList, entry: MemoryEntry, result: ScoredEntry | None) -> None:
+            super().__init__(list_)
+            self.entry = entry
+            self.result = result
+
+    class RowHighlighted(_RowMessage):
+        """The cursor stands on another memory, or the memory under it has arrived or changed."""
+
+    class RowOpened(_RowMessage):
+        """A memory was chosen for reading."""
+
+    class SortWanted(_ListMessage):
+        """A heading was clicked."""
+
+        def __init__(self, list_: MemoryList, field: SortField) -> None:
+            super().__init__(list_)
+            self.field = field
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._handles: Sequence[Handle] = ()
+        self._loaded = LoadedRows()
+        self._row_count = 0
+        self._is_whole_order = False
+        self._recall: RecallResult | None = None
+        self._painter = RowPainter(self)
+        self._told: tuple[MemoryEntry, ScoredEntry | None] | None = None
+        self._is_asking = False
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are to select."""
+        return self._row_count
+
+    @property
+    def selected_entry(self) -> MemoryEntry | None:
+        """The memory under the cursor; None when there is none or it is not loaded yet."""
+        return self._entry_at(self.cursor)
+
+    @property
+    def selected_result(self) -> ScoredEntry | None:
+        """The recall result under the cursor; None in a listing."""
+        if self._ranking is None or not 0 <= self.cursor < self._row_count:
+            return None
+        return self._ranking.rows[self.cursor].result
+
+    def show_page(self, entries: Sequence[MemoryEntry], total: int | None) -> None:
+        """Show the first rows of a listing whose whole order is not known yet; `total` is how many there will be.
+
+        The cursor stays on its memory when that is among these, else it goes to the top.
+        """
+        kept = self._handle_at(self.cursor)
+        self._leave_ranking()
+        self._loaded.clear()
+        self._loaded.put(entries)
+        self._handles = [entry.handle for entry in entries]
+        self._is_whole_order = False
+        self._show_rows(max(len(entries), total or 0), _position(self._handles, kept, 0) or 0)
+
+    def show_order(self, handles: Sequence[Handle]) -> None:
+        """Show all rows of a listing, in this order.
+
+        Loaded rows stay, and when an order was already shown they are asked for again as they come into sight. The
+        cursor stays on its memory and that on its line of the screen; when it has gone, on its place.
+        """
+        kept = self._handle_at(self.cursor)
+        was_on_line = self.cursor - self.scroll_offset.y
+        self._leave_ranking(forget=False)
+        if self._is_whole_order:
+            self._loaded.grow_old()
+        self._loaded.forget_questions()
+        self._handles = handles
+        self._is_whole_order = True
+        row = _position(handles, kept, self.cursor)
+        self._show_rows(len(handles), self.cursor if row is None else row, was_on_line, forget=False)
+
+    def put_rows(self, entries: Sequence[MemoryEntry]) -> None:
+        """Take in rows that were wanted; in whichever order, and also unasked."""
+        self._loaded.put(entries)
+        if self._ranking is None:
+            self._painter.forget_rows()
+            self.refresh()
+            self._tell()
+            self._ask_soon()
+
+    def show_results(self, result: RecallResult) -> None:
+        """Show the ranked answer to a recall; the same query again keeps the cursor on its memory."""
+        is_same_query = self._recall is not None and self._recall.request.query == result.request.query
+        kept = self._handle_at(self.cursor) if is_same_query else None
+        self._recall = result
+        ranking = self._painter.ranking = Ranking.of(result)
+        self._handles = [row.result.entry.handle for row in ranking.rows]
+        self._is_whole_order = False
+        self._show_rows(len(self._handles), _position(self._handles, kept, 0) or 0)
+
+    def clear_rows(self) -> None:
+        """Show nothing."""
+        self._leave_ranking()
+        self._loaded.clear()
+        self._handles = ()
+        self._is_whole_order = False
+        self._show_rows(0, 0)
+
+    def set_look(self, *, sort: Sort, now: datetime, show_agent: bool) -> None:
+        """What a listing is ordered by, the moment ages count to, and whether rows of several agents are mixed."""
+        self._painter.set_look(sort, now, show_agent)
+        self.refresh()
+
+    def validate_cursor(self, row: int) -> int:
+        """Keep the cursor on a row."""
+        return max(0, min(row, self._row_count - 1))
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        """Repaint two rows, bring the new one into view, and say so."""
+        self._refresh_row(old)
+        self._refresh_row(new)
+        self._bring_into_view()
+        self._tell()
+        self._ask_soon()
+
+    def watch_highlight_text(self, text: str | None) -> None:
+        """Light up other text."""
+        self._painter.light(text or "")
+        self.refresh()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Other rows come into sight."""
+        super().watch_scroll_y(old_value, new_value)
+        self._ask_soon()
+
+    def on_mount(self) -> None:
+        """Lay out what was shown before there was a screen."""
+        self._lay_out()
+        self._ask_soon()
+
+    def on_resize(self) -> None:
+        """Fit columns to the new width and keep the cursor in view."""
+        self._lay_out()
+        self._bring_into_view()
+        self._ask_soon()
+
+    def notify_style_update(self) -> None:
+        """Take other colours when the theme changes or the focus comes and goes."""
+        super().notify_style_update()
+        self._painter.forget_colours()
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor by rows."""
+        self.cursor += rows
+
+    def action_move_pages(self, pages: float) -> None:
+        """Move the cursor by pages of the rows in sight."""
+        self.cursor += round(pages * max(1, self._lines_in_sight - 1))
+
+    def action_top(self) -> None:
+        """Move the cursor to the first row, and the heading's list back to its start."""
+        self.cursor = 0
+        self.scroll_to(y=0, animate=False, force=True)
+
+    def action_bottom(self) -> None:
+        """Move the cursor to the last row."""
+        self.cursor = self._row_count - 1
+
+    def action_open(self) -> None:
+        """Choose the memory under the cursor for reading."""
+        entry = self.selected_entry
+        if entry is not None:
+            self.post_message(self.RowOpened(self, entry, self.selected_result))
+
+    def on_click(self, event: events.Click) -> None:
+        """Select a row, open it at a double click, or order by a heading."""
+        place = event.get_content_offset(self)
+        if place is None or not self._row_count:
+            return
+        event.stop()
+        if place.y < _HEADING_LINES:
+            field = self._painter.layout.sort_at(place.x) if self._ranking is None else None
+            if field is not None:
+                self.post_message(self.SortWanted(self, field))
+            return
+        row = self._row_of_line(place.y - _HEADING_LINES + self.scroll_offset.y)
+        if row is None or row >= self._row_count:
+            return
+        self.cursor = row
+        if event.chain == 2:
+            self.action_open()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of what is in sight: the heading, a row, the threshold's line, or nothing."""
+        if not self._row_count:
+            return self._painter.blank()
+        if y < _HEADING_LINES:
+            return self._painter.heading()
+        row = self._row_of_line(y - _HEADING_LINES + self.scroll_offset.y)
+        if row is not None and row >= self._row_count:
+            return self._painter.blank()
+        state: RowState = "plain" if row != self.cursor else "cursor" if self.has_focus else "cursor-blurred"
+        return self._painter.kept(row, state) or self._draw(row, state)
+
+    def _draw(self, row: int | None, state: RowState) -> Strip:
+        if row is None or self._ranking is not None:
+            return self._painter.ranked(row, state)
+        handle = self._handle_at(row)
+        has_gone = handle is not None and self._loaded.has_gone(handle)
+        return self._painter.listed(row, state, self._entry_at(row), has_gone)
+
+    @property
+    def _lines_in_sight(self) -> int:
+        return max(1, self.size.height - _HEADING_LINES)
+
+    @property
+    def _ranking(self) -> Ranking | None:
+        return self._painter.ranking
+
+    def _line_of(self, row: int) -> int:
+        return self._ranking.line_of(row) if self._ranking else row
+
+    def _row_of_line(self, line: int) -> int | None:
+        return self._ranking.row_of(line) if self._ranking else line
+
+    def _handle_at(self, row: int) -> Handle | None:
+        return self._handles[row] if 0 <= row < len(self._handles) else None
+
+    def _entry_at(self, row: int) -> MemoryEntry | None:
+        if self._ranking is not None:
+            return self._ranking.rows[row].result.entry if 0 <= row < self._row_count else None
+        handle = self._handle_at(row)
+        return None if handle is None else self._loaded.get(handle)
+
+    def _leave_ranking(self, *, forget: bool = True) -> None:
+        self._painter.ranking = None
+        self._recall = None
+        if forget:
+            self._told = None
+
+    def _show_rows(self, count: int, cursor: int, on_line: int = 0, *, forget: bool = True) -> None:
+        """Take another set of rows, with the cursor on that row and that on the given line of the view."""
+        if forget:
+            self._told = None
+        self._row_count = count
+        lines = self._line_of(count - 1) + 1 if count else 0
+        self.virtual_size = Size(0, lines + _HEADING_LINES if count else 0)
+        self.set_reactive(MemoryList.cursor, self.validate_cursor(cursor))
+        if self.is_mounted:
+            self.scroll_to(y=max(0, self._line_of(self.cursor) - on_line), animate=False, force=True)
+            self._bring_into_view()
+        self._lay_out()
+        self._tell()
+        self._ask_soon()
+
+    def _lay_out(self) -> None:
+        self._painter.forget_layout()
+        self.refresh()
+
+    def _refresh_row(self, row: int) -> None:
+        y = self._line_of(row) - self.scroll_offset.y + _HEADING_LINES
+        if _HEADING_LINES <= y < self.size.height:
+            self.refresh(Region(0, y, self.size.width, 1))
+
+    def _bring_into_view(self) -> None:
+        line, top, lines = self._line_of(self.cursor), self.scroll_offset.y, self._lines_in_sight
+        if line < top:
+            self.scroll_to(y=line, animate=False, force=True)
+        elif line >= top + lines:
+            self.scroll_to(y=line - lines + 1, animate=False, force=True)
+
+    def _tell(self) -> None:
+        entry = self.selected_entry
+        if entry is None:
+            return
+        now = (entry, self.selected_result)
+        if self._told != now:
+            self._told = now
+            self.post_message(self.RowHighlighted(self, *now))
+
+    def _ask_soon(self) -> None:
+        if not self._is_asking and self._ranking is None and self.is_mounted:
+            self._is_asking = self.call_after_refresh(self._ask)
+
+    def _ask(self) -> None:
+        """Ask for what is in sight and a page around it, as soon as half a page around it is not here."""
+        self._is_asking = False
+        if self._ranking is not None:
+            return
+        page = self._lines_in_sight
+        top = self.scroll_offset.y
+        if not self._loaded.missing(self._between(top - page // 2, top + page + page // 2)):
+            return
+        in_sight = self._loaded.missing(self._between(top, top + page))
+        around = [*self._between(top + page, top + 2 * page), *self._between(top - page, top)]
+        handles = [*in_sight, *self._loaded.missing(around)][:MOST_ASKED]
+        self._loaded.expect(handles)
+        self.post_message(self.RowsWanted(self, handles))
+
+    def _between(self, start: int, stop: int) -> Sequence[Handle]:
+        return self._handles[max(0, start) : max(0, stop)]
+
+
+def _position(handles: Sequence[Handle], wanted: Handle | None, near: int) -> int | None:
+    """Where a handle stands, looked for first where it was; None when it is not there."""
+    if wanted is None:
+        return None
+    if 0 <= near < len(handles) and handles[near] == wanted:
+        return near
+    try:
+        return handles.index(wanted)
+    except ValueError:
+        return None

@@ -1,0 +1,43 @@
+"""Markdown out of a memory: laid out, with nothing in it that acts."""
+
+from __future__ import annotations
+
+from markdown_it import MarkdownIt
+from textual.widgets import Markdown, Static
+
+MOST_CHARACTERS = 20_000
+_MOST_TOKENS = 1_500
+_ACTING_RULES = ["link", "image", "autolink", "linkify", "reference", "html_inline", "html_block"]
+
+
+class SafeMarkdown(Markdown):
+    """Textual's Markdown where links, pictures and HTML stay the text they are, address and all."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, parser_factory=inert_parser, open_links=False)
+
+    async def lay_out(self, text: str) -> None:
+        """Build the blocks out of sight, and take away the tooltips: Textual reads a table cell's as markup."""
+        self.display = False
+        await self.update(text)
+        for cell in self.query(Static):
+            cell.tooltip = None
+        self.display = True
+
+
+def inert_parser() -> MarkdownIt:
+    """A parser of GitHub's Markdown that knows neither links nor pictures nor HTML."""
+    parser = MarkdownIt("gfm-like", {"html": False, "linkify": False})
+    return parser.disable(_ACTING_RULES, ignoreInvalid=True)
+
+
+def why_not_markdown(text: str) -> str | None:
+    """Why a text is better shown as it is, in words; None when it can be laid out.
+
+    Every block becomes a widget of its own, so the count of blocks is bounded too.
+    """
+    if len(text) > MOST_CHARACTERS:
+        return f"longer than {MOST_CHARACTERS:,} characters"
+    if len(inert_parser().parse(text)) > _MOST_TOKENS:
+        return "too many paragraphs, items or cells"
+    return None

@@ -1,0 +1,176 @@
+"""The second line: what is searched for, or what is shown and what narrows it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual.app import ComposeResult, RenderResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.events import Click
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG
+from zeroclaw_tui.tui.view import Chip, Mode
+
+_PLACEHOLDERS = {
+    Mode.RECALL: "what the agent would recall for …",
+    Mode.CONTAINS: "a part of a key or a content",
+}
+_LEAST_INPUT = 30
+
+
+class SearchInput(Input):
+    """A line to type in; `down` and `enter` leave it for the list."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "to the results", id="search.leave"),
+        Binding("down", "screen.focus_pane('list')", "To the results", show=False),
+        Binding("escape", "screen.step_out", "out", id="search.out"),
+    ]
+
+
+class SearchBar(Horizontal):
+    """Prompt, input, and on the right the mode with its numbers."""
+
+    DEFAULT_CSS = """
+    SearchBar { height: 1; padding: 0 1; display: none; }
+    SearchBar.-open { display: block; }
+    SearchBar #prompt { width: 2; color: $primary; }
+    SearchBar SearchInput { width: 1fr; min-width: 10; border: none; height: 1; padding: 0; background: transparent; }
+    SearchBar SearchInput:focus { border: none; }
+    SearchBar #mode { width: auto; color: $text-muted; padding: 0 0 0 2; }
+    """
+
+    class Typed(Message):
+        """The query changed."""
+
+        def __init__(self, query: str) -> None:
+            super().__init__()
+            self.query = query
+
+    class Left(Message):
+        """Typing is over; the results stay."""
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._facts: tuple[str, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        """Prompt, input, mode."""
+        yield Static("❯", id="prompt")
+        yield SearchInput(id="query", compact=True, select_on_focus=False)
+        yield Static("", id="mode", markup=False)
+
+    @property
+    def input(self) -> Input:
+        """Where the query is typed."""
+        return self.query_one(SearchInput)
+
+    @property
+    def is_open(self) -> bool:
+        """True while the bar is there instead of the fact line."""
+        return self.has_class("-open")
+
+    def show_mode(self, mode: Mode, facts: tuple[str, ...]) -> None:
+        """Name the mode, with its numbers from the weightiest to the least."""
+        self._facts = (_mode_words(mode), *facts)
+        self.input.placeholder = _PLACEHOLDERS[mode]
+        self._fit()
+
+    def on_resize(self) -> None:
+        """Fewer numbers on a narrower line."""
+        self._fit()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Pass the query on."""
+        event.stop()
+        self.post_message(self.Typed(event.value))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Leave for the list."""
+        event.stop()
+        self.post_message(self.Left())
+
+    def _fit(self) -> None:
+        room = self.size.width - _LEAST_INPUT
+        facts = list(self._facts)
+        while len(facts) > 1 and cell_len("   ".join(facts)) > room:
+            facts.pop()
+        self.query_one("#mode", Static).update(Content("   ".join(facts)))
+
+
+class FactLine(Widget):
+    """How many memories, the chips that narrow them, and on the right the order."""
+
+    DEFAULT_CSS = """
+    FactLine { height: 1; padding: 0 1; pointer: pointer; }
+    """
+
+    facts: reactive[tuple[str, ...]] = reactive(())
+    """The same fact in ever fewer words."""
+    chips: reactive[tuple[Chip, ...]] = reactive(())
+    order: reactive[str] = reactive("")
+
+    class ChipClicked(Message):
+        """A chip is to go."""
+
+        def __init__(self, chip: Chip) -> None:
+            super().__init__()
+            self.chip = chip
+
+    class FiltersWanted(Message):
+        """The count of chips that did not fit was clicked."""
+
+    class OrderWanted(Message):
+        """The order was clicked."""
+
+    def render(self) -> RenderResult:
+        """The line, at this width."""
+        parts, _ = self._layout()
+        return Content.assemble(*parts)
+
+    def on_click(self, event: Click) -> None:
+        """Whatever was drawn there acts."""
+        _, places = self._layout()
+        x = event.get_content_offset_capture(self).x
+        for start, end, message in places:
+            if start <= x < end:
+                self.post_message(message)
+
+    def _layout(self) -> tuple[list[str | tuple[str, str]], list[tuple[int, int, Message]]]:
+        """What is drawn, and what each stretch of cells does when clicked."""
+        width = self.content_size.width
+        room = width - cell_len(self.order) - 2
+        chip_words = [f"{chip.words} ✕" for chip in self.chips]
+        needed = sum(cell_len(words) + 3 for words in chip_words)
+        fact = next((words for words in self.facts if cell_len(words) + needed <= room), "")
+        fact = fact or (self.facts[-1] if self.facts else "")
+        first, dot, rest_of_fact = fact.partition(" · ")
+        parts: list[str | tuple[str, str]] = [(first, STRONG), (dot + rest_of_fact, MUTED)]
+        places: list[tuple[int, int, Message]] = []
+        at = cell_len(fact)
+        for number, (chip, words) in enumerate(zip(self.chips, chip_words, strict=True)):
+            rest = f"+{len(self.chips) - number} more"
+            is_last = number == len(self.chips) - 1
+            if at + 3 + cell_len(words) + (0 if is_last else 3 + len(rest)) > room:
+                parts += [("  ", ""), (f" {rest} ", "reverse")]
+                places.append((at + 2, at + 4 + len(rest), self.FiltersWanted()))
+                at += 4 + len(rest)
+                break
+            parts += [" · ", (words, ACCENT)]
+            places.append((at + 3, at + 3 + cell_len(words), self.ChipClicked(chip)))
+            at += 3 + cell_len(words)
+        gap = max(2, width - at - cell_len(self.order))
+        parts += [" " * gap, (self.order, MUTED)]
+        places.append((at + gap, width, self.OrderWanted()))
+        return parts, places
+
+
+def _mode_words(mode: Mode) -> str:
+    return "recall as the agent" if mode is Mode.RECALL else "contains"
