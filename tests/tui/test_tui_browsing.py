@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
+import pytest
 from tui_samples import (
     NARROW,
     STILL,
@@ -224,13 +226,59 @@ async def test_what_another_process_writes_appears_by_itself(inspector: Inspecto
         assert "newcomer" in screen_text(app)
 
 
+async def test_what_is_written_between_the_first_look_and_the_first_poll_appears(inspector: Inspector) -> None:
+    """The version is read ahead of the rows, so no write falls between the two."""
+    store = inspector.store
+    assert isinstance(store, SampleMemory)
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        store._by_key["newcomer"] = memory("newcomer", "Written by the agent.", "core", 0, 900)
+        store.version += 1
+        browser(app)._poll()
+        await until(pilot, lambda: "newcomer" in screen_text(app))
+
+
+@pytest.mark.parametrize("motion", ["full", "none"])
+async def test_a_new_row_is_marked_for_a_moment_unless_motion_is_unwanted(
+    inspector: Inspector, motion: Literal["full", "none"]
+) -> None:
+    store = inspector.store
+    assert isinstance(store, SampleMemory)
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        app.animation_level = motion
+        await settled(pilot)
+        assert "•" not in screen_text(app)
+        store._by_key["newcomer"] = memory("newcomer", "Written by the agent.", "core", 0, 900)
+        store.version += 1
+        browser(app)._poll()
+        await until(pilot, lambda: "newcomer" in screen_text(app))
+        marked = [row for row in screen_text(app).splitlines() if "•" in row]
+        assert ["newcomer" in row for row in marked] == ([True] if motion == "full" else [])
+        await until(pilot, lambda: "•" not in screen_text(app))
+
+
+async def test_the_detail_has_the_length_and_the_norm_of_the_vector(inspector: Inspector) -> None:
+    store = inspector.store
+    store._by_key = {"tz": replace(store._by_key["tz"], embedding_dimensions=3)}
+
+    async def norm(handle: object) -> float | None:
+        return 1.25
+
+    store.vector_norm = norm  # type: ignore[method-assign]
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "3-d vector · norm 1.25" in screen_text(app))
+
+
 async def test_two_installs_are_told_and_the_other_can_be_chosen(inspector: Inspector, tmp_path: Path) -> None:
     inspector.configs = (sample_config(tmp_path / "one"), sample_config(tmp_path / "two"))
     app = inspector.app()
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
         assert "Another install here:" in screen_text(app)
-        await pilot.press("I")
+        await pilot.press("i")
         assert "2 installs are here. Which one?" in screen_text(app)
         await pilot.press("j", "enter")
         await settled(pilot)
@@ -242,7 +290,7 @@ async def test_one_install_has_no_banner_and_no_key_for_another(inspector: Inspe
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
         assert not browser(app).query_one("#other-install", Banner).display
-        await pilot.press("I")
+        await pilot.press("i")
         assert app.screen is browser(app)
 
 

@@ -98,10 +98,10 @@ async def test_browsing_shows_category_key_first_line_size_and_age_in_columns() 
         await pilot.pause()
         lines = shown(widget)
         assert lines[:4] == [
-            " category  key                 memory                             size     age  ",
-            "▌core      key_1             ◆ Allergic to peanuts, careful w…    86 B    8 mo  ",
-            " convers…  key_2             → x                                1.2 KB       ?  ",
-            " core      (empty key)         (empty)                             0 B     now  ",
+            " category      key                 memory                         size     age  ",
+            "▌core          key_1             ◆ Allergic to peanuts, caref…    86 B    8 mo  ",
+            " conversation  key_2             → x                            1.2 KB       ?  ",
+            " core          (empty key)         (empty)                         0 B     now  ",
         ]
 
 
@@ -125,14 +125,13 @@ async def test_agents_are_a_column_only_when_they_are_mixed() -> None:
         assert "agent" in shown(widget)[0]
 
 
-async def test_a_narrow_list_gives_the_size_up_for_the_agent_unless_it_is_ordered_by_it() -> None:
+async def test_a_narrow_list_has_no_room_for_the_agent() -> None:
     async with listing(80) as (widget, _, pilot):
-        widget.show_page([memory(1, agent="ops")], 1)
+        widget.show_page([memory(1, agent="ops", category="conversation")], 1)
         widget.set_look(sort=NEWEST_STORED, now=NOW, show_agent=True)
         await pilot.pause()
-        assert shown(widget)[0].split() == ["category", "key", "memory", "agent", "age"]
-        widget.set_look(sort=Sort(SortField.SIZE), now=NOW, show_agent=True)
-        assert shown(widget)[0].split() == ["category", "key", "memory", "agent", "size▾", "age"]
+        assert shown(widget)[0].split() == ["category", "key", "memory", "size", "age"]
+        assert "conversation" in shown(widget)[1]
 
 
 async def test_the_heading_shows_what_the_list_is_ordered_by() -> None:
@@ -143,7 +142,7 @@ async def test_the_heading_shows_what_the_list_is_ordered_by() -> None:
         widget.set_look(sort=Sort(SortField.KEY, False), now=NOW, show_agent=False)
         assert "key▴" in shown(widget)[0]
         widget.set_look(sort=Sort(SortField.CATEGORY), now=NOW, show_agent=False)
-        assert "category▾ key" in shown(widget)[0]
+        assert "category▾     key" in shown(widget)[0]
         widget.set_look(sort=Sort(SortField.UPDATED), now=NOW, show_agent=False)
         assert "updated▾" in shown(widget)[0]
         assert " 1 d" in shown(widget)[1]

@@ -94,8 +94,8 @@ def test_a_recall_in_a_wide_terminal(snap_compare: Callable[..., bool]) -> None:
     assert snap_compare(app, run_before=_recalling(app), terminal_size=(140, 20))
 
 
-def test_a_recall_in_the_light_theme_without_room_for_two_bars(snap_compare: Callable[..., bool]) -> None:
-    """Dark text on warm white, one short orange bar, the reasons at the right edge."""
+def test_a_recall_in_the_light_theme_in_a_small_terminal(snap_compare: Callable[..., bool]) -> None:
+    """Dark text on warm white, both bars beside short memories, the reasons at the right edge."""
     app = _Panes(is_wide=False, theme="zeroclaw-light")
     assert snap_compare(app, run_before=_recalling(app), terminal_size=(80, 20))
 

@@ -29,7 +29,7 @@ class InMemory(Memory):
         self._clock = clock
         self._by_key = {
             entry.key: replace(
-                entry, handle=entry.handle or entry.id, size=len(entry.content.encode("utf-8", "surrogateescape"))
+                entry, handle=entry.handle or entry.id, size=len(entry.content.encode("utf-8", "surrogatepass"))
             )
             for entry in entries
         }
@@ -48,7 +48,7 @@ class InMemory(Memory):
             updated_at=now,
             session_id=session_id,
             handle=entry_id,
-            size=len(content.encode("utf-8", "surrogateescape")),
+            size=len(content.encode("utf-8", "surrogatepass")),
         )
 
     async def recall(

@@ -8,6 +8,9 @@ from typing import Any
 Handle = int | str
 """How a backend names one of its rows in a listing: SQLite by rowid, others by id."""
 
+EXCERPT = 400
+"""How many characters of the content a listing holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry:
@@ -43,7 +46,13 @@ class MemoryEntry:
 
     def whole(self, content: str) -> MemoryEntry:
         """The same entry with its full content."""
-        return replace(self, content=content, size=len(content.encode("utf-8", "surrogateescape")), is_excerpt=False)
+        return replace(self, content=content, size=len(content.encode("utf-8", "surrogatepass")), is_excerpt=False)
+
+    def excerpt(self) -> MemoryEntry:
+        """The same entry with the first EXCERPT characters of its content; itself where that is all of it."""
+        if len(self.content) <= EXCERPT:
+            return self
+        return replace(self, content=self.content[:EXCERPT], is_excerpt=True)
 
 
 JSON_FIELDS = (

@@ -14,7 +14,7 @@ from textual.command import Provider
 from textual.screen import Screen
 from textual.theme import Theme
 
-from zeroclaw_tui.memory.errors import DONE, InspectorError
+from zeroclaw_tui.memory.errors import DONE, REFUSED, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.tui import opening
 from zeroclaw_tui.tui.commands import InspectorCommands
@@ -37,7 +37,9 @@ def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None 
     """Open the inspector on what the options mean; gives the exit code when a person leaves it."""
     app = InspectorApp(options, clock=clock or _now)
     code = app.run()
-    return app.return_code or DONE if code is None else code
+    if app.has_failed:
+        return REFUSED
+    return DONE if code is None else code
 
 
 class InspectorApp(App[int]):
@@ -69,6 +71,7 @@ class InspectorApp(App[int]):
         self._chosen = 0
         self._library: Library | None = None
         self._exit_code = DONE
+        self.has_failed = False
         if any(os.environ.get(name) for name in _NO_MOTION):
             self.animation_level = "none"
         self.register_theme(ZEROCLAW_DARK)
@@ -104,6 +107,17 @@ class InspectorApp(App[int]):
     async def action_quit(self) -> None:
         """Leave; after a store that did not open with its exit code."""
         self.exit(self._exit_code)
+
+    def _handle_exception(self, error: Exception) -> None:
+        # Textual's own way out prints a traceback with all that the memories hold, and has no public switch.
+        if self.is_headless or os.environ.get("ZEROCLAW_TUI_DEBUG"):
+            super()._handle_exception(error)
+            return
+        self.has_failed = True
+        self.panic(
+            f"zeroclaw: This is a fault of the program ({type(error).__name__}); please report it with what you did.\n"
+            "Nothing was written. ZEROCLAW_TUI_DEBUG=1 in front of the command shows where it happened."
+        )
 
     async def _open(self, chosen: int) -> None:
         try:

@@ -87,7 +87,7 @@ BROWSER_COMMANDS = (
     Command("pane.list", "2", "focus_pane('list')", "list", "Go to the list", PANES, in_palette=False),
     Command("pane.detail", "3", "focus_pane('detail')", "detail", "Go to the detail", PANES, in_palette=False),
     Command("step.out", "escape", "step_out", "out", "One step out; never quits", PANES, in_palette=False),
-    Command("installs", "I", "choose_install", "installs", "Choose another install found here", PROGRAM),
+    Command("installs", "i", "choose_install", "installs", "Choose another install found here", PROGRAM),
     Command("notices", "", "show_notices", "notices", "What should be known about this store", PROGRAM),
     Command("theme", "", "app.change_theme", "theme", "Choose the colours", PROGRAM),
     Command("help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, in_footer=True),

@@ -85,7 +85,7 @@ class Loader:
             self._screen.run_worker(asking, group="rows", description="rows on demand")
 
     def want_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
-        """One memory in full."""
+        """One memory in full, with the norm of its vector."""
         self._run("entry", lambda ask: self._entry(ask, entry, result))
 
     def prepare_vectors(self) -> None:
@@ -139,6 +139,9 @@ class Loader:
 
     async def _list(self, ask: Ask, view: View, now: datetime, keep_place: bool) -> None:
         chosen = view.listing_filter(now)
+        if self._version is None:
+            # Read before the rows, so that what is written in between is seen by the next poll.
+            self._version = await self._library.data_version()
         started = self._pace.stopwatch()
         page = await self._library.page(chosen, view.sort, None, PAGE_ROWS)
         if not keep_place:
@@ -148,7 +151,7 @@ class Loader:
             handles = await self._library.order(chosen, view.sort)
         else:
             handles = [entry.handle for entry in page.entries]
-        self._post(OrderLoaded(ask, handles, page.entries))
+        self._post(OrderLoaded(ask, handles, page.entries, is_refresh=keep_place))
 
     async def _count(self, ask: Ask, view: View, now: datetime) -> None:
         moment = now.isoformat()
@@ -172,13 +175,18 @@ class Loader:
         self._post(RowsLoaded(ask, await self._library.rows(handles)))
 
     async def _entry(self, ask: Ask, entry: MemoryEntry, result: ScoredEntry | None) -> None:
-        self._post(EntryLoaded(ask, await self._library.whole(entry.handle), result))
+        whole = await self._library.whole(entry.handle) if entry.is_excerpt else entry
+        norm = await self._library.vector_norm(entry.handle) if entry.embedding_dimensions else None
+        self._post(EntryLoaded(ask, whole, result, norm))
 
     async def _poll(self, ask: Ask) -> None:
         version = await self._library.data_version()
-        if self._version is not None and version != self._version:
+        before, self._version = self._version, version
+        if before is not None and version != before:
             self._screen.post_message(StoreChanged())
-        self._version = version
+            if "vectors" in self._asks:
+                # Brought up to date now, the next recall need not wait for it.
+                await self._library.memory.prepare_vectors()
 
     def _since(self, started: float) -> float:
         return (self._pace.stopwatch() - started) * 1000

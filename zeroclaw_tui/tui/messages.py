@@ -55,10 +55,13 @@ class FacetsLoaded(Loaded):
 
 
 class OrderLoaded(Loaded):
-    """The handles of every row in order, with the first rows as they are now."""
+    """The handles of every row in order, with the first rows as they are now; `is_refresh` for the same view again."""
 
-    def __init__(self, ask: Ask, handles: Sequence[Handle], first: Sequence[MemoryEntry]) -> None:
+    def __init__(
+        self, ask: Ask, handles: Sequence[Handle], first: Sequence[MemoryEntry], *, is_refresh: bool = False
+    ) -> None:
         super().__init__(ask)
+        self.is_refresh = is_refresh
         self.handles = handles
         self.first = first
 
@@ -72,11 +75,12 @@ class RowsLoaded(Loaded):
 
 
 class EntryLoaded(Loaded):
-    """One memory with its full content, and its scores when it was recalled."""
+    """One memory with its full content and the norm of its vector, and its scores when it was recalled."""
 
-    def __init__(self, ask: Ask, entry: MemoryEntry, result: ScoredEntry | None) -> None:
+    def __init__(self, ask: Ask, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None) -> None:
         super().__init__(ask)
         self.entry = entry
+        self.norm = norm
         self.result = result
 
 

@@ -94,6 +94,7 @@ _ANSI = {
     "bad": "ansi_red",
     "cursor": "ansi_default",
     "cursor-blurred": "ansi_default",
+    "glowing": "ansi_default",
 }
 _FALLBACK = {True: ("#5fb8c9", "#dcb861"), False: ("#0f7285", "#8a6500")}
 
@@ -101,7 +102,7 @@ _FALLBACK = {True: ("#5fb8c9", "#dcb861"), False: ("#0f7285", "#8a6500")}
 def score_colours(app: App[Any]) -> dict[str, Color]:
     """The opaque colours of lists and scores in the theme that is on, whichever it is.
 
-    Names: text, muted, faint, final, vector, keyword, good, bad, and the backgrounds cursor and cursor-blurred.
+    Names: text, muted, faint, final, vector, keyword, good, bad; the backgrounds cursor, cursor-blurred, glowing.
     Our variables (`score-vector`, `score-keyword`, `score-final`, `faint`) win where the theme has them; else they are
     mixed from its accent, foreground and background. A theme of the terminal's own sixteen colours gets names of these.
     """
@@ -122,4 +123,5 @@ def score_colours(app: App[Any]) -> dict[str, Color]:
         "bad": Color.parse(variables["error"]),
         "cursor": background.blend(accent, 0.17),
         "cursor-blurred": background.blend(foreground, 0.08),
+        "glowing": background.blend(Color.parse(variables["success"]), 0.22),
     }

@@ -58,7 +58,7 @@ class BrowserScreen(ListingScreen):
         banner = self.query_one("#other-install", Banner)
         banner.hide()
         if other_install:
-            banner.show("quiet", f"Another install here: {other_install}", "I", "to see", "choose_install")
+            banner.show("quiet", f"Another install here: {other_install}", "i", "to see", "choose_install")
         self._close_bar()
         self.show_library(library, view)
         self.refresh_bindings()

@@ -158,8 +158,10 @@ class ListingScreen(Screen[None]):
         if not event.is_stale:
             rows = self.query_one(MemoryList)
             was_at_top = rows.scroll_offset.y == 0
+            news = rows.unseen(event.first) if event.is_refresh else []
             rows.show_order(event.handles)
             rows.put_rows(event.first)
+            rows.glow(news)
             if was_at_top and rows.cursor < rows.size.height - 1:
                 # Whoever looks at the newest memories wants to see newer ones come.
                 rows.scroll_to(y=0, animate=False, force=True)
@@ -186,7 +188,7 @@ class ListingScreen(Screen[None]):
     def on_entry_loaded(self, event: messages.EntryLoaded) -> None:
         """The whole memory under the cursor."""
         if not event.is_stale:
-            self._show_detail(event.entry, event.result)
+            self._show_detail(event.entry, event.result, event.norm)
 
     def on_load_failed(self, event: messages.LoadFailed) -> None:
         """The screen stays; a banner says what is wrong and which key tries again."""
@@ -207,7 +209,7 @@ class ListingScreen(Screen[None]):
         if event.entry is None or self._loader is None:
             return
         self._show_detail(event.entry, event.result)
-        if event.entry.is_excerpt:
+        if event.entry.is_excerpt or event.entry.embedding_dimensions:
             self._loader.want_entry(event.entry, event.result)
 
     def _answered(self, has_rows: bool) -> None:
@@ -219,8 +221,8 @@ class ListingScreen(Screen[None]):
             self.query_one(Empty).show(*why_empty(self.view, self.library.memory.name, self._found))
             self.query_one(MemoryDetail).show_nothing("")
 
-    def _show_detail(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
-        self.query_one(MemoryDetail).show(entry, result, self.recalled)
+    def _show_detail(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None = None) -> None:
+        self.query_one(MemoryDetail).show(entry, result, self.recalled, norm)
 
     def _show_rows(self, has_rows: bool) -> None:
         self.set_class(not has_rows, "-empty")

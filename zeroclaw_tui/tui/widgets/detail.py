@@ -80,7 +80,7 @@ class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
         self._width = 0
 
     def compose(self) -> ComposeResult:
-        """Head, content, a note about what is not shown, and the score; the Markdown view comes when it is asked for."""
+        """Head, content, a note on what is not shown, and the score; the Markdown view comes when asked for."""
         yield Static(id="detail-head", markup=False)
         yield PlainContent(id="detail-content")
         yield Static(id="detail-note", markup=False)

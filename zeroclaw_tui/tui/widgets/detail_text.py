@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -20,6 +21,7 @@ Spans = list[tuple[str, str]]
 
 DOT = " · "
 _LONGEST_PART = 120
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HALF_LIFE_DAYS = 7
 _DAY_SECONDS = 86_400
 _CANDIDATES = 2
@@ -58,7 +60,7 @@ def fact_parts(entry: MemoryEntry, norm: float | None) -> list[str]:
         parts.append(f"kind {_part(entry.kind)}")
     if entry.superseded_by is not None:
         parts.append(f"→ superseded by {_part(entry.superseded_by) or 'another'}")
-    parts.append(f"id {_part(entry.id)}")
+    parts.append(_part(entry.id) if _UUID.fullmatch(entry.id) else f"id {_part(entry.id)}")
     return parts
 
 

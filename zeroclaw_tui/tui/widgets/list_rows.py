@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from zeroclaw_tui.tui.format import ELLIPSIS, fit, relative_age, size_text
 from zeroclaw_tui.tui.themes import score_colours
 
 MARK = "▌"
+NEWS = "•"
 PINNED = "◆"
 SUPERSEDED = "→"
 EMPTY_KEY = "(empty key)"
@@ -26,12 +27,14 @@ GONE = "(no longer there)"
 WIDE = 100
 _LONGEST_LOOKED_AT = 4096
 _LEAST_MEMORY = 10
-_GOOD_MEMORY = 28
+_GOOD_MEMORY = 26
+_CATEGORY = 12
+_SHORT_CATEGORY = 8
 _LEAD_OF_MATCH = 8
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 
 Pieces = list[Segment]
-RowState = Literal["plain", "cursor", "cursor-blurred"]
+RowState = Literal["plain", "cursor", "cursor-blurred", "glowing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class RowStyles:
             vector=on("vector"),
             keyword=on("keyword"),
             match=on("final", bold=True, underline=True),
-            mark=on("final" if row == "cursor" else "faint"),
+            mark=on("final" if row == "cursor" else "good" if row == "glowing" else "faint"),
         )
 
 
@@ -121,14 +124,14 @@ class Layout:
 def browse_layout(width: int, show_agent: bool, sort: Sort) -> Layout:
     """Category, key, first line, size and age for a width in cells.
 
-    Ordered by the last change, the age is that of the change. What a narrow list has no room for is left out, first
-    the size, unless the list is ordered by it; the memory itself always stays.
+    Ordered by the last change, the age is that of the change. The agent is shown, and the category in full, where
+    that leaves the memory good room. What a narrow list has no room for is left out; the memory itself always stays.
     """
     is_wide = width >= WIDE
     by_update = sort.field is SortField.UPDATED
     age = SortField.UPDATED if by_update else SortField.AGE
     before = [
-        Column("category", "category", 12 if is_wide else 8, lead=0, sort=SortField.CATEGORY),
+        Column("category", "category", _SHORT_CATEGORY, lead=0, sort=SortField.CATEGORY),
         Column("key", "key", min(32, max(16, width * 2 // 9)), sort=SortField.KEY),
         Column("flag", "", 1, lead=1),
     ]
@@ -136,11 +139,12 @@ def browse_layout(width: int, show_agent: bool, sort: Sort) -> Layout:
         Column("size", "size", 6, align="right", sort=SortField.SIZE),
         Column("age", "updated" if by_update else "age", 8 if is_wide or by_update else 6, 2, "right", age),
     ]
-    if show_agent:
-        after.insert(0, Column("agent", "agent", 12 if is_wide else 8))
-        if sort.field is not SortField.SIZE and _rest(width, [*before, *after]) < _GOOD_MEMORY:
-            after = _without(after, "size")
-    for name in ("size", "category", "agent", "flag"):
+    if _rest(width, [*before, *after]) - (_CATEGORY - _SHORT_CATEGORY) >= _GOOD_MEMORY:
+        before[0] = replace(before[0], width=_CATEGORY)
+    agent = Column("agent", "agent", 12 if is_wide else 8)
+    if show_agent and _rest(width, [*before, agent, *after]) >= _GOOD_MEMORY:
+        after.insert(0, agent)
+    for name in ("size", "category", "flag"):
         if _rest(width, [*before, *after]) >= _LEAST_MEMORY:
             break
         before, after = _without(before, name), _without(after, name)

@@ -79,3 +79,15 @@ class LoadedRows:
                 self._gone |= {handle for handle in self._batches[at] - came if handle not in self._entries}
                 del self._batches[: at + 1]
                 return
+
+
+def position(handles: Sequence[Handle], wanted: Handle | None, near: int) -> int | None:
+    """Where a handle stands, looked for first where it was; None when it is not there."""
+    if wanted is None:
+        return None
+    if 0 <= near < len(handles) and handles[near] == wanted:
+        return near
+    try:
+        return handles.index(wanted)
+    except ValueError:
+        return None

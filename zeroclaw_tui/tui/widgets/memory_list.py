@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import ClassVar
 
@@ -18,11 +18,12 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import Sort, SortField
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.tui.widgets.list_rows import RowState
-from zeroclaw_tui.tui.widgets.loaded_rows import MOST_ASKED, LoadedRows
+from zeroclaw_tui.tui.widgets.loaded_rows import MOST_ASKED, LoadedRows, position
 from zeroclaw_tui.tui.widgets.ranked_rows import Ranking
 from zeroclaw_tui.tui.widgets.row_painter import RowPainter
 
 _HEADING_LINES = 1
+_GLOW_SECONDS = 1.2
 
 
 class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
@@ -106,6 +107,7 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
         self._painter = RowPainter(self)
         self._told: tuple[MemoryEntry, ScoredEntry | None] | None = None
         self._is_asking = False
+        self._glowing: frozenset[Handle] = frozenset()
 
     @property
     def row_count(self) -> int:
@@ -135,7 +137,7 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
         self._loaded.put(entries)
         self._handles = [entry.handle for entry in entries]
         self._is_whole_order = False
-        self._show_rows(max(len(entries), total or 0), _position(self._handles, kept, 0) or 0)
+        self._show_rows(max(len(entries), total or 0), position(self._handles, kept, 0) or 0)
 
     def show_order(self, handles: Sequence[Handle]) -> None:
         """Show all rows of a listing, in this order.
@@ -151,7 +153,7 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
         self._loaded.forget_questions()
         self._handles = handles
         self._is_whole_order = True
-        row = _position(handles, kept, self.cursor)
+        row = position(handles, kept, self.cursor)
         self._show_rows(len(handles), self.cursor if row is None else row, was_on_line, forget=False)
 
     def put_rows(self, entries: Sequence[MemoryEntry]) -> None:
@@ -163,6 +165,17 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
             self._tell()
             self._ask_soon()
 
+    def unseen(self, entries: Sequence[MemoryEntry]) -> list[Handle]:
+        """Of these, the ones that are not here as they are now."""
+        return [entry.handle for entry in entries if self._loaded.get(entry.handle) != entry]
+
+    def glow(self, handles: Iterable[Handle]) -> None:
+        """Light these rows up for a moment, unless motion is not wanted."""
+        self._glowing = frozenset(handles) if self.app.animation_level != "none" else frozenset()
+        if self._glowing:
+            self.set_timer(_GLOW_SECONDS, lambda: self.glow(()))
+        self.refresh()
+
     def show_results(self, result: RecallResult) -> None:
         """Show the ranked answer to a recall; the same query again keeps the cursor on its memory."""
         is_same_query = self._recall is not None and self._recall.request.query == result.request.query
@@ -171,7 +184,7 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
         ranking = self._painter.ranking = Ranking.of(result)
         self._handles = [row.result.entry.handle for row in ranking.rows]
         self._is_whole_order = False
-        self._show_rows(len(self._handles), _position(self._handles, kept, 0) or 0)
+        self._show_rows(len(self._handles), position(self._handles, kept, 0) or 0)
 
     def clear_rows(self) -> None:
         """Show nothing."""
@@ -274,8 +287,15 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
         row = self._row_of_line(y - _HEADING_LINES + self.scroll_offset.y)
         if row is not None and row >= self._row_count:
             return self._painter.blank()
-        state: RowState = "plain" if row != self.cursor else "cursor" if self.has_focus else "cursor-blurred"
+        state = self._state_of(row)
         return self._painter.kept(row, state) or self._draw(row, state)
+
+    def _state_of(self, row: int | None) -> RowState:
+        if row == self.cursor:
+            return "cursor" if self.has_focus else "cursor-blurred"
+        if self._glowing and row is not None and self._ranking is None and self._handle_at(row) in self._glowing:
+            return "glowing"
+        return "plain"
 
     def _draw(self, row: int | None, state: RowState) -> Strip:
         if row is None or self._ranking is not None:
@@ -374,15 +394,3 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _between(self, start: int, stop: int) -> Sequence[Handle]:
         return self._handles[max(0, start) : max(0, stop)]
-
-
-def _position(handles: Sequence[Handle], wanted: Handle | None, near: int) -> int | None:
-    """Where a handle stands, looked for first where it was; None when it is not there."""
-    if wanted is None:
-        return None
-    if 0 <= near < len(handles) and handles[near] == wanted:
-        return near
-    try:
-        return handles.index(wanted)
-    except ValueError:
-        return None

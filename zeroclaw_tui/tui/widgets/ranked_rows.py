@@ -17,7 +17,7 @@ from zeroclaw_tui.tui.widgets.score_bars import bar
 BAR = 8
 _NUMBER = 5
 _PART = BAR + _NUMBER
-_LEAST_MEMORY = 22
+_LEAST_MEMORY = 16
 _LONGEST_REASON = 60
 
 

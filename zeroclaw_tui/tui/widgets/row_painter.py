@@ -16,6 +16,7 @@ from zeroclaw_tui.memory.query import NEWEST_STORED, Sort
 from zeroclaw_tui.tui.widgets.list_rows import (
     GONE,
     MARK,
+    NEWS,
     Layout,
     Look,
     Pieces,
@@ -119,7 +120,8 @@ class RowPainter:
         return self._keep(row, state, pieces, styles)
 
     def _keep(self, row: int | None, state: RowState, pieces: Pieces, styles: RowStyles) -> Strip:
-        mark = Segment(" " if state == "plain" else MARK, styles.mark)
+        sign = {"plain": " ", "glowing": NEWS}.get(state, MARK)
+        mark = Segment(sign, styles.mark)
         strip = self._strips[(row, state)] = self._strip([mark, *pieces], styles)
         return strip
 
