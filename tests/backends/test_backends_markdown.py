@@ -161,7 +161,7 @@ async def test_a_folder_without_notes_is_empty_and_says_so(tmp_path: Path) -> No
     assert await memory.count() == 0
     assert await memory.list() == []
     assert "nothing is remembered here yet" in memory.notices[0]
-    assert (await memory.health()).findings
+    assert (await memory.health()).findings == memory.notices
 
 
 async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path: Path) -> None:

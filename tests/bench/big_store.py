@@ -9,7 +9,8 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.sqlite.ddl import create_database
 
-WORDS = [f"{stem}{tail}" for stem in "ra lo mi tan ver sol dek pu zin gar".split() for tail in range(500)]
+STEMS = ("ra", "lo", "mi", "tan", "ver", "sol", "dek", "pu", "zin", "gar")
+WORDS = [f"{stem}{tail}" for stem in STEMS for tail in range(500)]
 CATEGORIES = ("core", "daily", "conversation", "project_notes")
 
 

@@ -79,6 +79,21 @@ def test_a_damaged_file(memory: Run, install: Path, what: str, bytes_of: Callabl
     assert "Traceback" not in answer.err
 
 
+def test_damage_that_shows_only_among_the_rows_still_gives_a_health_document(memory: Run, install: Path) -> None:
+    database = install / "workspace" / "memory" / "brain.db"
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE memories SET content = ?", ("long " * 5000,))
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'memories'").fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    whole = bytearray(database.read_bytes())
+    whole[(root - 1) * size : root * size] = b"\xff" * size
+    database.write_bytes(whole)
+    answer = memory("health", "--json")
+    assert (answer.code, answer.err) == (3, "")
+    assert (answer.json["ok"], answer.json["generation"]) == (False, "G2")
+    assert "damaged" in answer.json["summary"]
+
+
 def test_a_foreign_database_and_a_folder_in_its_place(memory: Run, install: Path) -> None:
     database = install / "workspace" / "memory" / "brain.db"
     database.unlink()

@@ -343,3 +343,21 @@ def test_reading_leaves_the_database_as_it_was(memory: Run, install: Path) -> No
     for arguments in (("list",), ("get", "pet"), ("recall", "rust"), ("stats",), ("facets",), ("health",)):
         assert memory(*arguments).code == 0
     assert database.read_bytes() == before
+
+
+def test_no_sentence_is_said_twice(memory: Run, install: Path) -> None:
+    (install / "config.toml").write_text('[memory]\nbackend = "none"\nauto_save = "yes"\nfoo = 1\n')
+    for arguments in (("list",), ("recall", "rust"), ("health",), ("stats",)):
+        answer = memory(*arguments)
+        told = answer.err + answer.out
+        assert told.count("Nothing is stored, because") == 1
+        assert told.count("memory.auto_save is a text") == 1
+
+
+def test_an_argument_too_many_names_the_verb_whose_help_tells_more(memory: Run) -> None:
+    answer = memory("get", "lang", "--limit", "3")
+    assert answer.code == 2
+    assert answer.err.splitlines() == [
+        "zeroclaw: Unrecognized arguments: --limit 3.", "`zeroclaw memory get --help` shows how.",
+    ]  # fmt: skip
+    assert "Behind -- everything is a key" in memory("get", "--", "lang", "--json").err

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.scoring.scanner import WHITE_SPACE, scan
+from zeroclaw_tui.memory.text import WHITE_SPACE
+from zeroclaw_tui.scoring.scanner import scan
 
 SIXTEEN = "Ab3_./+=-Ab3_./+"
 

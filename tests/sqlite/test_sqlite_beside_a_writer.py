@@ -19,7 +19,7 @@ import pytest
 
 from zeroclaw_tui.backends.sqlite.connection import connect_read_only_blocking
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
+from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted, Unreadable
 from zeroclaw_tui.memory.query import NEWEST_STORED, NEWEST_UPDATED, MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import profile_for
@@ -47,6 +47,11 @@ for at in itertools.count():
     if at % 50 == 49:
         connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 """
+
+
+async def _recalled(memory: SqliteMemory) -> list[str]:
+    found = await memory.search(RECALL, profile_for("0.5.6"), ScoringSettings())
+    return [scored.entry.content for scored in found.entries]
 
 
 @pytest.fixture
@@ -118,6 +123,36 @@ async def browse_everything(memory):
     await memory.list()
     await memory.health()
     await memory.recall("text", 5)
+
+
+async def test_a_file_put_in_place_of_ours_counts_as_a_change_and_is_read(make_store, open_store):
+    path = make_store([{"content": "the left words"}])
+    other = make_store([{"content": "restored left words"}], generation="G2", name="restored.db")
+    async with open_store(path) as memory:
+        before = await memory.data_version()
+        assert await _recalled(memory) == ["the left words"]
+        os.replace(other, path)
+        after = await memory.data_version()
+        assert after != before
+        assert await memory.data_version() == after
+        assert (await memory.whole(1)).content == "restored left words"
+        assert await _recalled(memory) == ["restored left words"]
+        assert memory.generation == "G2"
+        assert not memory.capabilities.agents
+
+
+async def test_a_file_that_goes_is_told_until_it_comes_back(make_store, open_store):
+    path = make_store([{}])
+    aside = path.with_name("aside.db")
+    async with open_store(path) as memory:
+        before = await memory.data_version()
+        path.rename(aside)
+        for _ in range(2):
+            with pytest.raises(Unreadable, match="There is no file"):
+                await memory.data_version()
+        aside.rename(path)
+        assert await memory.data_version() != before
+        assert await memory.count() == 1
 
 
 async def test_rows_that_lie_only_in_the_log_are_read_and_the_main_file_stays(tmp_path, fill_store, open_store, digest):

@@ -49,9 +49,11 @@ async def test_a_huge_row_is_listed_by_its_beginning_and_read_whole_on_demand(ma
 
 
 async def test_nul_is_kept(make_store, open_store):
-    async with open_store(make_store([{"content": "before\0after", "key": "a\0b"}])) as memory:
-        (entry,) = (await memory.page(MemoryFilter(), NEWEST_STORED, None, 1)).entries
-        assert (entry.size, entry.is_excerpt) == (12, True)
+    rows = [{"content": "before\0after", "key": "a\0b"}, {"content": "x\0" * 300}]
+    async with open_store(make_store(rows)) as memory:
+        long, entry = (await memory.page(MemoryFilter(), NEWEST_STORED, None, 2)).entries
+        assert (entry.size, entry.is_excerpt, entry.content) == (12, False, "before\0after")
+        assert (long.size, long.is_excerpt, long.content) == (600, True, "x\0" * 200)
         assert (await memory.whole(entry.handle)).content == "before\0after"
         assert (await memory.get("a\0b")).key == "a\0b"
         assert len(await memory.entries(MemoryFilter(contains="after"))) == 1
@@ -165,7 +167,7 @@ async def test_a_healthy_store_says_so_with_its_facts(make_store, open_store):
     async with open_store(make_store([{"superseded_by": "x"}, {}], "G2")) as memory:
         health = await memory.health()
         assert health.ok
-        assert health.summary == "2 memories, schema G2, ZeroClaw 0.5.7 to 0.7.5: 1 finding."
+        assert health.summary == "2 memories, schema G2, ZeroClaw 0.5.7 to 0.7.5: nothing wrong found."
         assert health.findings == ("1 memory is superseded, so hidden from the agent.",)
         assert (health.facts["journal mode"], health.facts["generation"]) == ("wal", "G2")
         assert "agents" not in health.facts

@@ -34,7 +34,8 @@ class Terminal:
         self, argv: Sequence[str], *, columns: int = 80, lines: int = 24, env: dict[str, str] | None = None
     ) -> None:
         environment = {**(os.environ if env is None else env), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-        environment.pop("NO_COLOR", None)
+        for name in ("NO_COLOR", "COLUMNS", "LINES"):
+            environment.pop(name, None)
         self._child = pexpect.spawn(
             argv[0], list(argv[1:]), dimensions=(lines, columns), env=environment, timeout=PATIENCE
         )

@@ -158,6 +158,11 @@ class Memory(ABC):
         entry = await self.get(key)
         return [] if entry is None else [entry]
 
+    async def with_id(self, id: str) -> MemoryEntry | None:
+        """The memory of that id with its full content, superseded or not; None when there is none."""
+        everything = await self.entries(MemoryFilter(superseded=Superseded.SHOW))
+        return next((entry for entry in everything if entry.id == id), None)
+
     async def keys_starting(self, prefix: str, limit: int) -> Entries:
         """Rows whose key begins so, `updated_at` descending."""
         return [entry for entry in await self.list() if entry.key.startswith(prefix)][:limit]

@@ -73,9 +73,9 @@ def _look_for_database(config: MemoryConfig) -> None:
 
 
 def _hint(profile: BackendProfile, config: MemoryConfig) -> str:
-    if profile.has_local_database and not exists(config.install.database):
-        return ""
-    return profile.hint
+    if profile.hint and (not profile.has_local_database or exists(config.install.database)):
+        return profile.hint
+    return "--backend NAME with --location PATH opens another store."
 
 
 def _nobody_knows(config: MemoryConfig) -> WrongUse:
@@ -83,7 +83,7 @@ def _nobody_knows(config: MemoryConfig) -> WrongUse:
     near = difflib.get_close_matches(config.backend.strip().lower(), known, n=1, cutoff=0.5)
     meant = f"Did you mean {near[0]!r}? " if near else f"Known are {', '.join(known)}. "
     return WrongUse(
-        f"There is no memory backend {config.backend!r}; ZeroClaw itself would use Markdown here.",
-        hint=f"{meant}--backend markdown opens what ZeroClaw would use.",
+        f"There is no memory backend {config.backend!r}.",
+        hint=f"{meant}ZeroClaw itself would use Markdown here, which --backend markdown opens.",
         title="Unknown backend",
     )

@@ -41,7 +41,7 @@ class BackendProfile:
 _LATER = "{} is not opened by this release; a later one brings it{}."
 _LUCID_HINT = "Its own rows lie in a local brain.db: --backend sqlite opens them."
 _QDRANT_HINT = "Nothing of it lies on this machine."
-_CORTEX = "Only ZeroClaw 0.1.8 knew {}, and this program does not open it."
+_OF_THE_PAST = "This program does not open {}."
 
 BACKENDS: tuple[BackendProfile, ...] = (
     BackendProfile(
@@ -91,17 +91,17 @@ BACKENDS: tuple[BackendProfile, ...] = (
     BackendProfile(
         "mem0",
         "mem0: a server that ZeroClaw 0.5.5 and 0.5.6 used",
-        not_yet="Only ZeroClaw 0.5.5 and 0.5.6 knew mem0; its memories lie on the mem0 server.",
-        hint="This program does not open it.",
+        not_yet=_OF_THE_PAST.format("mem0"),
+        hint="Its memories lie on the mem0 server.",
     ),
     BackendProfile(
         "sqlite_qdrant_hybrid",
         "SQLite with Qdrant: ZeroClaw 0.1.8 only",
         has_local_database=True,
-        not_yet=_CORTEX.format("sqlite_qdrant_hybrid"),
+        not_yet=_OF_THE_PAST.format("sqlite_qdrant_hybrid"),
         hint="Its rows lie in a local brain.db too: --backend sqlite opens them.",
     ),
-    BackendProfile("cortex-mem", "Cortex-Mem: ZeroClaw 0.1.8 only", not_yet=_CORTEX.format("cortex-mem")),
+    BackendProfile("cortex-mem", "Cortex-Mem: ZeroClaw 0.1.8 only", not_yet=_OF_THE_PAST.format("cortex-mem")),
 )
 
 _OTHER_NAMES = {

@@ -95,6 +95,18 @@ def zeroclaw_parser() -> Parser:
     return parser
 
 
+def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    """What stands behind `zeroclaw memory`, parsed. Raises WrongUse, which names the verb whose help tells more."""
+    given, others = zeroclaw_parser().parse_known_args(["memory", *arguments])
+    if others:
+        after = " Behind -- everything is a key or a word of the query." if "--" in arguments else ""
+        raise WrongUse(
+            f"Unrecognized arguments: {' '.join(others)}.",
+            hint=f"`zeroclaw memory {given.verb} --help` shows how.{after}",
+        )
+    return given
+
+
 def first_word(arguments: Sequence[str]) -> int | None:
     """Where the first argument stands that is neither an option nor an option's value."""
     skip = False

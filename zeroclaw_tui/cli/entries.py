@@ -97,12 +97,8 @@ async def _with_key(library: Library, key: str, agents: Sequence[str]) -> list[M
 
 
 async def _with_id(library: Library, wanted: str) -> list[MemoryEntry]:
-    handles = await library.order(MemoryFilter(superseded=Superseded.SHOW), NEWEST_UPDATED)
-    async for page in _pages(library, handles):
-        for entry in page:
-            if entry.id == wanted:
-                return [entry]
-    return []
+    entry = await library.memory.with_id(wanted)
+    return [] if entry is None else [entry]
 
 
 async def _starting(library: Library, prefix: str, agents: Sequence[str]) -> list[MemoryEntry]:

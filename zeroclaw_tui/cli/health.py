@@ -24,23 +24,29 @@ _DEFAULT = "default"
 
 async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace) -> int:
     """Print the health of the store; exit code 1 when it answers but something is wrong, 3 when it does not."""
-    config = configs[0]
     try:
-        library = await open_library(config, given.profile)
+        library = await open_library(configs[0], given.profile)
     except InspectorError as error:
-        if error.exit_code != NOT_REACHABLE:
-            raise
-        found = Health(False, error.message, (error.hint,) if error.hint else ())
-        _tell(given, found, _unopened(config), configs)
+        _tell(given, _not_reachable(error), _unopened(configs[0]), configs)
         return NOT_REACHABLE
     try:
         found = await library.health()
-        findings = (*library.memory.notices, *found.findings)
-        found = Health(found.ok, found.summary, tuple(dict.fromkeys(findings)), found.facts)
-        _tell(given, found, _opened(library), configs)
-        return DONE if found.ok else REFUSED
+        code = DONE if found.ok else REFUSED
+    except InspectorError as error:
+        # Damage deep in a file shows only when its rows are read.
+        found, code = _not_reachable(error), NOT_REACHABLE
     finally:
         await library.close()
+    findings = tuple(dict.fromkeys((*library.memory.notices, *found.findings)))
+    _tell(given, Health(found.ok, found.summary, findings, found.facts), _opened(library), configs)
+    return code
+
+
+def _not_reachable(error: InspectorError) -> Health:
+    """What keeps the store from answering, as its health. Raises any other error again."""
+    if error.exit_code != NOT_REACHABLE:
+        raise error
+    return Health(False, error.message, (error.hint,) if error.hint else ())
 
 
 def settings_shown(config: MemoryConfig) -> dict[str, dict[str, Any]]:

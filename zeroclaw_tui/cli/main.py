@@ -19,6 +19,7 @@ from zeroclaw_tui.cli.arguments import (
     VERBS_TO_COME,
     first_word,
     inspector_parser,
+    memory_arguments,
     open_options,
     zeroclaw_parser,
 )
@@ -157,7 +158,7 @@ def _answer_memory(arguments: Sequence[str], at: int) -> int:
         raise WrongUse(
             f"`zeroclaw memory {verb}` comes with a later release.", hint=f"Here now: {', '.join(VERBS_HERE)}."
         )
-    given = zeroclaw_parser().parse_args(["memory", *own])
+    given = memory_arguments(own)
     from zeroclaw_tui.cli.memory import answer
 
     return answer(given)

@@ -31,8 +31,7 @@ async def recall(library: Library, given: argparse.Namespace, now: datetime) -> 
         document(result.as_json())
     else:
         write_lines(recall_lines(result))
-    for sentence in result.notes:
-        note(f"zeroclaw: {sentence}")
+    _tell_notes(library, result.notes, set())
     return DONE
 
 
@@ -81,11 +80,16 @@ async def _answer_batch(library: Library, given: argparse.Namespace, now: dateti
                 error.message = f"Line {number} of the batch: {error.message}"
                 raise
             document(result.as_json(), compact=True)
-            for sentence in result.notes:
-                if sentence not in told:
-                    told.add(sentence)
-                    note(f"zeroclaw: {sentence}")
+            _tell_notes(library, result.notes, told)
     return DONE
+
+
+def _tell_notes(library: Library, sentences: Iterable[str], told: set[str]) -> None:
+    """Say what was not said yet, neither here nor when the store was opened."""
+    for sentence in sentences:
+        if sentence not in told and not any(sentence in notice for notice in library.memory.notices):
+            told.add(sentence)
+            note(f"zeroclaw: {sentence}")
 
 
 def _opened(name: str) -> AbstractContextManager[BinaryIO]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 PASS_THROUGH_MARKER = "ZEROCLAW_TUI_PASSED_THROUGH"
-"""Set for the real binary; a `zeroclaw` of ours that finds it set was called by itself."""
+"""Set for the real binary: how often in a row a command was handed over, so that no loop lasts."""
 
 _OUR_NAME = b"zeroclaw_tui"
 _SCRIPT_HEAD = 4096

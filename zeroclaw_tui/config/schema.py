@@ -100,7 +100,7 @@ _RETENTION = (
 _EMBEDDING = (
     _text("embedding_provider", "none", "Who turns texts into vectors: none, openai, openrouter or custom:<url>."),
     _text("embedding_model", "text-embedding-3-small", "The embedding model; `hint:<name>` picks an embedding route."),
-    MemoryKey("embedding_dimensions", "count", 1536, "The length of a vector.", low=1),
+    MemoryKey("embedding_dimensions", "count", 1536, "The length of a vector; 0 turns vectors off.", low=0),
     MemoryKey("embedding_api_key", "text", None, "The key of the embedding service.", since="0.8.2", is_secret=True),
     _switch("auto_reindex_on_identity_change", False, "Makes all vectors anew when the model changes.", "0.8.3"),
     _count("embedding_cache_size", 10000, "How many vectors the cache holds; 0 keeps none."),

@@ -29,8 +29,10 @@ from zeroclaw_tui.config.schema import (
 
 ZEROCLAW_BACKENDS = frozenset({"sqlite", "lucid", "postgres", "qdrant", "markdown", "none"})
 _KNOWN_FOR_A_WHILE: Mapping[str, str] = {
-    "mem0": "0.5.5 and 0.5.6",
-    **dict.fromkeys(("sqlite_qdrant_hybrid", "hybrid", "cortex-mem", "cortex_mem", "cortexmem", "cortex"), "0.1.8"),
+    "mem0": "0.5.5 and 0.5.6 know",
+    **dict.fromkeys(
+        ("sqlite_qdrant_hybrid", "hybrid", "cortex-mem", "cortex_mem", "cortexmem", "cortex"), "0.1.8 knows"
+    ),
 }
 Reveal = Callable[[str, str], str | None]
 """From a config value and the name of its key to the plain text, or None after a warning."""
@@ -89,7 +91,7 @@ def _in_zeroclaw(name: str, form: Form, notes: Notes) -> str:
         return known
     if known in _KNOWN_FOR_A_WHILE and not form.is_modern:
         versions = _KNOWN_FOR_A_WHILE[known]
-        notes.warn(f"Only ZeroClaw {versions} know the backend {known}; every other version uses Markdown.")
+        notes.warn(f"Only ZeroClaw {versions} the backend {known}; every other version uses Markdown.")
     elif dot and kind in ZEROCLAW_BACKENDS:
         notes.warn(
             f"memory.backend is {shown(name)}; a name with a dot needs ZeroClaw >= 0.8.0 and schema 3, an older one "

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import Rule, ScoredEntry
+from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
-from zeroclaw_tui.scoring.scanner import WHITE_SPACE
 
 RECALL_LIMIT = 5
 """How many memories ZeroClaw recalls for one message."""

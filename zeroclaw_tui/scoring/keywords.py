@@ -6,13 +6,14 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 LIKE_WORDS = 8
 """How many words of a query the LIKE fall-back looks for."""
 
-# Unicode's White_Space, which Rust splits by; Python's str.split() would also split at U+001C to U+001F.
-_WORD = re.compile("[^\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+# Python's str.split() would also split at U+001C to U+001F.
+_WORD = re.compile(f"[^{WHITE_SPACE}]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PREFIX_FACTOR = 8
 _PREFIX_EXTRA = 512

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-ScanMode = Literal["on", "off", "strict"]
+from zeroclaw_tui.memory.text import WHITE_SPACE
 
-WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-"""What counts as blank in ZeroClaw's texts: Unicode's White_Space, which has no separators U+001C to U+001F."""
+ScanMode = Literal["on", "off", "strict"]
 
 _SECRET_NAMES = "api[_-]?key|secret|token|password|credential"
 _SECRET_GATES = ("key", "secret", "token", "password", "credential")

@@ -135,7 +135,13 @@ class MemoryContract:
         assert await memory.rows([unknown]) == []
         assert await memory.get("no such key, surely") is None
         assert await memory.with_key("no such key, surely") == []
+        assert await memory.with_id("no such id, surely") is None
         assert await memory.keys_starting("no such key, surely", 5) == []
+
+    async def test_an_id_leads_to_its_row(self, memory: Memory) -> None:
+        """`with_id` gives the one row of that id, superseded or not, with its full content."""
+        for row in await whole_rows(memory):
+            assert await memory.with_id(row.id) == row
 
     async def test_a_key_leads_to_its_rows(self, memory: Memory) -> None:
         """`get`, `with_key` and `keys_starting` agree with the listing; contents are whole."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from zeroclaw_tui.config.layouts import names_in
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.scoring.scanner import WHITE_SPACE
+from zeroclaw_tui.memory.text import WHITE_SPACE
 
 CORE_NAME = "MEMORY.md"
 DAILY_FOLDER = "memory"

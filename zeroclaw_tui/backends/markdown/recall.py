@@ -10,8 +10,8 @@ from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import ScoredEntry
+from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
-from zeroclaw_tui.scoring.scanner import WHITE_SPACE
 
 SCALE = "matched words / words"
 STAGE = "markdown"

@@ -34,9 +34,6 @@ from zeroclaw_tui.scoring.settings import ScoringSettings
 if TYPE_CHECKING:
     import numpy as np
 
-EXCERPT = 400
-"""How many characters of a memory a listing holds."""
-
 _WHY_NOT = {
     "vectors": "Markdown memory has no vectors: ZeroClaw scores a line by the share of the query's words it contains.",
     "sessions": "Markdown files keep no session.",
@@ -82,7 +79,7 @@ class MarkdownMemory(Memory):
             )
         notes = await self._read()
         if not notes.files:
-            self.notices = (f"{self._root} has no MEMORY.md and no memory/*.md: nothing is remembered here yet.",)
+            self.notices = (self._nothing_yet,)
         else:
             self.notices = notes.problems
 
@@ -151,12 +148,12 @@ class MarkdownMemory(Memory):
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
         """The rows after `cursor`, as excerpts."""
         page = await super().page(filter, sort, cursor, limit)
-        return replace(page, entries=tuple(map(_excerpt, page.entries)))
+        return replace(page, entries=tuple(entry.excerpt() for entry in page.entries))
 
     async def rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of these handles, in that order, as excerpts."""
         by_handle = (await self._read()).by_handle
-        return [_excerpt(by_handle[str(handle)]) for handle in handles if str(handle) in by_handle]
+        return [by_handle[str(handle)].excerpt() for handle in handles if str(handle) in by_handle]
 
     async def whole(self, handle: Handle) -> MemoryEntry:
         """One row with its full content. Raises NotThere when the line has gone."""
@@ -176,7 +173,7 @@ class MarkdownMemory(Memory):
         notes = await self._read()
         findings = notes.problems if exists else (f"There is no folder {self._root}.", *notes.problems)
         if exists and not notes.files:
-            findings = (f"{self._root} has no MEMORY.md and no memory/*.md.",)
+            findings = (self._nothing_yet,)
         facts = {
             "folder": str(self._root),
             "memories": len(notes.entries),
@@ -193,6 +190,10 @@ class MarkdownMemory(Memory):
             return found if sort.descending else found[::-1]
         # Without the handle, equal values stay in the order of the files: "x:10" comes after "x:9".
         return sorted(found, key=lambda entry: sort_key(entry, sort)[0], reverse=sort.descending)
+
+    @property
+    def _nothing_yet(self) -> str:
+        return f"{self._root} has no MEMORY.md and no memory/*.md: nothing is remembered here yet."
 
     async def _read(self) -> Notes:
         return await asyncio.to_thread(self._refresh)
@@ -231,9 +232,3 @@ def _recall_of_agents(
         own = [replace(entry, key=f"[{alias}] {entry.key}") for entry in held if entry.agent == alias]
         merged += recall_lines(own, request.query, request.limit, profile, request.since, request.until)
     return [replace(scored, rank=rank) for rank, scored in enumerate(merged[: request.limit], 1)]
-
-
-def _excerpt(entry: MemoryEntry) -> MemoryEntry:
-    if len(entry.content) <= EXCERPT:
-        return entry
-    return replace(entry, content=entry.content[:EXCERPT], is_excerpt=True)

@@ -26,10 +26,11 @@ def health(connection: sqlite3.Connection, schema: Schema, path: Path, notices: 
     serious = _serious(facts, schema)
     findings = (*serious, *(notice for notice in notices if notice not in serious), *_minor(facts))
     versions = f"{schema.generation}, ZeroClaw {VERSIONS[schema.generation]}"
-    found = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" if findings else "nothing wrong found"
+    memories = "1 memory" if facts["memories"] == 1 else f"{facts['memories']:,} memories"
+    verdict = "something is wrong" if serious else "nothing wrong found"
     return Health(
         ok=not serious,
-        summary=f"{facts['memories']:,} memories, schema {versions}: {found}.",
+        summary=f"{memories}, schema {versions}: {verdict}.",
         findings=findings,
         facts=facts,
     )

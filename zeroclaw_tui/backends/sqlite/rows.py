@@ -13,9 +13,6 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.sqlite.schema import Schema
 
-EXCERPT = 400
-"""How many characters of the content a listing holds."""
-
 OWNER = "owner"
 """What `agent_join` calls the agents table."""
 

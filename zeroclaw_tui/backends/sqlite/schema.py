@@ -128,9 +128,9 @@ def _because(generation: str, columns: frozenset[str], has_agents: bool) -> str 
     if columns - known:
         parts.append(f"has {_listed(sorted(columns - known))}, which ZeroClaw does not know")
     if parts:
-        return f"Its memories table {' and '.join(parts)}, so it is opened for reading only."
+        return f"The memories table {' and '.join(parts)}, so it is opened for reading only."
     if "agent_id" in known and not has_agents:
-        return "It has no agents table to name the owners of its memories, so it is opened for reading only."
+        return "There is no agents table to name the owners of its memories, so it is opened for reading only."
     return None
 
 

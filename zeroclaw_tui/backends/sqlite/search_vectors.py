@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _SCANS_KEPT = 8
 _CHUNK = 400
-_MAPPED = 1 << 40
 _IDENTITY = "SELECT key, value FROM memory_meta WHERE key LIKE 'embedding%' ORDER BY key"
 _OF_LENGTH = "typeof(embedding) = 'blob' AND length(embedding) / 4 = ?"
 
@@ -204,8 +203,6 @@ class SqliteVectors:
         # Whatever goes wrong from here on, half-changed vectors are never searched.
         self._loaded = None
         self._scans.clear()
-        # Mapped pages are read twice as fast; only while loading, so that a search never depends on the mapping.
-        connection.execute(f"PRAGMA mmap_size = {_MAPPED}")
         connection.execute("BEGIN")
         try:
             self._survey(connection)
@@ -214,7 +211,6 @@ class SqliteVectors:
                 held = self._read_all(connection, dimensions, identity)
         finally:
             connection.execute("ROLLBACK")
-            connection.execute("PRAGMA mmap_size = 0")
         held.index.measure()
         held.version = version
         self._loaded = held

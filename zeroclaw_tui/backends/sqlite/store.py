@@ -12,12 +12,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, StoreRecall
 from zeroclaw_tui.backends.sqlite import browse
-from zeroclaw_tui.backends.sqlite.connection import Reading, ReadOnlyConnection, connect_read_only, translated
+from zeroclaw_tui.backends.sqlite.connection import (
+    FileIdentity,
+    Reading,
+    ReadOnlyConnection,
+    connect_read_only,
+    file_identity,
+    translated,
+)
 from zeroclaw_tui.backends.sqlite.facets import facets
 from zeroclaw_tui.backends.sqlite.health import health
-from zeroclaw_tui.backends.sqlite.rows import EXCERPT, agent_join, bound, entry_columns, entry_from
+from zeroclaw_tui.backends.sqlite.rows import agent_join, bound, entry_columns, entry_from
 from zeroclaw_tui.backends.sqlite.schema import Schema, read_schema
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -50,9 +57,13 @@ class SqliteMemory(Memory):
         self.location = location or str(path)
         self._asked_read_only = read_only
         self._connection: ReadOnlyConnection | None = None
+        self._file: FileIdentity | None = None
+        self._seen_version: int | None = None
+        self._changes = 0
         self._schema: Schema | None = None
         self._search: SqliteSearch | None = None
         self._search_opening = asyncio.Lock()
+        self._looking = asyncio.Lock()
         self._readings: set[Reading] = set()
         self._finds: set[Reading] = set()
 
@@ -64,15 +75,18 @@ class SqliteMemory(Memory):
         return self._schema
 
     async def open(self) -> None:
-        """Connect, and tell the generation. Raises Unreadable, Corrupt or Locked."""
+        """Connect, and tell the generation; an earlier connection is let go. Raises Unreadable, Corrupt or Locked."""
+        # Looked at before the connection, so that a file that takes this one's place in between is opened again.
+        file = file_identity(self.path)
         connection = await connect_read_only(self.path)
         try:
-            self._schema = await read_schema(connection, self.path)
+            schema = await read_schema(connection, self.path)
         except BaseException:
             await connection.close()
             raise
-        self._connection = connection
-        schema = self._schema
+        earlier, self._connection = self._connection, connection
+        self._schema = schema
+        self._file = file
         self.generation = schema.generation
         self.newest_version = schema.newest_version
         self.notices = schema.notices
@@ -82,17 +96,19 @@ class SqliteMemory(Memory):
             or (_ASKED if self._asked_read_only else READS_ONLY)
         )
         self.capabilities = _capabilities(schema, self.read_only_because)
+        if earlier is not None:
+            await earlier.close()
 
     async def close(self) -> None:
         """Stop what runs and let go of every connection."""
         for reading in self._readings:
             reading.stop()
-        if self._search is not None:
-            await self._search.close()
-            self._search = None
-        if self._connection is not None:
-            await self._connection.close()
-            self._connection = None
+        await self._close_search()
+        # A connection that is being opened anew must not outlive the store.
+        async with self._looking:
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Refused: raises Refused with the reason."""
@@ -167,6 +183,10 @@ class SqliteMemory(Memory):
             wanted = browse.Where().also(f"m.rowid IN ({', '.join('?' * len(some))})", some)
             for entry in await self._entries(wanted, excerpt=EXCERPT):
                 by_handle[entry.handle] = entry
+        for entry in [entry for entry in by_handle.values() if entry.is_excerpt and len(entry.content) < EXCERPT]:
+            # SQLite's substr() ends at a NUL; the memory goes on behind it.
+            for whole in await self._entries(browse.Where().also("m.rowid = ?", [entry.handle])):
+                by_handle[entry.handle] = whole.excerpt()
         return [by_handle[handle] for handle in handles if handle in by_handle]
 
     async def whole(self, handle: Handle) -> MemoryEntry:
@@ -192,6 +212,15 @@ class SqliteMemory(Memory):
         return await self._entries(
             browse.where(self.schema, of_agent).also(f"m.key = {mark}", value), "ORDER BY m.rowid"
         )
+
+    async def with_id(self, id: str) -> MemoryEntry | None:
+        """The memory of that id with its full content, or None."""
+        if not self.schema.has("id"):
+            return None
+        mark, value = bound([id])
+        for entry in await self._entries(browse.Where().also(f"m.id = {mark}", value)):
+            return entry
+        return None
 
     async def keys_starting(self, prefix: str, limit: int) -> Entries:
         """Rows whose key begins so, `updated_at` descending, with full content."""
@@ -225,9 +254,23 @@ class SqliteMemory(Memory):
         await (await self._searching()).prepare_vectors()
 
     async def data_version(self) -> int | None:
-        """Changes when another connection has written (SQLite's PRAGMA data_version)."""
-        ((version,),) = await self._fetch("PRAGMA data_version")
-        return int(version)
+        """Changes when another connection has written (SQLite's PRAGMA data_version), or put another file in place.
+
+        Connections keep reading the file they opened, so then they are opened anew. Raises Unreadable while there is
+        no file, and what `open` raises for the new one.
+        """
+        async with self._looking:
+            if self._file is None or file_identity(self.path) != self._file:
+                # Forgotten until the new file is open: the same one may come back, and it too counts as a change.
+                self._file = self._seen_version = None
+                await self.open()
+                async with self._search_opening:
+                    await self._close_search()
+            ((version,),) = await self._fetch("PRAGMA data_version")
+            if version != self._seen_version:
+                self._seen_version = version
+                self._changes += 1
+            return self._changes
 
     def interrupt(self) -> None:
         """Stop the search that runs now, and listings and counts that look for a text."""
@@ -265,6 +308,12 @@ class SqliteMemory(Memory):
         finally:
             self._readings.discard(reading)
             self._finds.discard(reading)
+
+    async def _close_search(self) -> None:
+        """Stop every search and let go of its connections and vectors."""
+        search, self._search = self._search, None
+        if search is not None:
+            await search.close()
 
     async def _searching(self) -> SqliteSearch:
         """The search of this store, made at the first use: who only browses pays nothing for it."""
