@@ -54,7 +54,12 @@ class Terminal:
     @property
     def rows(self) -> list[str]:
         """The screen, a string a line."""
-        return [row.rstrip() for row in self._screen.display]
+        # The right half of a wide character is an empty cell.
+        cells = self._screen.buffer
+        return [
+            "".join(cells[line][column].data for column in range(self._screen.columns)).rstrip()
+            for line in range(self._screen.lines)
+        ]
 
     @property
     def text(self) -> str:

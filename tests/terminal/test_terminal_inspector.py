@@ -138,7 +138,7 @@ def test_the_mouse_filters_sorts_and_selects(store: Path) -> None:
         _click(screen, "daily ✕")
         screen.wait_for("3 memories")
         _click(screen, "key      ")
-        screen.wait_for("key▾")
+        screen.wait_for("key▴")
         _click(screen, "alpha")
         screen.wait_until(lambda: _is_at(screen, "alpha"), "the cursor on alpha")
         screen.press("q")

@@ -14,6 +14,7 @@ from textual.widgets import Footer, Static
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.tui.looks import STRONG
+from zeroclaw_tui.tui.widgets.header import with_tilde
 
 
 class ErrorScreen(Screen[bool]):
@@ -22,7 +23,7 @@ class ErrorScreen(Screen[bool]):
     CSS_PATH = "error.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "dismiss(True)", "try again", id="error.retry"),
-        Binding("I", "dismiss(False)", "another install", id="error.installs"),
+        Binding("i", "dismiss(False)", "another install", id="error.installs"),
         Binding("q", "app.quit", "quit", id="error.quit"),
     ]
 
@@ -47,4 +48,4 @@ class ErrorScreen(Screen[bool]):
 
 
 def _clean(text: str) -> str:
-    return display_text(mask_secrets(text))
+    return display_text(mask_secrets(with_tilde(text)))

@@ -116,6 +116,5 @@ def _parts_words(library: Library) -> tuple[str, str]:
 
 
 def with_tilde(location: str) -> str:
-    """A path under the home folder with a tilde for it."""
-    root = str(Path.home())
-    return f"~{location[len(root) :]}" if location.startswith(f"{root}/") else location
+    """A path, or a sentence with paths, with a tilde for the home folder."""
+    return location.replace(f"{Path.home()}/", "~/")
