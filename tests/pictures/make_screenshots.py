@@ -23,8 +23,8 @@ from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 
 MOMENT = datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
-WIDE, NARROW, README = (140, 40), (80, 24), (132, 32)
-QUESTION = "what does she like to eat?"
+WIDE, NARROW, README = (140, 40), (80, 24), (140, 34)
+QUESTION = "food allergy"
 SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "recall": (README, ("/", *QUESTION, "enter")),
     "recall-80x24": (NARROW, ("/", *QUESTION, "enter")),

@@ -40,8 +40,10 @@ async def test_a_hybrid_recall_shows_parts_the_threshold_as_a_line_and_reasons_i
     ]
 
 
-async def test_a_narrow_list_keeps_the_final_score_and_one_short_bar() -> None:
+async def test_a_narrow_list_has_shorter_bars_and_a_narrower_one_a_single_bar() -> None:
     lines = await _lines(hybrid_recall(), 70)
+    assert "vector      keyword" in lines[0]
+    lines = await _lines(hybrid_recall(), 64)
     assert "vector" not in lines[0]
     assert "final" in lines[0]
     assert lines[1].endswith("0.86  ██████▉")

@@ -16,7 +16,7 @@ from zeroclaw_tui.tui.widgets.score_bars import bar
 
 BAR = 8
 _NUMBER = 5
-_PART = BAR + _NUMBER
+_BARS = (BAR, 5)
 _LEAST_MEMORY = 16
 _LONGEST_REASON = 60
 
@@ -84,22 +84,21 @@ def threshold_line(results: Sequence[ScoredEntry], threshold: float) -> int | No
 
 
 def ranked_layout(width: int, ranking: Ranking) -> Layout:
-    """Rank, key, memory, final and a bar for each part there is; one short bar of the final score when it is narrow."""
+    """Rank, key, memory, final and a bar for each part there is.
+
+    In a narrow list the bars are shorter, in a still narrower one there is a single one, of the final score.
+    """
     rank = Column("rank", "", max(2, len(str(len(ranking.rows)))), 0, "right")
     key = Column("key", "key", min(28, max(14, width // 6)))
-    parts = [
-        Column(name, name, _PART)
-        for name, part in (("vector", "vector_score"), ("keyword", "keyword_score"))
-        if ranking.has(part)
-    ]
+    parts = [name for name, part in (("vector", "vector_score"), ("keyword", "keyword_score")) if ranking.has(part)]
     final = [Column("final", "final", _NUMBER, align="right")] if ranking.has("score") else []
 
     def rest(columns: Sequence[Column]) -> int:
         return width - 4 - rank.width - key.lead - key.width - sum(one.lead + one.width for one in columns)
 
-    tail = [*final, *parts]
-    if parts and rest(tail) < _LEAST_MEMORY:
-        tail = [*final, Column("bar", "", BAR)]
+    tails = [[*final, *(Column(name, name, cells + _NUMBER) for name in parts)] for cells in _BARS]
+    single = [*final, Column("bar", "", BAR)] if parts else final
+    tail = next((one for one in tails if rest(one) >= _LEAST_MEMORY), single)
     memory = Column("memory", "memory", max(1, rest(tail)))
     return Layout((rank, key, memory, *tail), width)
 
@@ -167,7 +166,7 @@ def _part(column: Column, row: RankedRow, ranking: Ranking, styles: RowStyles) -
         return [lead, Segment(bar(None, column.width), styles.faint)]
     return [
         lead,
-        Segment(bar(value, BAR), styles.faint if row.is_dim else colour),
+        Segment(bar(value, column.width - _NUMBER), styles.faint if row.is_dim else colour),
         Segment(fit(score_text(value), _NUMBER, "right"), styles.faint if row.is_dim else styles.muted),
     ]
 
