@@ -24,7 +24,7 @@ from zeroclaw_tui.tui.loader import Pace
 
 MOMENT = datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
 WIDE, NARROW, README = (140, 40), (80, 24), (140, 34)
-QUESTION = "food allergy"
+QUESTION = "what is her cat called?"
 SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "recall": (README, ("/", *QUESTION, "enter")),
     "recall-80x24": (NARROW, ("/", *QUESTION, "enter")),

@@ -293,7 +293,28 @@ def test_the_formula_has_this_results_own_numbers() -> None:
 def test_the_formula_follows_the_rules_of_the_version(
     profile: str, weights: tuple[float, float], result: ScoredEntry, formula: str
 ) -> None:
-    assert _said(result, recalled([result], profile=profile, weights=weights))[0] == formula
+    assert _said(result, recalled([result], profile=profile, weights=weights, mode=result.stage))[0] == formula
+
+
+@pytest.mark.parametrize(
+    ("profile", "result", "formula"),
+    [
+        (
+            "0.7.5",
+            scored(1, 0.3, stage="keyword", keyword_score=1.0, keyword_raw=5.0),
+            "final 0.30 = 0.7 × – + 0.3 × 1.00",
+        ),
+        ("0.7.5", scored(1, 0.63, stage="vector", vector_score=0.9), "final 0.63 = 0.7 × 0.90 + 0.3 × –"),
+        ("0.8.4", scored(1, 1.0, stage="keyword", keyword_score=1.0, keyword_raw=5.0), "final 1.00 = 0.3 × 1.00 / 0.3"),
+        ("0.8.4", scored(1, 0.9, stage="vector", vector_score=0.9), "final 0.90 = 0.7 × 0.90 / 0.7"),
+    ],
+)
+def test_in_a_merge_a_row_of_one_stage_alone_is_weighted_too(profile: str, result: ScoredEntry, formula: str) -> None:
+    """ZeroClaw's merge weighs every row once both stages found any; what the row lacks is told."""
+    said = _said(result, recalled([result], profile=profile, mode="hybrid"))
+    assert said[0] == formula
+    missing = "vector: not among the nearest" if result.vector_score is None else "keyword: not among the best"
+    assert missing in said
 
 
 def test_decay_is_shown_with_the_age_it_came_from() -> None:

@@ -88,7 +88,10 @@ def score_lines(entry: MemoryEntry, result: ScoredEntry, recall: RecallResult) -
 
 
 def formula(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile) -> Spans:
-    """The score as the sum, quotient or plain number it is in this version's rules."""
+    """The score as the sum, quotient or plain number it is in this version's rules.
+
+    What counts is the way of the whole search: in a merge a row found by one stage alone is weighted too.
+    """
     if result.score is None:
         return [("no score", "final"), (": listed by when it was last stored", "muted")]
     lead: Spans = [("final ", "muted"), (score_text(result.score), "final"), (" = ", "muted")]
@@ -96,11 +99,11 @@ def formula(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile) 
         case "like":
             words = "found by its letters alone, where every hit scores 1"
             return [*lead[:2], (f": {words}", "muted")]
-        case "keyword":
+        case "keyword" if recall.mode != "hybrid":
             return lead + _keyword_only(result, profile)
-        case "vector" if profile.plain_vector_only:
+        case "vector" if recall.mode != "hybrid" and profile.plain_vector_only:
             return [*lead, ("cosine, as it is: no keyword hit in the whole search", "vector")]
-        case "hybrid" | "vector":
+        case "hybrid" | "keyword" | "vector":
             return lead + _weighted(result, recall.weights, profile)
     return [*lead[:2], (f": by the rule of {_part(result.stage)} ({_part(recall.scale)})", "muted")]
 
@@ -138,7 +141,7 @@ def _weighted(result: ScoredEntry, weights: tuple[float, float], profile: Scorin
 
 def _keyword(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile) -> Spans | None:
     if result.keyword_score is None and result.keyword_raw is None:
-        return [("keyword: ", "keyword"), ("no word in common", "muted")] if result.stage == "hybrid" else None
+        return [("keyword: ", "keyword"), ("not among the best", "muted")] if recall.mode == "hybrid" else None
     best = _best_raw(result)
     facts = [_rank(result.keyword_rank, recall, profile)]
     if result.keyword_raw is not None:
@@ -151,7 +154,7 @@ def _keyword(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile)
 
 def _vector(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile) -> Spans | None:
     if result.vector_score is None:
-        return [("vector: ", "vector"), ("not among the nearest", "muted")] if result.stage == "hybrid" else None
+        return [("vector: ", "vector"), ("not among the nearest", "muted")] if recall.mode == "hybrid" else None
     facts = [_rank(result.vector_rank, recall, profile), f"cosine {score_text(result.vector_score)}"]
     return [("vector: ", "vector"), (", ".join(fact for fact in facts if fact), "text")]
 
