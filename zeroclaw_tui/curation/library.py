@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from zeroclaw_tui.backends.base import Health, Memory
@@ -14,10 +16,14 @@ from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import NotThere
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
-from zeroclaw_tui.scoring.scanner import ScanMode
+from zeroclaw_tui.scoring.scanner import ScanMode, scan
 from zeroclaw_tui.scoring.settings import ScoringSettings, SearchMode
+
+SCANNED_AT_ONCE = 20_000
+"""Up to so many characters a scan takes well under a millisecond; longer contents go to a thread."""
 
 
 @dataclass(slots=True)
@@ -48,6 +54,25 @@ class Library:
     async def whole(self, handle: Handle) -> MemoryEntry:
         """One row with its full content."""
         return await self.memory.whole(handle)
+
+    async def scanned(self, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+        """The same rows, each with what ZeroClaw of this profile withholds it from the agent for, by its full content.
+
+        Rows that have gone meanwhile stay as they are.
+        """
+        mode = self.settings.threat_scan
+        if not self.profile.profile.scans_content or mode == "off":
+            return list(entries)
+        marked = []
+        for entry in entries:
+            content = entry.content
+            if entry.is_excerpt:
+                with suppress(NotThere):
+                    content = (await self.memory.whole(entry.handle)).content
+            is_long = len(content) > SCANNED_AT_ONCE
+            kind = await asyncio.to_thread(scan, content, mode) if is_long else scan(content, mode)
+            marked.append(replace(entry, withheld=kind))
+        return marked
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The length of one row's vector, or None."""

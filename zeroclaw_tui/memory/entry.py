@@ -19,6 +19,7 @@ class MemoryEntry:
     `timestamp` is when it was created and `updated_at` when it was last stored, both exactly as written.
     `size` is the content's length in bytes of UTF-8. In a listing `content` may be only the beginning: then
     `is_excerpt` is set. `importance` lies in 0..1. `kind` is "episodic", "procedural" or "semantic:<what>".
+    `withheld` names what the content scanner of ZeroClaw >= 0.8.4 found in it, once it was looked for.
     """
 
     id: str
@@ -39,6 +40,7 @@ class MemoryEntry:
     handle: Handle = ""
     size: int = 0
     is_excerpt: bool = False
+    withheld: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The entry as the commands print it, always with the same fourteen names."""

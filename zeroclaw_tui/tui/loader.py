@@ -152,6 +152,7 @@ class Loader:
         else:
             handles = [entry.handle for entry in page.entries]
         self._post(OrderLoaded(ask, handles, page.entries, is_refresh=keep_place))
+        await self._scan(ask, page.entries)
 
     async def _count(self, ask: Ask, view: View, now: datetime) -> None:
         moment = now.isoformat()
@@ -172,12 +173,21 @@ class Loader:
         self._post(FindCounted(ask, found.total))
 
     async def _rows(self, ask: Ask, handles: Sequence[Handle]) -> None:
-        self._post(RowsLoaded(ask, await self._library.rows(handles)))
+        entries = await self._library.rows(handles)
+        self._post(RowsLoaded(ask, entries))
+        await self._scan(ask, entries)
+
+    async def _scan(self, ask: Ask, entries: Sequence[MemoryEntry]) -> None:
+        """Mark what the agent does not get, after the rows are there: long contents are read for it."""
+        withheld = [entry for entry in await self._library.scanned(entries) if entry.withheld]
+        if withheld:
+            self._post(RowsLoaded(ask, withheld))
 
     async def _entry(self, ask: Ask, entry: MemoryEntry, result: ScoredEntry | None) -> None:
         whole = await self._library.whole(entry.handle) if entry.is_excerpt else entry
         norm = await self._library.vector_norm(entry.handle) if entry.embedding_dimensions else None
-        self._post(EntryLoaded(ask, whole, result, norm))
+        (scanned,) = await self._library.scanned([whole])
+        self._post(EntryLoaded(ask, scanned, result, norm))
 
     async def _poll(self, ask: Ask) -> None:
         version = await self._library.data_version()

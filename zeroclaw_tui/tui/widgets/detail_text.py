@@ -58,6 +58,8 @@ def fact_parts(entry: MemoryEntry, norm: float | None) -> list[str]:
         parts.append(f"importance {entry.importance:.2f}")
     if entry.kind:
         parts.append(f"kind {_part(entry.kind)}")
+    if entry.withheld:
+        parts.append(f"✗ withheld from the agent: {_part(entry.withheld)}")
     if entry.superseded_by is not None:
         parts.append(f"→ superseded by {_part(entry.superseded_by) or 'another'}")
     parts.append(_part(entry.id) if _UUID.fullmatch(entry.id) else f"id {_part(entry.id)}")

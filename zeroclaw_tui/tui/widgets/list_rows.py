@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import App
@@ -21,6 +22,7 @@ MARK = "▌"
 NEWS = "•"
 PINNED = "◆"
 SUPERSEDED = "→"
+WITHHELD = "✗"
 EMPTY_KEY = "(empty key)"
 EMPTY_CONTENT = "(empty)"
 GONE = "(no longer there)"
@@ -49,6 +51,7 @@ class RowStyles:
     vector: Style
     keyword: Style
     match: Style
+    bad: Style
     mark: Style
 
     @classmethod
@@ -69,6 +72,7 @@ class RowStyles:
             final=on("final", bold=True),
             vector=on("vector"),
             keyword=on("keyword"),
+            bad=on("bad"),
             match=on("final", bold=True, underline=True),
             mark=on("final" if row == "cursor" else "good" if row == "glowing" else "faint"),
         )
@@ -164,9 +168,9 @@ class Look:
 
 def browse_row(entry: MemoryEntry, layout: Layout, look: Look, styles: RowStyles) -> Pieces:
     """One memory of a listing."""
-    is_superseded = entry.superseded_by is not None
-    plain = styles.faint if is_superseded else styles.text
-    quiet = styles.faint if is_superseded else styles.muted
+    is_hidden = entry.superseded_by is not None or entry.withheld is not None
+    plain = styles.faint if is_hidden else styles.text
+    quiet = styles.faint if is_hidden else styles.muted
     pieces: Pieces = []
     for column in layout.columns:
         pieces.append(Segment(" " * column.lead, styles.blank))
@@ -174,13 +178,22 @@ def browse_row(entry: MemoryEntry, layout: Layout, look: Look, styles: RowStyles
             case "key":
                 pieces += key_pieces(entry.key, column.width, plain, styles, look.lit)
             case "memory":
-                pieces += memory_pieces(entry.content, column.width, plain, styles, look.lit)
+                words = f"withheld: {one_line(entry.withheld)}  "[: column.width] if entry.withheld else ""
+                pieces += [Segment(words, styles.bad)] if words else []
+                pieces += memory_pieces(entry.content, column.width - cell_len(words), plain, styles, look.lit)
             case "flag":
-                sign = SUPERSEDED if is_superseded else PINNED if entry.pinned else " "
-                pieces.append(Segment(sign, styles.final if sign == PINNED else styles.faint))
+                pieces.append(_flag(entry, styles))
             case name:
                 pieces.append(Segment(fit(_quiet_text(name, entry, look), column.width, column.align), quiet))
     return pieces
+
+
+def _flag(entry: MemoryEntry, styles: RowStyles) -> Segment:
+    if entry.withheld:
+        return Segment(WITHHELD, styles.bad)
+    if entry.superseded_by is not None:
+        return Segment(SUPERSEDED, styles.faint)
+    return Segment(PINNED, styles.final) if entry.pinned else Segment(" ", styles.faint)
 
 
 def absent_row(layout: Layout, styles: RowStyles, words: str = ELLIPSIS) -> Pieces:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
@@ -26,6 +27,11 @@ class LoadedRows:
     def get(self, handle: Handle) -> MemoryEntry | None:
         """The entry of a handle, when it is here."""
         return self._entries.get(handle)
+
+    def differs(self, entry: MemoryEntry) -> bool:
+        """Whether a row is not here as it is now in the store; what a scan found in it does not count."""
+        held = self._entries.get(entry.handle)
+        return held is None or replace(held, withheld=entry.withheld) != entry
 
     def has_gone(self, handle: Handle) -> bool:
         """Whether a row was asked for and is no longer in the store."""

@@ -167,7 +167,7 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def unseen(self, entries: Sequence[MemoryEntry]) -> list[Handle]:
         """Of these, the ones that are not here as they are now."""
-        return [entry.handle for entry in entries if self._loaded.get(entry.handle) != entry]
+        return [entry.handle for entry in entries if self._loaded.differs(entry)]
 
     def glow(self, handles: Iterable[Handle]) -> None:
         """Light these rows up for a moment, unless motion is not wanted."""
