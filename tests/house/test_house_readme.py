@@ -1,0 +1,49 @@
+"""The README tells the truth about keys, commands and options."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from zeroclaw_tui.cli.arguments import VERBS_HERE
+
+README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+
+
+def test_every_key_of_the_table_is_bound_and_every_bound_key_is_in_it() -> None:
+    from zeroclaw_tui.tui.commands import BROWSER_COMMANDS
+
+    names = {"slash": "/", "question_mark": "?", "colon": ":", "escape": "esc"}
+    bound = {
+        names.get(key, key)
+        for command in BROWSER_COMMANDS
+        for key in command.keys.split(",")
+        # Only bound while another install is there, and said on the screen then.
+        if command.action != "choose_install"
+    }
+    table = README[README.index("## Keys") : README.index("The mouse does")]
+    told = {key for cell in re.findall(r"`([^`]+)`", table) for key in cell.split()}
+    moves = {"j", "k", "g", "G", "ctrl+d", "ctrl+u", "tab"}
+    assert told - moves == bound - {"", "f1"}
+
+
+@pytest.mark.parametrize("verb", VERBS_HERE)
+def test_every_command_is_told(verb: str) -> None:
+    assert f"`zeroclaw memory {verb}" in README or f"`{verb}`" in README or verb == "search"
+
+
+def test_every_option_told_is_there() -> None:
+    """Each `--option` of the README stands in the help of one of the programs."""
+    shown = ""
+    for program in (["-m", "zeroclaw_tui"], ["-c", "from zeroclaw_tui.cli.main import zeroclaw; zeroclaw()", "memory"]):
+        for verb in [[]] if "zeroclaw_tui" in program else [[], *([verb] for verb in VERBS_HERE)]:
+            answer = subprocess.run(
+                [sys.executable, *program, *verb, "--help"], capture_output=True, text=True, check=False
+            )
+            shown += answer.stdout
+    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README[README.index("## What it is") :]))
+    assert {option for option in told if option not in shown} == set()
