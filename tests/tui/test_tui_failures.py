@@ -131,4 +131,6 @@ async def test_the_backend_none_says_that_nothing_is_kept(tmp_path: Path) -> Non
         await settled(pilot)
         assert "Nothing is remembered here." in screen_text(app)
         assert 'names the backend "none"' in screen_words(app)
-        assert "backend none: nothing is remembered" in screen_text(app)
+        first = screen_text(app).splitlines()[0]
+        assert "backend none" in first
+        assert ".zeroclaw" in first, "it names the config that says so"

@@ -23,13 +23,16 @@ from tui_samples import (
     sample_library,
     screen_words,
     settled,
+    until,
 )
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.listing import age_group, matches, moment
 from zeroclaw_tui.memory.query import AGE_GROUPS
+from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.tui.view import AGES, ORDERS, View
 from zeroclaw_tui.tui.widgets.header import scoring_words, shorten_path
+from zeroclaw_tui.tui.words import search_summary
 
 
 @given(st.text(max_size=60), st.integers(0, 70))
@@ -138,3 +141,45 @@ async def test_a_terminal_that_grows_shows_the_facets(inspector: Inspector) -> N
         await pilot.resize_terminal(*WIDE)
         await settled(pilot)
         assert "conversation 180" in screen_words(app)
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"), [(80, "/ search  ^f mode"), (60, "/ search  ^f mode"), (40, "/ search  ^f mode")]
+)
+async def test_help_and_quit_are_whole_in_the_footer_of_any_width(inspector: Inspector, width: int, shown: str) -> None:
+    app = inspector.app()
+    async with app.run_test(size=(width, 20)) as pilot:
+        await settled(pilot)
+        assert line(app, 19).strip().startswith(shown)
+        assert line(app, 19).rstrip().endswith("? keys  q quit")
+        await pilot.resize_terminal(80, 20)
+        await until(pilot, lambda: "F filter  o order  p profile  y copy  ? keys  q quit" in line(app, 19))
+
+
+async def test_a_narrow_list_gives_up_the_size_for_the_memory(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=(60, 20)) as pilot:
+        await settled(pilot)
+        assert "memory" in line(app, 2)
+        assert "size" not in line(app, 2)
+        await pilot.resize_terminal(80, 20)
+        await until(pilot, lambda: "size" in line(app, 2))
+
+
+def test_the_note_that_holds_for_every_recall_comes_after_that_of_this_one() -> None:
+    recalled = RecallResult(
+        request=RecallRequest("eat"),
+        backend="sqlite",
+        location="brain.db",
+        profile="0.8.4",
+        profile_source="assumed",
+        mode="keyword",
+        weights=(0.7, 0.3),
+        threshold=0.4,
+        scale="0..1",
+        results=(ScoredEntry(memory("a", "b", "core", 1, 1), 1, None, "recent"),),
+        notes=("no embeddings", "FTS5 refuses this query."),
+    )
+    facts = search_summary(View(query="eat"), recalled, 9, 0, "no embeddings")
+    assert facts[0] == "1 shown of 9"
+    assert facts[-2:] == ("FTS5 refuses this query.", "no embeddings")

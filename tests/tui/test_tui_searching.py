@@ -178,8 +178,8 @@ async def test_ctrl_f_changes_the_mode_for_the_same_text(inspector: Inspector) -
         await pilot.press("slash", *"rame")
         await settled(pilot)
         assert "The agent recalls nothing for “rame”." in screen_text(app)
-        assert "Find would show 2 memories that contain it." in screen_text(app)
-        assert "ctrl+f find" in screen_words(app)
+        assert "2 memories contain it, letter for letter." in screen_text(app)
+        assert "ctrl+f search with contains" in screen_words(app)
         await pilot.press("ctrl+f")
         await settled(pilot)
         assert "contains   2 found" in line(app, 1)
@@ -189,13 +189,13 @@ async def test_ctrl_f_changes_the_mode_for_the_same_text(inspector: Inspector) -
         assert "recall as the agent" in line(app, 1)
 
 
-async def test_a_recall_says_what_find_would_show_more(inspector: Inspector) -> None:
+async def test_a_recall_says_how_many_memories_contain_the_text(inspector: Inspector) -> None:
     app = inspector.app()
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
         await pilot.press("slash", *"topic")
         await settled(pilot)
-        assert "find would show 232 more (ctrl+f)" in screen_text(app)
+        assert "contains finds 237 (ctrl+f)" in screen_text(app)
 
 
 async def test_what_nothing_contains_says_so_and_how_to_leave(inspector: Inspector) -> None:
@@ -222,7 +222,45 @@ async def test_recall_takes_session_and_agent_and_tells_what_it_does_not_take(in
         await settled(pilot)
         assert isinstance(inspector.store, SampleMemory)
         assert inspector.store.requests[-1].session_id == "telegram_12345"
-        assert "telegram_12345   without core" in line(app, 1)
+        assert "telegram_12345" in line(app, 1)
+        assert "ecall ignores the filter core" in screen_words(app)
+
+
+async def test_a_recall_that_ignores_a_filter_says_so_and_counts_nothing_by_it(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"topic", "enter")
+        await settled(pilot)
+        assert "shown of 245" in screen_words(app)
+        browser(app).look(browser(app).view.toggled("category", "core"))
+        await settled(pilot)
+        assert "recall ignores the filter core" in screen_words(app)
+        assert "shown of" not in screen_words(app)
+
+
+async def test_a_recall_of_nothing_tells_the_filters_it_ignores(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        browser(app).look(browser(app).view.toggled("category", "core").toggled("age", "older"))
+        await settled(pilot)
+        await pilot.press("slash", *"rame")
+        await settled(pilot)
+        assert "among those that pass the filters" in screen_words(app)
+        assert "Recall ignores the filters core, older than 30 d." in screen_words(app)
+
+
+async def test_the_order_chosen_in_a_recall_is_said_to_be_the_lists(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await pilot.press("o")
+        await until(pilot, lambda: "In which order?" in screen_text(app))
+        await pilot.press("escape", "slash", *"eat", "enter")
+        await settled(pilot)
+        await pilot.press("o")
+        await until(pilot, lambda: "Recall keeps its ranks. In which order the list?" in screen_text(app))
 
 
 async def test_keyword_only_says_so_and_how_to_turn_embeddings_on(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 from tui_widget_samples import HOSTILE, NOW, WidgetApp, hybrid_recall, memory, recalled, scored, shown
 
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import display_text
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
-from zeroclaw_tui.tui.widgets.detail_text import packed, score_lines
+from zeroclaw_tui.tui.widgets.detail_text import origin_parts, packed, score_lines
 from zeroclaw_tui.tui.widgets.plain_content import MOST_SHOWN, PlainContent, next_line
 from zeroclaw_tui.tui.widgets.safe_markdown import SafeMarkdown, inert_parser
 
@@ -386,3 +387,9 @@ async def test_the_detail_scrolls_with_the_keys_of_the_list() -> None:
         assert places == [1, 0, 10, 0, detail.max_scroll_y, 0, 20, 0]
         assert shown(detail.query_one(PlainContent))[0].startswith("line")
         assert all(binding.id and binding.tooltip for binding in MemoryDetail.BINDINGS)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("timestamp", "words"), [("MEMORY", "no readable date: MEMORY"), ("", "no date")])
+def test_what_is_no_date_is_not_called_the_moment_of_creation(timestamp: str, words: str) -> None:
+    entry = MemoryEntry(id="1", key="a", content="b", category="core", timestamp=timestamp)
+    assert origin_parts(entry, None)[1] == words

@@ -44,18 +44,26 @@ def mode_facts(
     return (*limits, *took, *_scope(view))
 
 
-def search_summary(recalled: RecallResult | None, total: int | None, found: int | None) -> tuple[str, ...]:
-    """What a recall came to."""
+def search_summary(
+    view: View, recalled: RecallResult | None, total: int | None, found: int | None, general: str | None = None
+) -> tuple[str, ...]:
+    """What a recall came to; `general` is the note that holds for every recall of this store, and comes last.
+
+    The total counts what passes all filters, so it is left out where recall does not narrow by them.
+    """
     if recalled is None or not (recalled.results or recalled.withheld):
         return ()
-    shown = f"{len(recalled.results)} shown" + (f" of {count_text(total)}" if total is not None else "")
+    ignored = _ignored_words(view)
+    has_total = total is not None and not ignored
+    shown = f"{len(recalled.results)} shown" + (f" of {count_text(total or 0)}" if has_total else "")
     facts = [shown, f"{recalled.injected} injected"]
     if recalled.withheld:
         facts.append(f"{len(recalled.withheld)} withheld from the agent")
-    more = (found or 0) - len(recalled.results)
-    if more > 0:
-        facts.append(f"find would show {count_text(more)} more (ctrl+f)")
-    return (*facts, *recalled.notes)
+    if ignored:
+        facts.append(ignored)
+    if found is not None and found > len(recalled.results):
+        facts.append(f"contains finds {count_text(found)} (ctrl+f)")
+    return (*facts, *sorted(recalled.notes, key=lambda note: note == general))
 
 
 def why_empty(view: View, backend: str, found: int | None) -> EmptyWords:
@@ -68,10 +76,13 @@ def why_empty(view: View, backend: str, found: int | None) -> EmptyWords:
             (("r", "read again"), ("q", "quit")),
         )
     filters = (("F", "change the filters"),) if view.chips else ()
+    ignored = _ignored_words(view)
     query = f"“{one_line(view.query)[:60]}”"
     if view.is_recall:
-        find = () if found == 0 else (("ctrl+f", "find"),)
-        return f"The agent recalls nothing for {query}.", _find_words(found), (*find, *_LEAVE, *filters)
+        contains = () if found == 0 else (("ctrl+f", "search with contains"),)
+        facts = (_contained_words(found, view), f"{ignored[0].upper()}{ignored[1:]}." if ignored else "")
+        sentence = " ".join(fact for fact in facts if fact)
+        return f"The agent recalls nothing for {query}.", sentence, (*contains, *_LEAVE, *filters)
     if view.query:
         among = " among the memories that pass the filters" if view.chips else ""
         return f"Nothing contains {query}{among}.", "", (("ctrl+f", "recall as the agent"), *_LEAVE, *filters)
@@ -88,18 +99,24 @@ def why_empty(view: View, backend: str, found: int | None) -> EmptyWords:
 _LEAVE = (("esc", "leave the search"),)
 
 
-def _find_words(found: int | None) -> str:
+def _contained_words(found: int | None, view: View) -> str:
     if found is None:
         return ""
+    among = " among those that pass the filters" if view.chips else ""
     if found == 0:
-        return "No memory contains it, word for word, either."
-    return f"Find would show {memories_words(found)} that {'contains' if found == 1 else 'contain'} it."
+        return f"No memory{among} contains it, letter for letter, either."
+    return f"{memories_words(found)}{among} {'contains' if found == 1 else 'contain'} it, letter for letter."
+
+
+def _ignored_words(view: View) -> str:
+    """Which filters recall knows nothing of, so that nobody takes its results for narrowed."""
+    words = [chip.words for chip in view.unused_by_recall()]
+    return f"recall ignores the filter{'' if len(words) == 1 else 's'} {', '.join(words)}" if words else ""
 
 
 def _scope(view: View) -> tuple[str, ...]:
-    """The filters recall works with, and those it knows nothing of."""
+    """The filters that the search works with."""
     if view.mode is Mode.CONTAINS:
         return tuple(chip.words for chip in view.chips)
     unused = view.unused_by_recall()
-    used = tuple(chip.words for chip in view.chips if chip not in unused)
-    return (*used, f"without {', '.join(chip.words for chip in unused)}") if unused else used
+    return tuple(chip.words for chip in view.chips if chip not in unused)

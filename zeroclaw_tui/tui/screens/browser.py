@@ -162,7 +162,9 @@ class BrowserScreen(ListingScreen):
 
     def action_choose_order(self) -> None:
         """Choose the order of the list."""
-        screen = ChoiceScreen("In which order?", order_choices(), self.view.sort)
+        # A recall stands in the agent's own order, so that a choice made there shows only afterwards.
+        sentence = "Recall keeps its ranks. In which order the list?" if self.view.is_recall else "In which order?"
+        screen = ChoiceScreen(sentence, order_choices(), self.view.sort)
         self.app.push_screen(screen, lambda sort: self.look(replace(self.view, sort=sort)) if sort else None)
 
     def action_choose_profile(self) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import Facets
@@ -21,6 +20,7 @@ from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.empty import Empty
 from zeroclaw_tui.tui.widgets.facets import FacetList
 from zeroclaw_tui.tui.widgets.header import StoreHeader
+from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.search_bar import FactLine, SearchBar
 from zeroclaw_tui.tui.widgets.status_bar import Banner, StatusBar
@@ -72,7 +72,7 @@ class ListingScreen(Screen[None]):
                     yield Empty(id="empty")
                     yield StatusBar(id="status")
                 yield MemoryDetail(id="detail")
-        yield Footer(show_command_palette=False)
+        yield KeyLine(show_command_palette=False)
 
     def on_mount(self) -> None:
         """Say that it is being opened; look for changes from then on."""
@@ -131,7 +131,8 @@ class ListingScreen(Screen[None]):
         facts = mode_facts(self.view, self.recalled, self.facets, self._milliseconds)
         self.query_one(SearchBar).show_mode(self.view.mode, facts)
         total = self.facets.total if self.facets else None
-        self.query_one(StatusBar).say(*search_summary(self.recalled, total, self._found))
+        general = self.library.why_no_vectors if self.library else None
+        self.query_one(StatusBar).say(*search_summary(self.view, self.recalled, total, self._found, general))
 
     def on_page_loaded(self, event: messages.PageLoaded) -> None:
         """The first rows, at once."""
@@ -180,7 +181,7 @@ class ListingScreen(Screen[None]):
             self._answered(bool(event.result.results or event.result.withheld))
 
     def on_find_counted(self, event: messages.FindCounted) -> None:
-        """What finding would have shown."""
+        """What `contains` would have shown."""
         if not event.is_stale:
             self._found = event.count
             self._answered(not self.has_class("-empty"))

@@ -30,9 +30,11 @@ _SCANNER_WINDOW = 4
 
 def origin_parts(entry: MemoryEntry, now: datetime | None) -> list[str]:
     """Category, date, session and agent; what the entry does not have is left out."""
-    created = f"created {absolute_time(entry.timestamp)}"
-    if now is not None and moment(entry.timestamp) is not None:
-        created = f"{created} ({relative_age(entry.timestamp, now)})"
+    written = absolute_time(entry.timestamp)
+    if moment(entry.timestamp) is None:
+        created = f"no readable date: {written}" if entry.timestamp.strip() else written
+    else:
+        created = f"created {written}" + (f" ({relative_age(entry.timestamp, now)})" if now is not None else "")
     parts = [_part(entry.category) or "no category", created]
     if entry.updated_at and absolute_time(entry.updated_at) != absolute_time(entry.timestamp):
         parts.append(f"updated {absolute_time(entry.updated_at)}")

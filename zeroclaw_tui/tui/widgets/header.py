@@ -39,7 +39,11 @@ class StoreHeader(Widget):
 
     def show(self, library: Library) -> None:
         """The facts of an open store."""
-        self.location = one_line(mask_secrets(with_tilde(library.memory.location)))
+        install = library.config.install
+        # Without a store the config is what a person looks at.
+        is_stored = library.memory.name != "none"
+        location = library.memory.location if is_stored else str(install.config_dir or install.root)
+        self.location = one_line(mask_secrets(with_tilde(location)))
         self.scoring = scoring_words(library)
         self.notices = len(notices_of(library))
 
@@ -69,7 +73,7 @@ def scoring_words(library: Library) -> tuple[str, ...]:
     theirs = library.config.zeroclaw_backend
     long_name = name if theirs == library.config.backend else f"{name} (ZeroClaw would use {theirs})"
     if name == "none":
-        return ("backend none: nothing is remembered", "none")
+        return ("backend none: nothing is remembered", "backend none")
     can = memory.capabilities
     if not (can.keyword or can.vectors):
         return (f"{long_name} · its own ranking", name)

@@ -28,7 +28,7 @@ EMPTY_CONTENT = "(empty)"
 GONE = "(no longer there)"
 WIDE = 100
 _LONGEST_LOOKED_AT = 4096
-_LEAST_MEMORY = 10
+_LEAST_MEMORY = 14
 _GOOD_MEMORY = 26
 _CATEGORY = 12
 _SHORT_CATEGORY = 8
@@ -178,7 +178,7 @@ def browse_row(entry: MemoryEntry, layout: Layout, look: Look, styles: RowStyles
             case "key":
                 pieces += key_pieces(entry.key, column.width, plain, styles, look.lit)
             case "memory":
-                words = f"withheld: {one_line(entry.withheld)}  "[: column.width] if entry.withheld else ""
+                words = _withheld_words(entry.withheld, column.width) if entry.withheld else ""
                 pieces += [Segment(words, styles.bad)] if words else []
                 pieces += memory_pieces(entry.content, column.width - cell_len(words), plain, styles, look.lit)
             case "flag":
@@ -186,6 +186,11 @@ def browse_row(entry: MemoryEntry, layout: Layout, look: Look, styles: RowStyles
             case name:
                 pieces.append(Segment(fit(_quiet_text(name, entry, look), column.width, column.align), quiet))
     return pieces
+
+
+def _withheld_words(kind: str, cells: int) -> str:
+    words = f"withheld: {one_line(kind)}"
+    return f"{words}  " if cell_len(words) + 2 <= cells else fit(words, cells)
 
 
 def _flag(entry: MemoryEntry, styles: RowStyles) -> Segment:
