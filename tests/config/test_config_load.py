@@ -15,6 +15,7 @@ from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS
+from zeroclaw_tui.config.toml_file import read_toml
 from zeroclaw_tui.memory.errors import BrokenConfig
 
 BASE = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
@@ -395,3 +396,11 @@ def test_loading_imports_nothing_heavy() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
+
+
+def test_a_text_without_its_closing_quote_is_told_in_words(tmp_path: Path) -> None:
+    """The parser's own word for it is a line feed in quotes."""
+    path = tmp_path / "config.toml"
+    path.write_text('[memory]\nbackend = "sqlite\n')
+    with pytest.raises(BrokenConfig, match=r"line 2, column 18: the line ends inside a text or a value\. Mend"):
+        read_toml(path)

@@ -151,6 +151,7 @@ def _is_at(screen: Terminal, key: str) -> bool:
 
 
 def _click(screen: Terminal, text: str) -> None:
+    screen.wait_for(text)
     row = next(at for at, line in enumerate(screen.rows) if text in line)
     screen.click(screen.rows[row].index(text) + 1, row)
 

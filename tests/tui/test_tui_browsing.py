@@ -298,6 +298,8 @@ async def test_two_installs_are_told_and_the_other_can_be_chosen(inspector: Insp
         assert "Another install here:" in screen_text(app)
         await pilot.press("i")
         assert "2 installs are here. Which one?" in screen_text(app)
+        for name in ("one", "two"):
+            assert f"{name}/.zeroclaw/workspace" in screen_text(app)
         await pilot.press("j", "enter")
         await settled(pilot)
         assert [config.install.root.parts[-3] for config in inspector.opened] == ["one", "two"]

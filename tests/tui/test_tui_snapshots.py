@@ -123,7 +123,7 @@ def test_choosing_an_install(snap_compare: Snap, size: tuple[int, int]) -> None:
     """Both places with the rule that found them."""
     inspector = Inspector(Path("/srv/zeroclaw"))
     inspector.configs = (sample_config(Path("/srv/one")), sample_config(Path("/srv/two")))
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys("I"))
+    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys("i"))
 
 
 @BOTH

@@ -56,6 +56,8 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
 def _sentence(message: str, text: str, path: Path) -> str:
     found = _AT.search(message)
     what = one_line(_AT.sub("", message)).rstrip(".")
+    if what == r"Illegal character '\n'":
+        what = "The line ends inside a text or a value"
     if found and found.group(1):
         line, column = found.group(1), found.group(2)
     else:

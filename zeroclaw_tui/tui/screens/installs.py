@@ -22,6 +22,5 @@ class InstallsScreen(ChoiceScreen[int]):
 
 
 def place_of(config: MemoryConfig) -> str:
-    """Where an install is, for people."""
-    install = config.install
-    return one_line(mask_secrets(with_tilde(str(install.config_dir or install.root))))
+    """Where an install keeps its memory, for people; two of one config dir differ in it."""
+    return one_line(mask_secrets(with_tilde(str(config.install.root))))
