@@ -139,7 +139,7 @@ def test_the_mouse_filters_sorts_and_selects(store: Path) -> None:
         screen.wait_for("3 memories")
         _click(screen, "key      ")
         screen.wait_for("key▴")
-        screen.wait_until(lambda: screen.text.index("alpha") < screen.text.index("omega  "), "the rows by key")
+        screen.wait_until(lambda: 0 <= screen.text.find("alpha") < screen.text.find("omega  "), "the rows by key")
         _click(screen, "alpha")
         screen.wait_until(lambda: _is_at(screen, "alpha"), "the cursor on alpha")
         screen.press("q")
