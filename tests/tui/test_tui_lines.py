@@ -82,15 +82,16 @@ def test_every_order_can_be_reached_by_its_heading() -> None:
         assert words in reached
 
 
-def test_what_an_agent_may_read_besides_its_own_is_recalled_too() -> None:
+def test_what_an_agent_may_read_besides_its_own_is_recalled_too(tmp_path: Path) -> None:
+    config = sample_config(tmp_path, agents={"alice": ("bob",)})
     view = View(query="x").toggled("agent", "alice")
-    assert view.request(NOW, {"alice": ("bob",)}).agents == ("alice", "bob")
-    assert View(query="x").request(NOW, {"alice": ("bob",)}).agents is None
+    assert view.request(NOW, config).agents == ("alice", "bob")
+    assert View(query="x").request(NOW, config).agents is None
 
 
-def test_rows_without_a_session_are_no_session_to_recall_by() -> None:
+def test_rows_without_a_session_are_no_session_to_recall_by(tmp_path: Path) -> None:
     view = View(query="x").toggled("session", "")
-    assert view.request(NOW, {}).session_id is None
+    assert view.request(NOW, sample_config(tmp_path)).session_id is None
     assert [chip.words for chip in view.unused_by_recall()] == ["no session"]
 
 

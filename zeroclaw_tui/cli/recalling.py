@@ -65,8 +65,7 @@ def _readable(library: Library, agents: Sequence[str] | None, layer: str) -> tup
     """The aliases whose memory these agents read: their own and, on the way to an agent, those the config lets in."""
     if agents is None:
         return None
-    siblings = library.config.agents if layer == "agent" else {}
-    return tuple(dict.fromkeys(alias for agent in agents for alias in (agent, *siblings.get(agent, ()))))
+    return library.config.readable_by(agents) if layer == "agent" else tuple(dict.fromkeys(agents))
 
 
 async def _answer_batch(library: Library, given: argparse.Namespace, now: datetime) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,10 @@ class MemoryConfig:
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
     sources: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    def readable_by(self, agents: Sequence[str]) -> tuple[str, ...]:
+        """These agents and, after each, those whose memory it may read besides its own; none twice."""
+        return tuple(dict.fromkeys(alias for agent in agents for alias in (agent, *self.agents.get(agent, ()))))
 
     @property
     def database(self) -> Path:

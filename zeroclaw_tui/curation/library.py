@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 from zeroclaw_tui.backends.base import Health, Memory
@@ -24,6 +23,7 @@ from zeroclaw_tui.scoring.settings import ScoringSettings, SearchMode
 
 SCANNED_AT_ONCE = 20_000
 """Up to so many characters a scan takes well under a millisecond; longer contents go to a thread."""
+FINDINGS_KEPT = 4000
 
 
 @dataclass(slots=True)
@@ -38,6 +38,8 @@ class Library:
     """None when the config names no embedding provider."""
     no_embedder_because: str | None = None
     """Why there is none, and which setting changes that; a sentence."""
+    _findings: dict[tuple[object, ...], str | None] = field(default_factory=dict, repr=False)
+    """What was found in long contents, by their state: a busy agent has the same rows listed again and again."""
 
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
         """The next rows of a listing."""
@@ -63,16 +65,23 @@ class Library:
         mode = self.settings.threat_scan
         if not self.profile.profile.scans_content or mode == "off":
             return list(entries)
-        marked = []
-        for entry in entries:
+        return [replace(entry, withheld=await self._finding(entry, mode)) for entry in entries]
+
+    async def _finding(self, entry: MemoryEntry, mode: ScanMode) -> str | None:
+        if not entry.is_excerpt and len(entry.content) <= SCANNED_AT_ONCE:
+            return scan(entry.content, mode)
+        state = (entry.id, entry.handle, entry.updated_at, entry.size)
+        if state not in self._findings:
             content = entry.content
             if entry.is_excerpt:
-                with suppress(NotThere):
+                try:
                     content = (await self.memory.whole(entry.handle)).content
-            is_long = len(content) > SCANNED_AT_ONCE
-            kind = await asyncio.to_thread(scan, content, mode) if is_long else scan(content, mode)
-            marked.append(replace(entry, withheld=kind))
-        return marked
+                except NotThere:
+                    return entry.withheld
+            self._findings[state] = await asyncio.to_thread(scan, content, mode)
+            while len(self._findings) > FINDINGS_KEPT:
+                self._findings.pop(next(iter(self._findings)))
+        return self._findings[state]
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The length of one row's vector, or None."""

@@ -165,7 +165,7 @@ class Loader:
 
     async def _recall(self, ask: Ask, view: View, now: datetime) -> None:
         started = self._pace.stopwatch()
-        result = await self._library.recall(view.request(now, self._library.config.agents))
+        result = await self._library.recall(view.request(now, self._library.config))
         self._post(RecallLoaded(ask, result, self._since(started)))
         if self._counted != _what_is_counted(view):
             await self._count(ask, view, now)

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from zeroclaw_tui.memory.query import NEWEST_STORED, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.config.memory_config import MemoryConfig
 
 Part = Literal["category", "session", "agent", "namespace", "age", "superseded"]
 VALUE_PARTS: tuple[Literal["category", "session", "agent", "namespace"], ...] = (
@@ -168,11 +171,11 @@ class View:
             without["age"] = replace(self, age=None).listing_filter(now)
         return without
 
-    def request(self, now: datetime, readable: Mapping[str, tuple[str, ...]]) -> RecallRequest:
+    def request(self, now: datetime, config: MemoryConfig) -> RecallRequest:
         """The recall: one session, the agents with those they may read, and one namespace of the filter count."""
         agents = self.filter.agent
         if agents is not None:
-            agents = tuple(dict.fromkeys([*agents, *(name for one in agents for name in readable.get(one, ()))]))
+            agents = config.readable_by(agents)
         return RecallRequest(
             query=self.query,
             session_id=_only(self.filter.session),
@@ -183,8 +186,8 @@ class View:
 
     def unused_by_recall(self) -> tuple[Chip, ...]:
         """Chips that recall knows nothing of."""
-        request = self.request(datetime.min, {})
-        used = {"agent": True, "session": request.session_id is not None, "namespace": request.namespace is not None}
+        session, namespace = _only(self.filter.session), _only(self.filter.namespace)
+        used = {"agent": True, "session": session is not None, "namespace": namespace is not None}
         return tuple(chip for chip in self.chips if not used.get(chip.part, False))
 
     def _aged(self, filter: MemoryFilter, now: datetime) -> MemoryFilter:

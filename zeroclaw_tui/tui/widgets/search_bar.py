@@ -40,7 +40,6 @@ class SearchBar(Horizontal):
 
     DEFAULT_CSS = """
     SearchBar { height: 1; padding: 0 1; display: none; }
-    SearchBar.-open { display: block; }
     SearchBar #prompt { width: 2; color: $primary; }
     SearchBar SearchInput { width: 1fr; min-width: 10; border: none; height: 1; padding: 0; background: transparent; }
     SearchBar SearchInput:focus { border: none; }
@@ -71,11 +70,6 @@ class SearchBar(Horizontal):
     def input(self) -> Input:
         """Where the query is typed."""
         return self.query_one(SearchInput)
-
-    @property
-    def is_open(self) -> bool:
-        """True while the bar is there instead of the fact line."""
-        return self.has_class("-open")
 
     def show_mode(self, mode: Mode, facts: tuple[str, ...]) -> None:
         """Name the mode, with its numbers from the weightiest to the least."""
