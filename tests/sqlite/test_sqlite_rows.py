@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from zeroclaw_tui.backends.sqlite.rows import kind_from
+from zeroclaw_tui.memory.entry import kind_from
 from zeroclaw_tui.memory.errors import NotThere
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortField
 

@@ -22,6 +22,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.trash import Trash
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import Facets, MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
@@ -209,6 +210,7 @@ def sample_library(store: InMemory, config: MemoryConfig, *, embeds: bool = True
         profile=ProfileChoice(profile_for(version), "assumed"),
         settings=ScoringSettings(),
         embedder=SampleEmbedder() if embeds else None,
+        trash=Trash(config.install, "in-memory:this process", lambda: NOW),
         no_embedder_because=None
         if embeds
         else "No embeddings are configured: memory.embedding_provider in config.toml turns them on.",

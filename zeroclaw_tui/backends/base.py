@@ -8,7 +8,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.backends import generic_writing
 from zeroclaw_tui.backends.listing import age_groups, matches, sort_key
+from zeroclaw_tui.memory.change import (
+    Advance,
+    Batches,
+    Clash,
+    Draft,
+    Edit,
+    Keep,
+    Removal,
+    Reversal,
+    Stamp,
+    StoredRow,
+    Vector,
+    Written,
+)
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere, Refused
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
@@ -22,6 +37,7 @@ if TYPE_CHECKING:
 
 Entries = list[MemoryEntry]
 Scored = list[ScoredEntry]
+Stamps = list[Stamp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +56,10 @@ class Capabilities:
     facets: bool = True
     watch: bool = False
     write: bool = False
+    editable: tuple[str, ...] = ()
+    """Which of the fields in memory/change.py's EDITABLE can be changed; for the others `why_not` has a sentence."""
+    cached_vectors: bool = False
+    """Whether copies of vectors lie beside the memories, found by a hash of the content."""
     why_not: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -215,6 +235,58 @@ class Memory(ABC):
         """How the store is, with its facts."""
         ok = await self.health_check()
         return Health(ok, "answers" if ok else "does not answer", facts={"memories": await self.count()})
+
+    async def stamps(self, filter: MemoryFilter) -> Stamps:
+        """Every memory a filter leaves, in the order of storing, with the state it has now."""
+        return [generic_writing.stamp_of(entry) for entry in await self._ordered(filter, Sort(descending=False))]
+
+    async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
+        """The same for rows of a listing; rows gone meanwhile are left out."""
+        return [generic_writing.stamp_of(await self.whole(entry.handle)) for entry in await self.rows(handles)]
+
+    async def stored(self, id: str) -> StoredRow | None:
+        """One memory exactly as the store holds it; None when there is none of this id."""
+        entry = await self.with_id(id)
+        return None if entry is None else generic_writing.row_of(entry)
+
+    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
+        """Store a new memory; with `replace` one of that key and agent is overwritten as ZeroClaw's store does it.
+
+        Raises DuplicateKey without `replace`, TriggersMissing, Locked, Refused.
+        """
+        return await generic_writing.create(self, draft, keep, replace)
+
+    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
+        """Change fields of the row whose fingerprint is `expected`. New content takes `vector`, or loses its own.
+
+        Raises Conflict when it has another, NotThere when it has gone, DuplicateKey, and what `create` raises.
+        """
+        return await generic_writing.update(self, id, edit, expected, keep)
+
+    async def remove(self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None) -> Removal:
+        """Delete the rows that still have the state of their stamp, a few hundred at a time."""
+        return await generic_writing.remove(self, stamps, keep, advance)
+
+    async def revert(
+        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
+    ) -> Reversal:
+        """Bring rows from `after` back to `before`; each change that is kept on the way has `reverses` set.
+
+        With "refuse" every row is looked at first, and Clashes raised before anything is done. A row that already is
+        as it was before counts as taken back.
+        """
+        return await generic_writing.revert(self, changes, keep, clash, advance)
+
+    async def forget_cached_vectors(self, contents: Sequence[str], keep: Keep) -> int:
+        """Remove the cached vectors of these contents, where the store keeps such; gives how many."""
+        return 0
+
+    async def count_cached_vectors(self, contents: Sequence[str]) -> int:
+        """How many of these contents have a cached vector."""
+        return 0
+
+    async def repair(self) -> None:
+        """Put back what writing needs and the store lost, as TriggersMissing says."""
 
     def refuse_to_write(self) -> Refused:
         """The error for a write this store does not take."""

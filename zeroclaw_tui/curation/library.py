@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import get_args
 
 from zeroclaw_tui.backends.base import Health, Memory
@@ -12,6 +13,7 @@ from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
 from zeroclaw_tui.curation.recall import recall_memories
+from zeroclaw_tui.curation.trash import Trash, store_name
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -28,7 +30,10 @@ FINDINGS_KEPT = 4000
 
 @dataclass(slots=True)
 class Library:
-    """An open store. Every verb is a coroutine, may raise InspectorError kinds, and never writes."""
+    """An open store. Every verb here is a coroutine, may raise InspectorError kinds, and only reads.
+
+    What writes is in `curation/changing.py`.
+    """
 
     config: MemoryConfig
     memory: Memory
@@ -36,10 +41,17 @@ class Library:
     settings: ScoringSettings
     embedder: Embedder | None
     """None when the config names no embedding provider."""
+    trash: Trash
+    """What was changed here and can be taken back."""
     no_embedder_because: str | None = None
     """Why there is none, and which setting changes that; a sentence."""
     _findings: dict[tuple[object, ...], str | None] = field(default_factory=dict, repr=False)
     """What was found in long contents, by their state: a busy agent has the same rows listed again and again."""
+
+    @property
+    def read_only_because(self) -> str | None:
+        """Why nothing can be changed here, in a sentence; None when it can."""
+        return self.memory.read_only_because
 
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
         """The next rows of a listing."""
@@ -135,7 +147,12 @@ async def open_library(config: MemoryConfig, profile: str | None = None) -> Libr
         await memory.close()
         raise
     embedder, because = create_embedder(config.embedding)
-    return Library(config, memory, choice, _settings(config), embedder, because)
+    trash = Trash(config.install, store_name(memory.name, memory.location), _now)
+    return Library(config, memory, choice, _settings(config), embedder, trash, because)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).astimezone()
 
 
 def _settings(config: MemoryConfig) -> ScoringSettings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,8 @@ Handle = int | str
 
 EXCERPT = 400
 """How many characters of the content a listing holds."""
+
+_SEMANTIC = ("preference", "fact", "decision", "entity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +64,18 @@ JSON_FIELDS = (
     "id", "key", "content", "category", "timestamp", "updated_at", "session_id", "namespace", "importance",
     "superseded_by", "kind", "pinned", "agent", "embedding_dimensions",
 )  # fmt: skip
+
+
+def kind_from(stored: Any) -> str | None:
+    """ZeroClaw's JSON in words: "episodic", "procedural" or "semantic:fact"; what it cannot decode is None."""
+    if not isinstance(stored, str):
+        return None
+    try:
+        decoded = json.loads(stored)
+    except (ValueError, RecursionError):
+        return None
+    if decoded in ("episodic", "procedural"):
+        return str(decoded)
+    if isinstance(decoded, dict) and len(decoded) == 1 and decoded.get("semantic") in _SEMANTIC:
+        return f"semantic:{decoded['semantic']}"
+    return None

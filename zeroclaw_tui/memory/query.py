@@ -50,7 +50,8 @@ class MemoryFilter:
     """All parts must hold; within one part any value does. None means the part is not set.
 
     `older_than` and `newer_than` are RFC 3339 moments compared with `timestamp` as times, not as text.
-    `contains` is looked for in key and content, ignoring case for ASCII letters, with no wildcards.
+    `contains` is looked for in key and content, ignoring case for ASCII letters, with no wildcards. `longer_than` and
+    `shorter_than` are lengths of the content in bytes of UTF-8.
     """
 
     category: tuple[str, ...] | None = None
@@ -61,6 +62,8 @@ class MemoryFilter:
     newer_than: str | None = None
     contains: str | None = None
     superseded: Superseded = Superseded.HIDE
+    longer_than: int | None = None
+    shorter_than: int | None = None
 
     def but(self, **parts: Any) -> MemoryFilter:
         """The same filter with other parts."""

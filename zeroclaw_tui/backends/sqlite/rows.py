@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.sqlite.connection import as_text
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry, kind_from
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.sqlite.schema import Schema
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 OWNER = "owner"
 """What `agent_join` calls the agents table."""
 
-_SEMANTIC = ("preference", "fact", "decision", "entity")
 _FIELDS = 17
 # octet_length() knows the size without reading the value, but SQLite has it only from 3.43 on.
 _SIZE = "octet_length({})" if sqlite3.sqlite_version_info >= (3, 43) else "length(CAST({} AS BLOB))"
@@ -97,21 +95,6 @@ def entry_from(row: Sequence[Any], schema: Schema) -> MemoryEntry:
         size=size,
         is_excerpt=len(text.encode("utf-8", "surrogateescape")) < size,
     )
-
-
-def kind_from(stored: Any) -> str | None:
-    """ZeroClaw's JSON in words: "episodic", "procedural" or "semantic:fact"; what it cannot decode is None."""
-    if not isinstance(stored, str):
-        return None
-    try:
-        decoded = json.loads(stored)
-    except (ValueError, RecursionError):
-        return None
-    if decoded in ("episodic", "procedural"):
-        return str(decoded)
-    if isinstance(decoded, dict) and len(decoded) == 1 and decoded.get("semantic") in _SEMANTIC:
-        return f"semantic:{decoded['semantic']}"
-    return None
 
 
 def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:

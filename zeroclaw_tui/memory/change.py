@@ -1,0 +1,326 @@
+"""What a person changes, and what of it must be kept so that it can be taken back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry, kind_from
+from zeroclaw_tui.memory.errors import Refused, WrongUse
+
+Value = str | int | float | bytes | None
+"""One value of a row. Text that is no UTF-8 in the store is here with surrogate escapes."""
+
+MEMORIES, AGENTS, EMBEDDING_CACHE, FILE = "memories", "agents", "embedding_cache", "file"
+"""What a stored row belongs to: the table of that name, or a file beside the store."""
+
+EDITABLE = ("content", "key", "category", "session_id", "importance", "pinned", "namespace")
+"""The fields of a memory that a person may change; a backend may offer fewer."""
+
+BUILT_IN_CATEGORIES = ("core", "daily", "conversation")
+
+_NOT_COMPARED = frozenset({"embedding"})
+_CHANGES = "A memory changed or came back meanwhile."
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """One row exactly as its store holds it: every column by name, also those that nobody here knows.
+
+    `id` is its primary key. `handle` is where it lay (SQLite: rowid). `agent` is the owner's alias, where there is
+    one. A memory's values have at least key and content; the other names are those of ZeroClaw's memories table, or the
+    backend's own.
+    """
+
+    id: str
+    values: Mapping[str, Value]
+    handle: Handle | None = None
+    agent: str | None = None
+    table: str = MEMORIES
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 in hex over all values but the vector: ZeroClaw may embed a row anew that is otherwise the same."""
+        compared = {name: _comparable(value) for name, value in self.values.items() if name not in _NOT_COMPARED}
+        return hashlib.sha256(json.dumps(compared, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def size(self) -> int:
+        """The bytes of its values."""
+        return sum(_size(value) for value in self.values.values())
+
+    def entry(self) -> MemoryEntry:
+        """The memory it is, with its full content."""
+        values = self.values
+        content = _text(values.get("content"))
+        importance, pinned, vector = values.get("importance"), values.get("pinned"), values.get("embedding")
+        return MemoryEntry(
+            id=self.id,
+            key=_text(values.get("key")),
+            content=content,
+            category=_text(values.get("category")),
+            timestamp=_text(values.get("created_at")),
+            updated_at=_text_or_none(values.get("updated_at")),
+            session_id=_text_or_none(values.get("session_id")),
+            namespace=_text_or_none(values.get("namespace")),
+            importance=float(importance) if isinstance(importance, int | float) else None,
+            superseded_by=_text_or_none(values.get("superseded_by")),
+            kind=kind_from(values.get("kind")),
+            pinned=None if pinned is None else bool(pinned),
+            agent=self.agent,
+            embedding_dimensions=len(vector) // 4 if isinstance(vector, bytes) else None,
+            tenant_id=_text_or_none(values.get("tenant_id")),
+            handle=self.id if self.handle is None else self.handle,
+            size=len(content.encode("utf-8", "surrogateescape")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """One row before and after; None where it was not, or is no more. `number` is the trash's, once it is kept.
+
+    `reverses` is the number of the kept change that this one takes back.
+    """
+
+    before: StoredRow | None
+    after: StoredRow | None
+    number: int | None = None
+    reverses: int | None = None
+
+    @property
+    def row(self) -> StoredRow:
+        """Whichever there is, the earlier one first."""
+        row = self.before or self.after
+        if row is None:
+            raise ValueError("a change has a before or an after")
+        return row
+
+
+Keep = Callable[[Sequence[RowChange]], None]
+"""Takes what is about to change, on the thread that changes it, and returns once it is safely on disk.
+
+Whatever it raises stops the change before anything of it happened.
+"""
+
+Advance = Callable[[int], bool]
+"""Told how many rows are done so far, on whichever thread works; False stops before the next batch."""
+
+Batches = Callable[[], Iterator[Sequence[RowChange]]]
+"""Kept changes, a few hundred at a time; may be iterated more than once, on any thread."""
+
+Clash = Literal["refuse", "overwrite", "rename"]
+"""What to do where a key exists again or a row changed since: nothing at all, replace it, or put back beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Which memory, in which state: a row is only removed while it still has the state that was shown.
+
+    `state` is the backend's own text. The rest is what a plan counts; `size` is the content's length in bytes.
+    """
+
+    id: str
+    state: str
+    key: str = ""
+    category: str = ""
+    size: int = 0
+    timestamp: str = ""
+    updated_at: str = ""
+    agent: str | None = None
+    handle: Handle = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A content's vector, float32 little-endian, and what made it: a store's vectors all come from one model."""
+
+    data: bytes = field(repr=False)
+    provider: str
+    model: str
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers."""
+        return len(self.data) // 4
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A memory to be. What is None is left to the store's default; `agent` None is the store's default agent."""
+
+    key: str
+    content: str
+    category: str = "core"
+    session_id: str | None = None
+    namespace: str | None = None
+    importance: float | None = None
+    pinned: bool | None = None
+    agent: str | None = None
+
+    def checked(self) -> Draft:
+        """The same with its category in ZeroClaw's spelling. Raises WrongUse for what no memory can have."""
+        values = checked_values(
+            {"key": self.key, "content": self.content, "category": self.category, "importance": self.importance}
+        )
+        return Draft(
+            self.key, self.content, str(values["category"]), self.session_id or None, self.namespace, self.importance,
+            self.pinned, self.agent,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """New values for some of EDITABLE; None takes a session away. What is not named stays."""
+
+    values: Mapping[str, Value]
+
+    def checked(self) -> Edit:
+        """The same with its category in ZeroClaw's spelling. Raises WrongUse for what no memory can have."""
+        return Edit(checked_values(self.values))
+
+
+def checked_values(values: Mapping[str, Value]) -> dict[str, Value]:
+    """Values of a memory, its category as ZeroClaw spells it. Raises WrongUse with one sentence."""
+    unknown = [name for name in values if name not in EDITABLE]
+    if unknown:
+        raise WrongUse(f"A memory has no {', '.join(unknown)} to set.", hint=f"It has {', '.join(EDITABLE)}.")
+    checked = dict(values)
+    if "key" in values and not _text(values["key"]).strip():
+        raise WrongUse("A memory needs a key.", hint="Any text will do, one no other memory of this agent has.")
+    if "content" in values and not _text(values["content"]).strip():
+        raise WrongUse("A memory needs content.", hint="To remove one, delete it: the trash keeps it.")
+    if "category" in values:
+        checked["category"] = category_meant(_text(values["category"]))
+    importance = values.get("importance")
+    if importance is not None and not (isinstance(importance, int | float) and 0 <= importance <= 1):
+        raise WrongUse(f"Importance lies between 0 and 1, and {importance!r} does not.", hint="0.5 is usual.")
+    return checked
+
+
+def category_meant(typed: str) -> str:
+    """ZeroClaw's own categories in lower case, others as typed, without blanks around. Raises WrongUse when empty."""
+    category = typed.strip()
+    if not category:
+        raise WrongUse("A memory needs a category.", hint=f"ZeroClaw's own are {', '.join(BUILT_IN_CATEGORIES)}.")
+    return category.lower() if category.lower() in BUILT_IN_CATEGORIES else category
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a store or an edit did to its row; `notes` are sentences for people."""
+
+    change: RowChange
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """How a removal went: how many went, and the ids of those left because they changed, or had gone already."""
+
+    removed: int
+    changed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    cancelled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """How taking back went. `renamed` maps an old key to the one it came back under; `notes` are sentences."""
+
+    reverted: int
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    cancelled: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class Conflict(Refused):
+    """The row is no longer what was opened: `theirs` is what it is now."""
+
+    title = "Changed meanwhile"
+
+    def __init__(self, theirs: StoredRow) -> None:
+        super().__init__("This memory changed since it was opened.", hint="Look at both, then decide.")
+        self.theirs = theirs
+
+
+class DuplicateKey(Refused):
+    """Another memory of the same agent has that key."""
+
+    title = "Key taken"
+
+    def __init__(self, key: str, existing: StoredRow) -> None:
+        owner = f" of agent {existing.agent}" if existing.agent else ""
+        super().__init__(
+            f"There is already a memory{owner} with the key {key!r}.", hint="Choose another key, or edit that one."
+        )
+        self.existing = existing
+
+
+class TriggersMissing(Refused):
+    """The triggers that keep the keyword index are gone; `repair` puts them back."""
+
+    title = "Repair first"
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(
+            f"The keyword index would fall behind: the database lacks {', '.join(names)}.",
+            hint="Putting ZeroClaw's own triggers back and rebuilding the index repairs that.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ClashFound:
+    """One memory that cannot simply come back: what would, and what is in its place (None: it has gone)."""
+
+    wanted: StoredRow
+    present: StoredRow | None
+    reason: Literal["key exists", "changed", "gone"]
+
+
+class Clashes(Refused):
+    """Taking back would overwrite what came since; nothing was done. `found` holds at most the first hundred."""
+
+    title = "Not taken back"
+
+    def __init__(self, found: Sequence[ClashFound], total: int) -> None:
+        self.found, self.total = tuple(found), total
+        super().__init__(
+            " ".join(
+                [_clash_sentence(found[0]) if found else _CHANGES, *([f"So did {total - 1:,} more."] * (total > 1))]
+            ),
+            hint="Overwrite replaces what is there now, rename puts the old one back beside it; both can be undone.",
+        )
+
+
+def _clash_sentence(clash: ClashFound) -> str:
+    key = _text(clash.wanted.values.get("key"))
+    match clash.reason:
+        case "key exists":
+            return f"The key {key!r} exists again (id {clash.present.id if clash.present else '?'})."
+        case "changed":
+            return f"The memory {key!r} (id {clash.wanted.id}) changed since."
+        case "gone":
+            return f"The memory {key!r} (id {clash.wanted.id}) has gone since."
+
+
+def _comparable(value: Value) -> Any:
+    return {"blob": value.hex()} if isinstance(value, bytes) else value
+
+
+def _size(value: Value) -> int:
+    if isinstance(value, bytes):
+        return len(value)
+    return len(value.encode("utf-8", "surrogateescape")) if isinstance(value, str) else 8
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return "" if value is None else str(value)
+
+
+def _text_or_none(value: Value) -> str | None:
+    return None if value is None else _text(value)
