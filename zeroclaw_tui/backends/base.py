@@ -263,8 +263,13 @@ class Memory(ABC):
         """
         return await generic_writing.update(self, id, edit, expected, keep)
 
-    async def remove(self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None) -> Removal:
-        """Delete the rows that still have the state of their stamp, a few hundred at a time."""
+    async def remove(
+        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
+    ) -> Removal:
+        """Delete the rows that still have the state of their stamp, a few hundred at a time.
+
+        With `zero` the space they used is overwritten, where the store can do that.
+        """
         return await generic_writing.remove(self, stamps, keep, advance)
 
     async def revert(
