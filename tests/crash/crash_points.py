@@ -1,0 +1,225 @@
+"""Kill a purge, an edit or an undo before one of its system calls, and look at what is left.
+
+    python tests/crash/crash_points.py purge|edit|undo FOLDER [--points N]
+
+Without --points every system call is tried. Ends with code 1 at the first memory that is neither in the store nor in
+the trash, at damage SQLite finds, or where doing it again does not finish it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import shutil
+import sqlite3
+import struct
+import sys
+import traceback
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support import kill_points, small_store
+
+# Everything is imported before the first fork: what a child imports would count as its system calls.
+from zeroclaw_tui.backends.sqlite import store as _store
+from zeroclaw_tui.curation import changing, purge
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.memory.change import Edit
+from zeroclaw_tui.memory.query import MemoryFilter
+
+ROWS = 330
+PURGED = MemoryFilter(category=("daily",))
+EDITED = "id-007"
+NEW_TEXT = "what it says after the edit"
+Rows = dict[str, tuple[Any, ...]]
+Work = Callable[[Library], Coroutine[Any, Any, None]]
+
+
+def make_install(folder: Path) -> None:
+    database = folder / "data" / "memory" / "brain.db"
+    database.parent.mkdir(parents=True)
+    (folder / "config.toml").write_text('schema_version = 3\n[memory]\nbackend = "sqlite"\n')
+    rows = [
+        {
+            "content": f"memory {at} about the crossing " + "and the harbour " * (at % 7),
+            "category": "daily" if at % 10 else "core",
+            "embedding": struct.pack("<8f", *(at + part for part in range(8))),
+        }
+        for at in range(ROWS)
+    ]
+    small_store.make(database, "G4", rows)
+
+
+def rows_of(folder: Path) -> Rows:
+    """Every row with its rowid, by id; SQLite's own checks come first."""
+    with closing(sqlite3.connect(folder / "data" / "memory" / "brain.db")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
+        found = connection.execute("SELECT id, rowid, * FROM memories").fetchall()
+        connection.rollback()
+    return {row[0]: row[1:] for row in found}
+
+
+async def with_library(folder: Path, work: Work) -> None:
+    library = await open_library(configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0])
+    try:
+        await work(library)
+    finally:
+        await library.close()
+
+
+async def do_purge(library: Library) -> None:
+    plan = await purge.plan_purge(library, PURGED)
+    kill_points.mark()
+    await changing.remove_memories(library, plan, "purge")
+    kill_points.mark()
+
+
+async def do_edit(library: Library) -> None:
+    row = await library.memory.stored(EDITED)
+    assert row is not None
+    kill_points.mark()
+    await changing.edit_memory(library, EDITED, Edit({"content": NEW_TEXT}), row.fingerprint)
+    kill_points.mark()
+
+
+async def do_undo(library: Library) -> None:
+    kill_points.mark()
+    await changing.undo(library)
+    kill_points.mark()
+
+
+ACTIONS: dict[str, Work] = {"purge": do_purge, "edit": do_edit, "undo": do_undo}
+
+
+async def check_purge(library: Library, folder: Path, before: Rows) -> None:
+    """Each memory is in exactly one place; purging again leaves none; undoing brings back every one."""
+    await check_one_place(library, folder, before)
+    await changing.remove_memories(library, await purge.plan_purge(library, PURGED), "purge")
+    assert {row[3] for row in rows_of(folder).values()} == {"core"}, "the purge done again did not finish"
+    await check_one_place(library, folder, before)
+
+
+async def check_edit(library: Library, folder: Path, before: Rows) -> None:
+    """The old text or the new one is there, and the new one only with its undo."""
+    row = await library.memory.stored(EDITED)
+    assert row is not None
+    await library.trash.settle(library.memory)
+    last = await library.trash.last()
+    is_new = row.values["content"] == NEW_TEXT
+    assert is_new or rows_of(folder) == before, "the edit is half done"
+    assert is_new == (last is not None), "an edit without its undo, or an undo without its edit"
+    if not is_new:
+        await changing.edit_memory(library, EDITED, Edit({"content": NEW_TEXT}), row.fingerprint)
+        assert rows_of(folder)[EDITED][2] == NEW_TEXT, "the edit done again did not finish"
+
+
+async def check_undo(library: Library, folder: Path, before: Rows) -> None:
+    """Each memory is in exactly one place."""
+    await check_one_place(library, folder, before)
+
+
+CHECKS = {"purge": check_purge, "edit": check_edit, "undo": check_undo}
+
+
+async def check_one_place(library: Library, folder: Path, before: Rows) -> None:
+    await library.trash.settle(library.memory)
+    here = rows_of(folder)
+    listed, total = await library.trash.listing(limit=10 * ROWS)
+    in_trash = {found.row.id: found.row for found in listed}
+    assert len(in_trash) == total, "a memory is in the trash twice"
+    for name, row in before.items():
+        assert (name in here) != (name in in_trash), f"{name} is in {'both' if name in here else 'neither'}"
+        kept = here[name] if name in here else (in_trash[name].handle, *in_trash[name].values.values())
+        assert kept == row, f"{name} is not what it was"
+
+
+async def check_all_back(library: Library, folder: Path, before: Rows) -> None:
+    """Undoing as long as there is something to undo gives the very rows there were."""
+    for _ in range(5):
+        if await library.trash.last() is None:
+            break
+        await changing.undo(library)
+    assert rows_of(folder) == before, "undoing did not bring everything back"
+
+
+def in_child(work: Callable[[], None]) -> None:
+    """Threads of SQLite and asyncio stay in a process of their own, since this one forks."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        except BaseException:  # noqa: BLE001 - a forked child must never return into its parent's code
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    if status:
+        raise SystemExit(1)
+
+
+def act(folder: Path, name: str) -> Callable[[], None]:
+    return lambda: asyncio.run(with_library(folder, ACTIONS[name]))
+
+
+def check(folder: Path, name: str, before: Rows) -> Callable[[], None]:
+    async def all_checks(library: Library) -> None:
+        await CHECKS[name](library, folder, before)
+        await check_all_back(library, folder, before)
+
+    return lambda: asyncio.run(with_library(folder, all_checks))
+
+
+def chosen(calls: int, points: int | None) -> Sequence[int]:
+    if points is None or points >= calls:
+        return range(1, calls + 1)
+    chance = random.Random(calls)
+    width = calls / points
+    return [int(part * width + chance.random() * width) + 1 for part in range(points)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("action", choices=ACTIONS)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--points", type=int)
+    given = parser.parse_args()
+    base, copy = given.folder / "base", given.folder / "copy"
+    make_install(base)
+    before = rows_of(base)
+    if given.action == "undo":
+        in_child(act(base, "purge"))
+    shutil.copytree(base, copy)
+    whole = kill_points.run(act(copy, given.action))
+    if whole.code != 0 or not whole.calls:
+        raise SystemExit(f"the {given.action} itself failed: {whole}")
+    killed = 0
+    for point in chosen(whole.calls, given.points):
+        shutil.rmtree(copy)
+        shutil.copytree(base, copy)
+        ended = kill_points.run(act(copy, given.action), kill_before=point)
+        if ended.code:
+            raise SystemExit(f"the {given.action} failed without being killed at call {point}")
+        killed += ended.was_killed
+        try:
+            in_child(check(copy, given.action, before))
+        except SystemExit:
+            print(f"killed before call {point} of {whole.calls}")
+            return 1
+    print(f"{given.action}: {whole.calls} system calls, killed at {killed}, every memory whole")
+    return 0
+
+
+if __name__ == "__main__":
+    assert _store
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""Edits and purges while an agent writes a hundred rows a second: no write is lost on either side, nothing locks."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support import small_store
+
+from zeroclaw_tui.curation import changing, purge
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.memory.change import Conflict, Draft, Edit
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+
+WRITER = Path(__file__).with_name("agent_writer.py")
+COUNTER = "id-counter"
+OURS = "ours"
+
+
+class Agent:
+    """The writing process and what it has committed so far."""
+
+    def __init__(self, database: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(WRITER), str(database)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def stop(self) -> tuple[dict[str, str], int]:
+        """The last content it gave each key, and how often it counted."""
+        told, failed = self._process.communicate()
+        assert told.endswith("done\n"), failed
+        words = [line.split(" ", 2) for line in told.splitlines()]
+        return {key: content for what, key, content in (w for w in words if len(w) == 3) if what == "row"}, told.count(
+            "count\n"
+        )
+
+
+async def _opened(folder: Path) -> Library:
+    return await open_library(configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0])
+
+
+async def _count_up(library: Library) -> None:
+    """One more on the counter both sides count on; whoever was first wins, the other looks again."""
+    while True:
+        row = await library.memory.stored(COUNTER)
+        assert row is not None
+        more = Edit({"content": str(int(str(row.values["content"])) + 1)})
+        try:
+            await changing.edit_memory(library, COUNTER, more, row.fingerprint)
+        except Conflict:
+            continue
+        return
+
+
+async def _work(library: Library, seconds: float) -> int:
+    """Count, store, edit, purge ours and the agent's, undo; gives how often we counted."""
+    until, rounds = time.monotonic() + seconds, 0
+    while time.monotonic() < until or rounds < 3:
+        await _count_up(library)
+        for at in range(5):
+            await changing.store_memory(library, Draft(f"{OURS}-{rounds}-{at}", f"round {rounds}", OURS))
+        await changing.remove_memories(
+            library, await purge.plan_purge(library, MemoryFilter(category=(OURS,))), "purge"
+        )
+        await changing.undo(library)
+        if rounds % 20 == 10:
+            await changing.remove_memories(
+                library, await purge.plan_purge(library, MemoryFilter(contains="agent-1")), "purge"
+            )
+        rounds += 1
+    return rounds
+
+
+async def _both_sides(folder: Path, seconds: float) -> None:
+    database = folder / "data" / "memory" / "brain.db"
+    database.parent.mkdir(parents=True)
+    (folder / "config.toml").write_text('schema_version = 3\n[memory]\nbackend = "sqlite"\n')
+    rows = [{"id": COUNTER, "key": "shared-counter", "content": "0"}, *({"content": f"text {at}"} for at in range(300))]
+    small_store.make(database, "G4", rows)
+    library = await _opened(folder)
+    agent = Agent(database)
+    try:
+        ours = await _work(library, seconds)
+    finally:
+        written, theirs = await asyncio.to_thread(agent.stop)
+    here = {entry.key: entry for entry in await library.memory.entries(MemoryFilter(superseded=Superseded.SHOW))}
+    trashed, _ = await library.trash.listing(limit=1_000_000)
+    purged = {(found.row.entry().key, found.row.entry().content) for found in trashed}
+    await library.close()
+    assert here["shared-counter"].content == str(ours + theirs)
+    assert [key for key, last in written.items() if not _is_kept(key, last, here, purged)] == []
+    assert sum(key.startswith(OURS) for key in here) == ours * 5
+    assert len(written) > 50 or seconds < 5
+
+
+def _is_kept(key: str, last: str, here: dict, purged: set[tuple[str, str]]) -> bool:
+    return (key in here and here[key].content == last) or (key not in here and (key, last) in purged)
+
+
+async def test_for_a_few_seconds_no_write_is_lost_on_either_side(tmp_path: Path) -> None:
+    """The counter both count on has every count, and each of the agent's last words is in the store or the trash."""
+    await _both_sides(tmp_path / "install", 6)
+
+
+@pytest.mark.slow
+async def test_for_ten_minutes_no_write_is_lost_on_either_side(tmp_path: Path) -> None:
+    """The same for as long as a person tidies up."""
+    await _both_sides(tmp_path / "install", 600)
