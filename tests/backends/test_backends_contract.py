@@ -76,8 +76,8 @@ class TestMarkdown(MemoryContract):
     def expected(self) -> Collection[str]:
         return [entry.content.strip() for entry in sample_entries()]
 
-    @pytest.fixture
-    async def memory(self, tmp_path: Path) -> AsyncIterator[Memory]:
+    @pytest.fixture(params=[True, False])
+    async def memory(self, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Memory]:
         """Core samples in MEMORY.md, the others in a file a day, as the bare lines a person would write."""
         (tmp_path / "memory").mkdir()
         (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n", "utf-8")
@@ -85,7 +85,7 @@ class TestMarkdown(MemoryContract):
             name = "MEMORY.md" if entry.category == "core" else f"memory/{entry.timestamp[:10]}.md"
             with (tmp_path / name).open("a", encoding="utf-8", newline="") as file:
                 file.write(f"- {entry.content}\n\n")
-        memory = MarkdownMemory(tmp_path)
+        memory = MarkdownMemory(tmp_path, read_only=request.param)
         await memory.open()
         yield memory
         await memory.close()

@@ -226,9 +226,11 @@ async def test_a_change_on_disk_is_seen(tmp_path: Path) -> None:
         await memory.whole("MEMORY:0")
 
 
-async def test_writing_is_refused(tmp_path: Path) -> None:
-    memory = await opened(write(tmp_path, MEMORY="- one\n"))
-    with pytest.raises(Refused, match="only read"):
+async def test_writing_is_refused_when_opened_read_only(tmp_path: Path) -> None:
+    memory = await opened(write(tmp_path, MEMORY="- one\n"), read_only=True)
+    assert not memory.capabilities.write
+    assert memory.capabilities.editable == ()
+    with pytest.raises(Refused, match="read-only, as asked"):
         await memory.store("key", "content", "core")
     with pytest.raises(Refused):
         await memory.forget("MEMORY:0")

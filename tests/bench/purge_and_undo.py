@@ -8,6 +8,7 @@ Both run in turns on copies of one database, so that a noisy machine is noisy fo
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sqlite3
 import statistics
@@ -85,6 +86,7 @@ async def measured(library: Library) -> Seconds:
 def main() -> None:
     rows, dimensions = [int(value) for value in [*sys.argv[1:], *("10000", "768")[len(sys.argv) - 1 :]]]
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_DATA_HOME"] = folder
         base = make_store(Path(folder) / "base.db", rows, dimensions)
         taken: dict[str, list[Seconds]] = {"bare SQL": [], "with trash": []}
         for number in range(ROUNDS):

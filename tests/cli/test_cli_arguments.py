@@ -22,18 +22,33 @@ def _parsed(*arguments: str) -> argparse.Namespace:
         ("--profile", "0.7.5"), ("--agent", "main"), ("--json",), ("--yes",), ("--read-only",),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("verb", ["list", "get", "recall", "search", "stats", "facets", "health"])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "list", "get", "recall", "search", "stats", "facets", "health", "store key text", "edit key", "forget key",
+        "purge", "clear", "undo", "trash list", "trash restore", "trash empty", "trash history key",
+    ],
+)  # fmt: skip
 def test_an_option_before_the_verb_means_what_it_means_after(verb: str, options: tuple[str, ...]) -> None:
-    before, after = _parsed(*options, verb), _parsed(verb, *options)
+    words = verb.split()
+    before, after = _parsed(*options, *words), _parsed(*words, *options)
     assert open_options(before) == open_options(after)
     assert (before.json, before.yes) == (after.json, after.yes) == ("--json" in options, "--yes" in options)
     if options[0] not in ("--json", "--yes"):
-        assert open_options(after) != open_options(_parsed(verb))
+        assert open_options(after) != open_options(_parsed(*words))
 
 
 def test_agents_add_up() -> None:
     assert agents_given(_parsed("--agent", "a", "recall", "--agent", "b", "--agent", "c", "tea")) == ("a", "b", "c")
     assert agents_given(_parsed("list")) == ()
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("0", 0), ("200", 200), ("4k", 4096), ("4 KB", 4096), ("2MiB", 2 * 1024**2), ("1g", 1024**3)]
+)
+def test_lengths_are_bytes_with_a_unit(typed: str, meant: int) -> None:
+    assert _parsed("list", "--longer-than", typed).longer_than == meant
+    assert _parsed("purge", "--shorter-than", typed).shorter_than == meant
 
 
 def test_keys_that_look_like_options() -> None:
@@ -62,6 +77,7 @@ def test_words_of_a_query_need_no_quotes() -> None:
         ("list", "--superseded", "maybe"), ("list", "--nope"), ("list", "--cat", "core"), ("list", "extra"),
         ("recall", "tea", "--limit", "0"), ("recall", "tea", "--layer", "middle"), ("recall", "tea", "--rule", "none"),
         ("get", "a", "b"), ("list", "--limit", "9" * 30), ("list", "--category"),
+        ("list", "--longer-than", "4x"), ("purge", "--shorter-than", "-1"), ("purge", "--longer-than", "1.5k"),
     ],
 )  # fmt: skip
 def test_wrong_use_is_one_sentence_and_a_hint(arguments: tuple[str, ...]) -> None:

@@ -29,9 +29,9 @@ def fake(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("agent", "-m", "hello  world"), ("onboard", "--interactive"), ("memory", "clear", "--yes"),
+        ("agent", "-m", "hello  world"), ("onboard", "--interactive"), ("memory", "reindex", "--yes"),
         ("memory", "reindex"), ("--help",), ("--version",), (), ("status", "--json", ""), ("--", "memory"),
-        ("--config-dir", "/tmp/x", "memory", "clear", "--key", "a"), ("completions", "bash"), ("-x", "\n"),
+        ("--config-dir", "/tmp/x", "memory", "reindex", "-x", "a"), ("completions", "bash"), ("-x", "\n"),
     ],
 )  # fmt: skip
 def test_other_commands_reach_the_real_one_unchanged(run: Run, fake: str, arguments: tuple[str, ...]) -> None:
@@ -65,7 +65,7 @@ def test_without_a_real_one(run: Run) -> None:
     answer = run("status")
     assert (answer.code, answer.out) == (127, "")
     assert answer.err.startswith("zeroclaw: This command is the real zeroclaw's, and there is none on PATH.")
-    assert run("memory", "clear").code == 127
+    assert run("memory", "reindex").code == 127
     assert run("--real", "memory", "list").code == 127
 
 
@@ -108,5 +108,7 @@ def test_a_real_one_that_cannot_start(run: Run, tmp_path: Path) -> None:
 def test_help_of_memory_tells_what_is_handed_over(run: Run, fake: str) -> None:
     shown = run("memory", "--help", PATH=fake)
     assert shown.code == 0
-    assert all(verb in shown.out for verb in ("list", "get", "recall", "stats", "facets", "health"))
-    assert "clear and reindex are handed to the real zeroclaw" in shown.out
+    assert all(
+        verb in shown.out for verb in ("list", "get", "recall", "stats", "facets", "health", "store", "undo", "trash")
+    )
+    assert "reindex is handed to the real zeroclaw" in shown.out

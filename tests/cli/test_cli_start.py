@@ -37,6 +37,7 @@ def _loaded_by(install: Path, *arguments: str) -> set[str]:
     [
         ("memory", "list"), ("memory", "list", "--json"), ("memory", "get", "pet"), ("memory", "stats"),
         ("memory", "facets"), ("memory", "health"), ("memory", "recall", "rust"), ("memory", "--help"),
+        ("memory", "store", "a", "b"), ("memory", "forget", "pet", "--yes"), ("memory", "trash", "list"),
     ],
 )  # fmt: skip
 def test_a_command_loads_nothing_it_does_not_use(install: Path, arguments: tuple[str, ...]) -> None:
@@ -136,6 +137,10 @@ def test_bash_completes_verbs_and_options(run: Run, tmp_path: Path) -> None:
     assert {"list", "get", "recall"} <= completed("zeroclaw", "memory", "")
     assert "--older-than" in completed("zeroclaw", "memory", "list", "--o")
     assert "store" in completed("zeroclaw", "memory", "recall", "--layer", "")
+    assert {"store", "edit", "forget", "purge", "clear", "undo", "trash"} <= completed("zeroclaw", "memory", "")
+    assert "--clean-copies" in completed("zeroclaw", "memory", "purge", "--c")
+    assert {"list", "restore", "empty", "history"} <= completed("zeroclaw", "memory", "trash", "")
+    assert "--every-store" in completed("zeroclaw", "memory", "trash", "list", "--e")
 
 
 def test_an_unknown_shell(run: Run) -> None:

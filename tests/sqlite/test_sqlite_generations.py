@@ -142,14 +142,23 @@ async def test_a_hydrate_made_database_is_read_and_explained(make_store, open_st
         assert health.facts["not in the keyword index"] == 2
 
 
-async def test_unknown_columns_open_read_only_with_their_names(make_store, open_store):
+async def test_unknown_columns_are_named_and_do_not_stop_writing(make_store, open_store):
     path = make_store([{"key": "a"}])
     with closing(sqlite3.connect(path)) as other:
         other.execute("ALTER TABLE memories ADD COLUMN mood TEXT")
     async with open_store(path) as memory:
         assert [entry.key for entry in await memory.list()] == ["a"]
-        assert "has mood, which ZeroClaw does not know" in memory.read_only_because
-        with pytest.raises(Refused, match="mood"):
+        assert "has mood, which ZeroClaw does not know" in memory.notices[0]
+        assert memory.read_only_because is None
+        assert memory.notices[0] in (await memory.health()).findings
+
+
+async def test_a_column_that_hides_the_row_numbers_makes_it_read_only(make_store, open_store):
+    path = make_store([{"key": "a"}])
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("ALTER TABLE memories ADD COLUMN rowid TEXT")
+    async with open_store(path) as memory:
+        with pytest.raises(Refused, match="has rowid, which ZeroClaw does not know"):
             await memory.store("k", "c", "core")
 
 
@@ -184,8 +193,8 @@ async def test_a_half_migrated_file_opens_read_only(make_store, open_store):
 
 
 async def test_writing_is_refused_with_the_reason(make_store, open_store):
-    async with open_store(make_store([{"key": "a"}])) as memory:
-        with pytest.raises(Refused, match="reads only"):
+    async with open_store(make_store([{"key": "a"}], HYDRATED)) as memory:
+        with pytest.raises(Refused, match="no ZeroClaw version can open it"):
             await memory.forget("a")
         assert await memory.count() == 1
 

@@ -45,7 +45,7 @@ def _arguments(key: str, config: MemoryConfig) -> tuple[tuple[Any, ...], dict[st
             _look_for_database(config)
             return (config.database,), {"read_only": config.read_only}
         case "markdown":
-            return (_markdown_root(config),), {"agents": _agent_folders(config)}
+            return (_markdown_root(config),), {"agents": _agent_folders(config), "read_only": config.read_only}
         case _:
             return (), {}
 

@@ -5,9 +5,12 @@ Ids and times are the backend's own business then: what comes back is stored ane
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace as with_parts
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.backends import row_reverting, row_writing
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -23,6 +26,8 @@ from zeroclaw_tui.memory.change import (
     Written,
 )
 from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
@@ -42,8 +47,17 @@ def row_of(entry: MemoryEntry) -> StoredRow:
         "importance": entry.importance,
         "superseded_by": entry.superseded_by,
         "pinned": entry.pinned,
+        "kind": _kind_as_stored(entry.kind),
+        "tenant_id": entry.tenant_id,
+        "embedding_dimensions": entry.embedding_dimensions,
     }
     return StoredRow(entry.id, values, entry.handle, entry.agent)
+
+
+def entry_of(row: StoredRow) -> MemoryEntry:
+    """The memory a row of `row_of` is, every field as it was."""
+    dimensions = row.values.get("embedding_dimensions")
+    return with_parts(row.entry(), embedding_dimensions=dimensions if isinstance(dimensions, int) else None)
 
 
 def stamp_of(entry: MemoryEntry) -> Stamp:
@@ -63,19 +77,132 @@ def stamp_of(entry: MemoryEntry) -> Stamp:
 
 async def create(memory: Memory, draft: Draft, keep: Keep, replace: bool) -> Written:
     """Store a draft."""
-    raise NotImplementedError
+    return await row_writing.create(_rows(memory), draft, keep, replace)
 
 
 async def update(memory: Memory, id: str, edit: Edit, expected: str, keep: Keep) -> Written:
     """Store the edited memory; under another key the old one is forgotten afterwards."""
-    raise NotImplementedError
+    return await row_writing.update(_rows(memory), id, edit, expected, keep)
 
 
 async def remove(memory: Memory, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None) -> Removal:
     """Forget by key, one after the other."""
-    raise NotImplementedError
+    return await row_writing.remove(_rows(memory), stamps, keep, advance)
 
 
 async def revert(memory: Memory, changes: Batches, keep: Keep, clash: Clash, advance: Advance | None) -> Reversal:
     """Store what was, forget what was not."""
-    raise NotImplementedError
+    return await row_reverting.revert(_rows(memory), changes, keep, clash, advance)
+
+
+def _rows(memory: Memory) -> TraitRows:
+    if memory.read_only_because is not None or not memory.capabilities.write:
+        raise memory.refuse_to_write()
+    return TraitRows(memory)
+
+
+_CARRIED = {
+    "session_id": ("session", "sessions"),
+    "namespace": ("namespace", "namespaces"),
+    "importance": ("importance", "importance"),
+    "pinned": ("pin", "pinned"),
+    "superseded_by": ("word of what replaced it", "superseded"),
+    "kind": ("kind", "kind"),
+}
+"""What a store through the trait may lose: how it is called, and the capability that has a sentence for it."""
+
+
+class TraitRows(row_writing.Rows):
+    """The rows of a store that has only the trait's verbs, told apart by their keys."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
+        """Rows by id, out of one listing."""
+        wanted = set(ids)
+        entries = await self._memory.entries(MemoryFilter(superseded=Superseded.SHOW))
+        return {entry.id: row_of(entry) for entry in entries if entry.id in wanted}
+
+    async def of_key(self, key: str) -> StoredRow | None:
+        """The row of that key. Raises Refused where several agents have it."""
+        found = [entry for entry in await self._memory.with_key(key) if entry.key == key]
+        if len(found) > 1:
+            raise Refused(
+                f"Several agents have a memory {key!r}, and {self._memory.name} writes by the key alone.",
+                hint="ZeroClaw itself can change it for one of them.",
+            )
+        return row_of(found[0]) if found else None
+
+    def identity(self, row: StoredRow) -> str:
+        """Its key."""
+        return str(row.values["key"])
+
+    async def present(self, row: StoredRow) -> StoredRow | None:
+        """The row of its key."""
+        return await self.of_key(self.identity(row))
+
+    def same(self, one: StoredRow, other: StoredRow) -> bool:
+        """Whether they agree in what the trait stores."""
+        names = ["key", "content", "category", *(["session_id"] if self._memory.capabilities.sessions else [])]
+        return all(one.values.get(name) == other.values.get(name) for name in names)
+
+    def drafted(self, draft: Draft, existing: StoredRow | None) -> StoredRow:
+        """With the key for an id, as the store alone will know that."""
+        entry = MemoryEntry(
+            id=existing.id if existing else draft.key,
+            key=draft.key,
+            content=draft.content,
+            category=draft.category,
+            timestamp=str(existing.values["created_at"]) if existing else "",
+            session_id=draft.session_id,
+            namespace=draft.namespace,
+            importance=draft.importance,
+            pinned=draft.pinned,
+            agent=draft.agent,
+        )
+        return row_of(entry)
+
+    def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
+        """With the time of the last store, which the store alone sets."""
+        return with_parts(row, values={**row.values, **values})
+
+    def returned(self, row: StoredRow, over: StoredRow | None, *, apart: bool) -> StoredRow:
+        """As it was."""
+        return row
+
+    async def put(self, row: StoredRow, over: StoredRow | None) -> StoredRow:
+        """Store it; the row it replaces under another key is forgotten afterwards."""
+        values = row.entry()
+        await self._memory.store(values.key, values.content, values.category, values.session_id)
+        if over is not None and self.identity(over) != values.key:
+            await self._memory.forget(self.identity(over))
+        got = await self.of_key(values.key)
+        if got is None:
+            raise Refused(f"{self._memory.name} took the memory {values.key!r}, but does not have it.")
+        return got
+
+    async def drop(self, row: StoredRow) -> bool:
+        """Forget its key."""
+        return await self._memory.forget(self.identity(row))
+
+    def notes(self, wanted: StoredRow, got: StoredRow) -> tuple[str, ...]:
+        """A sentence for each field that did not come through."""
+        lost = [name for name in _CARRIED if wanted.values.get(name) not in (None, got.values.get(name))]
+        told = [self._lost(*_CARRIED[name]) for name in lost]
+        if wanted.agent not in (None, got.agent):
+            told.append(self._lost("agent", "agents"))
+        created = wanted.values.get("created_at")
+        if created and created != got.values.get("created_at"):
+            told.append("It was stored anew, so its id and its times are new.")
+        return tuple(told)
+
+    def _lost(self, name: str, capability: str) -> str:
+        return self._memory.capabilities.why_not.get(capability) or f"{self._memory.name} did not take the {name}."
+
+
+def _kind_as_stored(kind: str | None) -> str | None:
+    if kind is None:
+        return None
+    base, colon, what = kind.partition(":")
+    return json.dumps({base: what} if colon else base)

@@ -3,53 +3,68 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace as with_parts
 from datetime import UTC, datetime
 
-from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
+from zeroclaw_tui.backends import row_reverting, row_writing
+from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored, Stamps
+from zeroclaw_tui.backends.generic_writing import entry_of, row_of, stamp_of
 from zeroclaw_tui.backends.listing import matches
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.change import (
+    EDITABLE,
+    Advance,
+    Batches,
+    Clash,
+    Draft,
+    Edit,
+    Keep,
+    Removal,
+    Reversal,
+    Stamp,
+    StoredRow,
+    Value,
+    Vector,
+    Written,
+)
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import ScoredEntry
 
 
 class InMemory(Memory):
-    """Nothing outlives the process. Recall finds rows that contain the whole query and gives each the score 1."""
+    """Nothing outlives the process. Recall finds rows that contain the whole query and gives each the score 1.
+
+    A key belongs to one memory. Handles count up in the order of storing, like SQLite's rowids.
+    """
 
     name = "in-memory"
     location = "this process"
     capabilities = Capabilities(
-        write=True, superseded=True, why_not={"vectors": "The in-memory backend keeps no vectors."}
+        write=True,
+        superseded=True,
+        pinned=True,
+        importance=True,
+        namespaces=True,
+        kind=True,
+        editable=EDITABLE,
+        why_not={"vectors": "The in-memory backend keeps no vectors.", "agents": "All in-memory rows are one agent's."},
     )
 
     def __init__(
         self, entries: Iterable[MemoryEntry] = (), clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         self._clock = clock
-        self._by_key = {
-            entry.key: replace(
-                entry, handle=entry.handle or entry.id, size=len(entry.content.encode("utf-8", "surrogatepass"))
-            )
-            for entry in entries
-        }
+        self._by_key: dict[str, MemoryEntry] = {}
+        self._keys: dict[str, str] = {}
+        self._handles: set[Handle] = set()
+        self._last_handle = 0
+        for entry in entries:
+            self._hold(with_parts(entry, handle=entry.handle or self._next_handle()))
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory; an existing key keeps its id and its creation time."""
-        now = self._clock().isoformat()
-        old = self._by_key.get(key)
-        entry_id = old.id if old else str(uuid.uuid4())
-        self._by_key[key] = MemoryEntry(
-            id=entry_id,
-            key=key,
-            content=content,
-            category=category,
-            timestamp=old.timestamp if old else now,
-            updated_at=now,
-            session_id=session_id,
-            handle=entry_id,
-            size=len(content.encode("utf-8", "surrogatepass")),
-        )
+        self._hold(entry_of(self._drafted(Draft(key, content, category, session_id))))
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
@@ -82,7 +97,10 @@ class InMemory(Memory):
 
     async def forget(self, key: str) -> bool:
         """Delete by key; True when there was one."""
-        return self._by_key.pop(key, None) is not None
+        entry = self._by_key.get(key)
+        if entry is not None:
+            self._let_go(entry)
+        return entry is not None
 
     async def count(self) -> int:
         """How many memories there are."""
@@ -92,5 +110,140 @@ class InMemory(Memory):
         """Always True."""
         return True
 
+    async def with_id(self, id: str) -> MemoryEntry | None:
+        """The memory of that id, superseded or not."""
+        return self._of_id(id)
+
+    async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
+        """The stamps of rows of a listing; rows gone meanwhile are left out."""
+        return [stamp_of(entry) for entry in await self.rows(handles)]
+
+    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
+        """Store a new memory. Raises DuplicateKey without `replace`."""
+        return await row_writing.create(self._rows(), draft, keep, replace)
+
+    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
+        """Change fields of one memory. Raises Conflict, NotThere, DuplicateKey."""
+        return await row_writing.update(self._rows(), id, edit, expected, keep)
+
+    async def remove(
+        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
+    ) -> Removal:
+        """Delete the memories that still have the state of their stamp."""
+        return await row_writing.remove(self._rows(), stamps, keep, advance)
+
+    async def revert(
+        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
+    ) -> Reversal:
+        """Bring memories back to what they were, id, times and place in the order too. Raises Clashes."""
+        return await row_reverting.revert(self._rows(), changes, keep, clash, advance)
+
+    def _rows(self) -> HeldRows:
+        if self.read_only_because is not None or not self.capabilities.write:
+            raise self.refuse_to_write()
+        return HeldRows(self)
+
+    def _drafted(self, draft: Draft) -> StoredRow:
+        now = self._clock().isoformat()
+        old = self._by_key.get(draft.key)
+        entry = MemoryEntry(
+            id=old.id if old else str(uuid.uuid4()),
+            key=draft.key,
+            content=draft.content,
+            category=draft.category,
+            timestamp=old.timestamp if old else now,
+            updated_at=now,
+            session_id=draft.session_id,
+            namespace=draft.namespace,
+            importance=draft.importance,
+            pinned=draft.pinned,
+            agent=draft.agent,
+            handle=old.handle if old else self._next_handle(),
+        )
+        return row_of(entry)
+
+    def _hold(self, entry: MemoryEntry) -> MemoryEntry:
+        held = entry.whole(entry.content)
+        self._by_key[held.key] = held
+        self._keys[held.id] = held.key
+        self._handles.add(held.handle)
+        if isinstance(held.handle, int):
+            self._last_handle = max(self._last_handle, held.handle)
+        return held
+
+    def _let_go(self, entry: MemoryEntry) -> None:
+        self._by_key.pop(entry.key, None)
+        self._keys.pop(entry.id, None)
+        self._handles.discard(entry.handle)
+
+    def _of_id(self, id: str) -> MemoryEntry | None:
+        entry = self._by_key.get(self._keys.get(id, ""))
+        if entry is not None and entry.id == id:
+            return entry
+        return next((entry for entry in self._by_key.values() if entry.id == id), None)
+
+    def _next_handle(self) -> int:
+        self._last_handle += 1
+        return self._last_handle
+
     def _newest_first(self) -> Entries:
         return sorted(self._by_key.values(), key=lambda entry: entry.updated_at or entry.timestamp, reverse=True)
+
+
+class HeldRows(row_writing.Rows):
+    """The rows of an InMemory, told apart by their ids; every field comes back as it was."""
+
+    def __init__(self, memory: InMemory) -> None:
+        self._memory = memory
+
+    async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
+        """Rows by id."""
+        found = map(self._memory._of_id, ids)
+        return {entry.id: row_of(entry) for entry in found if entry is not None}
+
+    async def of_key(self, key: str) -> StoredRow | None:
+        """The row of that key."""
+        entry = self._memory._by_key.get(key)
+        return None if entry is None else row_of(entry)
+
+    def identity(self, row: StoredRow) -> str:
+        """Its id."""
+        return row.id
+
+    async def present(self, row: StoredRow) -> StoredRow | None:
+        """The row of its id."""
+        return (await self.of_ids([row.id])).get(row.id)
+
+    def same(self, one: StoredRow, other: StoredRow) -> bool:
+        """Whether every value is the same."""
+        return one.fingerprint == other.fingerprint
+
+    def drafted(self, draft: Draft, existing: StoredRow | None) -> StoredRow:
+        """With a new id, or that of the row it replaces, and the time it is now."""
+        return self._memory._drafted(draft)
+
+    def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
+        """With the time it is now as that of the last store."""
+        return with_parts(row, values={**row.values, **values, "updated_at": self._memory._clock().isoformat()})
+
+    def returned(self, row: StoredRow, over: StoredRow | None, *, apart: bool) -> StoredRow:
+        """With its own id and handle where they are still free."""
+        memory = self._memory
+        if apart:
+            new_id = str(uuid.uuid4())
+            row = with_parts(row, id=new_id, values={**row.values, "id": new_id})
+        is_free = row.handle not in memory._handles or (over is not None and over.handle == row.handle)
+        return row if is_free and not apart else with_parts(row, handle=memory._next_handle())
+
+    async def put(self, row: StoredRow, over: StoredRow | None) -> StoredRow:
+        """Hold it in place of `over`."""
+        if over is not None:
+            self._memory._let_go(over.entry())
+        return row_of(self._memory._hold(entry_of(row)))
+
+    async def drop(self, row: StoredRow) -> bool:
+        """Let it go."""
+        entry = self._memory._of_id(row.id)
+        if entry is not None:
+            self._memory._let_go(entry)
+        return entry is not None

@@ -42,7 +42,7 @@ def matches(entry: MemoryEntry, filter: MemoryFilter) -> bool:
     )
     if any(values is not None and value not in values for values, value in wanted):
         return False
-    return _in_window(entry, filter) and _contains(entry, filter.contains)
+    return _has_length(entry, filter) and _in_window(entry, filter) and _contains(entry, filter.contains)
 
 
 def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
@@ -86,6 +86,12 @@ def age_group(created: datetime | None, now: datetime) -> str:
 def _order_of(timestamp: str) -> tuple[int, Any]:
     parsed = moment(timestamp)
     return (0, timestamp) if parsed is None else (1, parsed)
+
+
+def _has_length(entry: MemoryEntry, filter: MemoryFilter) -> bool:
+    if filter.longer_than is not None and entry.size <= filter.longer_than:
+        return False
+    return filter.shorter_than is None or entry.size < filter.shorter_than
 
 
 def _in_window(entry: MemoryEntry, filter: MemoryFilter) -> bool:

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored
+from zeroclaw_tui.memory.change import (
+    EDITABLE,
+    Advance,
+    Batches,
+    Clash,
+    Draft,
+    Edit,
+    Keep,
+    Removal,
+    Reversal,
+    Stamp,
+    Vector,
+    Written,
+)
 from zeroclaw_tui.memory.entry import MemoryEntry
 
 _NOTHING = 'Nothing is stored, because memory.backend is "none".'
 _HOW = 'Set memory.backend to "sqlite" in config.toml and start the agent again to turn memory on.'
 _PARTS = (
-    "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "write",
+    "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "kind", "write", *EDITABLE,
 )  # fmt: skip
 
 
@@ -49,6 +65,26 @@ class NoneMemory(Memory):
     async def health_check(self) -> bool:
         """True."""
         return True
+
+    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
+        """Refused."""
+        raise self.refuse_to_write()
+
+    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
+        """Refused."""
+        raise self.refuse_to_write()
+
+    async def remove(
+        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
+    ) -> Removal:
+        """Refused."""
+        raise self.refuse_to_write()
+
+    async def revert(
+        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
+    ) -> Reversal:
+        """Refused."""
+        raise self.refuse_to_write()
 
     async def health(self) -> Health:
         """Says that nothing is stored, and how to turn memory on."""

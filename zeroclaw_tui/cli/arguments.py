@@ -8,16 +8,20 @@ from pathlib import Path
 from typing import NoReturn
 
 from zeroclaw_tui import __version__
+from zeroclaw_tui.cli.changing_options import add_changing_verbs
+from zeroclaw_tui.cli.reading_options import add_reading_verbs, add_verb
 from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.memory.query import Superseded
 
 SHELLS = ("bash", "zsh")
-VERBS_HERE = ("list", "get", "recall", "search", "stats", "facets", "health")
-VERBS_OF_ZEROCLAW = ("clear", "reindex")
+VERBS_HERE = (
+    "list", "get", "recall", "search", "stats", "facets", "health", "store", "edit", "forget", "purge", "clear",
+    "undo", "trash",
+)  # fmt: skip
+VERBS_OF_ZEROCLAW = ("reindex",)
 VERBS_TO_COME = (
-    "explain", "similar", "prompt", "evaluate", "store", "edit", "forget", "purge", "undo", "trash", "hygiene",
-    "snapshot", "hydrate", "doctor", "audit", "compact", "export", "import", "copy", "tail",
+    "explain", "similar", "prompt", "evaluate", "hygiene", "snapshot", "hydrate", "doctor", "audit", "compact",
+    "export", "import", "copy", "tail",
 )  # fmt: skip
 
 _OPENING = (
@@ -29,19 +33,20 @@ _OPENING = (
 )
 _SWITCHES = (
     ("--json", "one JSON document on stdout and nothing else"),
-    ("--yes", "answer yes to every question"),
+    ("--yes", "answer yes to every question; repair first what writing needs"),
     ("--read-only", "refuse every write"),
 )
 _VALUE_OPTIONS = {name for name, _, _ in _OPENING} | {"--agent"}
 
 _ABOUT_MEMORY = """\
-What the agent remembers, read straight from its store: no daemon, and nothing is written.
+What the agent remembers, straight from its store, with no daemon. Looking never writes;
+what a change removes lies in a trash, and `undo` takes the change back.
 Options may stand before or after the verb. A key that begins with "-" goes after "--"."""
 _ABOUT_THE_REST = f"""\
-{" and ".join(VERBS_OF_ZEROCLAW)} are handed to the real zeroclaw, as is every other command;
+{" and ".join(VERBS_OF_ZEROCLAW)} is handed to the real zeroclaw, as is every other command;
 `zeroclaw --real ...` hands over these as well.
 
-Exit codes: 0 done, 1 not there, refused, or health found something wrong, 2 wrong use or broken config,
+Exit codes: 0 done, 1 not there, refused, answered no, or health found something wrong, 2 wrong use or broken config,
 3 store not reachable or locked, 127 no real zeroclaw to hand over to, 130 interrupted."""
 
 
@@ -157,24 +162,12 @@ def _fill_memory(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
 
     def verb(name: str, about: str, *aliases: str) -> argparse.ArgumentParser:
-        sentence = f"{about[:1].upper()}{about[1:]}."
-        made = verbs.add_parser(name, aliases=list(aliases), help=about, description=sentence, allow_abbrev=False)
+        made = add_verb(verbs, name, about, *aliases)
         _add_common(made, before_verb=False)
         return made
 
-    listing = verb("list", "the newest memories first, as ZeroClaw lists them")
-    _add_filters(listing)
-    listing.add_argument("--limit", type=_count, default=50, metavar="N", help="how many at most (50)")
-    listing.add_argument("--offset", type=_count, default=0, metavar="N", help="how many to leave out first (0)")
-
-    one = verb("get", "one memory, by its key, a unique beginning of it, or its id")
-    one.add_argument("key", nargs="?", metavar="KEY")
-    one.add_argument("--id", metavar="ID", help="the memory of this id")
-
-    _add_recall(verb("recall", "what the agent would recall for a query, with every part of the score", "search"))
-    _add_filters(verb("stats", "how much is remembered, as ZeroClaw counts it"))
-    _add_filters(verb("facets", "counts by category, session, agent, namespace and age"))
-    verb("health", "whether the store answers, what is wrong with it, and which settings hold")
+    add_reading_verbs(verb)
+    add_changing_verbs(verb, lambda parser: _add_common(parser, before_verb=False))
 
 
 def _add_common(parser: argparse.ArgumentParser, *, before_verb: bool) -> None:
@@ -193,57 +186,8 @@ def _add_common(parser: argparse.ArgumentParser, *, before_verb: bool) -> None:
         group.add_argument(name, action="store_true", help=about, default=False if before_verb else default)
 
 
-def _add_filters(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("filters", "All must hold; a repeated one takes any of its values.")
-    group.add_argument("--category", action="append", metavar="NAME")
-    group.add_argument("--session", action="append", metavar="ID", help='"" means memories without a session')
-    group.add_argument("--namespace", action="append", metavar="NAME")
-    group.add_argument("--older-than", metavar="WHEN", help="created before: 30d, 12h, 2w, a date or RFC 3339")
-    group.add_argument("--newer-than", metavar="WHEN", help="created after")
-    group.add_argument("--contains", metavar="TEXT", help="in key or content, whatever its case")
-    group.add_argument(
-        "--superseded",
-        nargs="?",
-        const=str(Superseded.SHOW),
-        default=str(Superseded.HIDE),
-        choices=[str(choice) for choice in Superseded],
-        help="memories that a newer one replaced: hide (as ZeroClaw does), show or only",
-    )
-
-
-def _add_recall(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", nargs="*", metavar="QUERY", help="words to recall by; - reads them from stdin")
-    parser.add_argument("--limit", type=_positive, default=5, metavar="N", help="how many at most (5)")
-    parser.add_argument("--session", metavar="ID", help="recall within this session")
-    parser.add_argument("--namespace", metavar="NAME", help="recall within this namespace")
-    parser.add_argument("--since", metavar="WHEN", help="created then or later: 30d, 12h, 2w, a date or RFC 3339")
-    parser.add_argument("--until", metavar="WHEN", help="created then or earlier")
-    parser.add_argument(
-        "--layer", choices=("agent", "store"), default="agent", help="what reaches an agent, or the store's own recall"
-    )
-    parser.add_argument(
-        "--rule", choices=("cli", "channel"), default="cli", help="injection rule of the CLI agent or of the channels"
-    )
-    parser.add_argument("--as-of", metavar="WHEN", help="count time decay to this moment in place of now")
-    parser.add_argument(
-        "--batch", metavar="FILE", help="JSON lines of {query, limit, ...} (- for stdin); answers one document a line"
-    )
-
-
 def _add_print_completion(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--print-completion", choices=SHELLS, help="print a completion script and exit")
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 0 or more")
-    return int(text)
-
-
-def _positive(text: str) -> int:
-    if (number := _count(text)) == 0:
-        raise argparse.ArgumentTypeError("it must be at least 1")
-    return number
 
 
 def _path(given: Path | str | None) -> Path | None:

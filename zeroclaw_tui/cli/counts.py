@@ -6,7 +6,7 @@ import argparse
 from datetime import datetime
 from typing import Any
 
-from zeroclaw_tui.cli.entries import filter_given
+from zeroclaw_tui.cli.finding import filter_given
 from zeroclaw_tui.cli.output import document, write_lines
 from zeroclaw_tui.cli.tables import facets_lines
 from zeroclaw_tui.cli.zeroclaw_words import stats_lines

@@ -7,18 +7,16 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
 from zeroclaw_tui.cli.arguments import agents_given
-from zeroclaw_tui.cli.moments import moment_meant
+from zeroclaw_tui.cli.finding import HOW_TO_FIND, exactly, filter_given, nothing_found, several_agents, starting
 from zeroclaw_tui.cli.output import document, note, write_lines
-from zeroclaw_tui.cli.zeroclaw_words import entry_lines, in_one_line, list_lines, prefix_lines
+from zeroclaw_tui.cli.zeroclaw_words import entry_lines, list_lines, prefix_lines
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere, Refused, WrongUse
-from zeroclaw_tui.memory.query import NEWEST_UPDATED, MemoryFilter, Superseded
+from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere
+from zeroclaw_tui.memory.query import NEWEST_UPDATED
 from zeroclaw_tui.scoring.profiles import parse_version
 
 ROWS_AT_ONCE = 500
-MOST_PREFIX_MATCHES = 1000
-_BUILT_IN = ("core", "daily", "conversation")
 
 
 async def list_memories(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -48,20 +46,16 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
 
 async def get_memory(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print one memory: of this key, of the only key that begins so, or of this id."""
-    if given.key is None and given.id is None:
-        raise WrongUse("Which memory?", hint="Give its KEY, or --id ID; a key that begins with - goes after --.")
     agents = agents_given(given)
-    found = await (_with_key(library, given.key, agents) if given.key is not None else _with_id(library, given.id))
-    if given.id is not None:
-        found = [entry for entry in found if entry.id == given.id]
+    found = await exactly(library, given.key, given.id, agents)
     if not found and given.key and given.id is None:
-        found = await _starting(library, given.key, agents)
+        found = await starting(library, given.key, agents)
         if len(found) > 1 and len({entry.key for entry in found}) > 1:
-            return _too_many(given, found)
+            return too_many(given, found)
     if not found:
-        raise NotThere(_nothing_found(given), hint="`zeroclaw memory list --contains TEXT` finds part of a key.")
+        raise NotThere(nothing_found(given.key, given.id), hint=HOW_TO_FIND)
     if len(found) > 1:
-        raise _several_agents(found)
+        raise several_agents(found)
     entry = await library.whole(found[0].handle) if found[0].is_excerpt else found[0]
     if given.json:
         document(entry.as_json())
@@ -70,61 +64,16 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
     return DONE
 
 
-def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
-    """The filter that the options of list, stats and facets mean. ZeroClaw's own categories in any case."""
-    categories = [name.lower() if name.lower() in _BUILT_IN else name for name in given.category or ()]
-    return MemoryFilter(
-        category=tuple(categories) or None,
-        session=tuple(given.session or ()) or None,
-        agent=agents_given(given) or None,
-        namespace=tuple(given.namespace or ()) or None,
-        older_than=moment_meant(given.older_than, now) if given.older_than is not None else None,
-        newer_than=moment_meant(given.newer_than, now) if given.newer_than is not None else None,
-        contains=given.contains or None,
-        superseded=Superseded(given.superseded),
-    )
-
-
 async def _pages(library: Library, handles: Sequence[Handle]) -> AsyncIterator[list[MemoryEntry]]:
     for start in range(0, len(handles), ROWS_AT_ONCE):
         yield await library.rows(handles[start : start + ROWS_AT_ONCE])
 
 
-async def _with_key(library: Library, key: str, agents: Sequence[str]) -> list[MemoryEntry]:
-    if not agents:
-        return await library.memory.with_key(key)
-    return [entry for agent in agents for entry in await library.memory.with_key(key, agent)]
-
-
-async def _with_id(library: Library, wanted: str) -> list[MemoryEntry]:
-    entry = await library.memory.with_id(wanted)
-    return [] if entry is None else [entry]
-
-
-async def _starting(library: Library, prefix: str, agents: Sequence[str]) -> list[MemoryEntry]:
-    found = await library.memory.keys_starting(prefix, MOST_PREFIX_MATCHES)
-    return [entry for entry in found if not agents or entry.agent in agents]
-
-
-def _too_many(given: argparse.Namespace, found: Sequence[MemoryEntry]) -> int:
+def too_many(given: argparse.Namespace, found: Sequence[MemoryEntry]) -> int:
+    """Say that several keys begin so, and give the exit code."""
     if given.json:
         keys = ", ".join(repr(entry.key) for entry in found[:5])
         note(f"zeroclaw: Prefix {given.key!r} matched {len(found)} entries: {keys}{' …' if len(found) > 5 else ''}")
     else:
         write_lines(prefix_lines(given.key, found))
     return REFUSED
-
-
-def _nothing_found(given: argparse.Namespace) -> str:
-    if given.key is None:
-        return f"No memory entry found for id: {in_one_line(given.id)}"
-    with_id = f" with id {in_one_line(given.id)}" if given.id is not None else ""
-    return f"No memory entry found for key: {in_one_line(given.key)}{with_id}"
-
-
-def _several_agents(found: Sequence[MemoryEntry]) -> Refused:
-    holders = ", ".join(f"{in_one_line(entry.agent or '(none)')} (id {in_one_line(entry.id)})" for entry in found)
-    return Refused(
-        f"Several agents hold the key {in_one_line(found[0].key)!r}: {holders}.",
-        hint="Say which with --agent ALIAS or --id ID.",
-    )

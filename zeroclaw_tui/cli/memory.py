@@ -8,11 +8,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from zeroclaw_tui.cli.arguments import open_options
+from zeroclaw_tui.cli.changing import edit, store
 from zeroclaw_tui.cli.counts import facets, stats
 from zeroclaw_tui.cli.entries import get_memory, list_memories
 from zeroclaw_tui.cli.health import health
 from zeroclaw_tui.cli.output import note
 from zeroclaw_tui.cli.recalling import check_recall, recall
+from zeroclaw_tui.cli.removing import clear, forget, purge
+from zeroclaw_tui.cli.trash import trash
+from zeroclaw_tui.cli.undoing import undo
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
@@ -28,6 +32,13 @@ _VERBS: dict[str, Callable[[Library, argparse.Namespace, datetime], Awaitable[in
     "search": recall,
     "stats": stats,
     "facets": facets,
+    "store": store,
+    "edit": edit,
+    "forget": forget,
+    "purge": purge,
+    "clear": clear,
+    "undo": undo,
+    "trash": trash,
 }
 
 

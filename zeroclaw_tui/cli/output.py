@@ -11,11 +11,14 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from zeroclaw_tui.memory.text import display_text
+from zeroclaw_tui.backends.listing import moment as _moment
+from zeroclaw_tui.memory.text import display_text, one_line
 
 BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
 NOTHING = "–"
 WIDTH_IN_A_PIPE = 120
+LONGEST_TIMESTAMP = 40
+_PLURALS = {"memory": "memories", "copy": "copies", "entry": "entries"}
 
 # The same JSON, but no character in it can steer a terminal or be taken for a line end.
 _ESCAPED_IN_JSON = {
@@ -47,11 +50,12 @@ def document(value: Any, *, compact: bool = False) -> None:
     sys.stdout.buffer.flush()
 
 
-def write_lines(lines: Iterable[Line]) -> None:
-    """Write lines for people to stdout; every part is cleaned here, so that no caller can forget it."""
-    coloured = has_colour(sys.stdout)
+def write_lines(lines: Iterable[Line], to: TextIO | None = None) -> None:
+    """Write lines for people to stdout or `to`; every part is cleaned here, so that no caller can forget it."""
+    stream = sys.stdout if to is None else to
+    coloured = has_colour(stream)
     for line in lines:
-        sys.stdout.write("".join(_rendered(part, coloured) for part in line) + "\n")
+        stream.write("".join(_rendered(part, coloured) for part in line) + "\n")
 
 
 def note(text: str) -> None:
@@ -68,6 +72,33 @@ def has_colour(stream: TextIO) -> bool:
 def width() -> int:
     """How many cells a line may take."""
     return shutil.get_terminal_size((WIDTH_IN_A_PIPE, 24)).columns if sys.stdout.isatty() else WIDTH_IN_A_PIPE
+
+
+def counted(count: int, what: str = "memory") -> str:
+    """ "1 memory", "1,204 memories"."""
+    return f"{count:,} {what if count == 1 else _PLURALS.get(what, what + 's')}"
+
+
+def size_shown(size: int) -> str:
+    """Bytes as "37 B" or "1.2 KB", 1,024 to the unit."""
+    value, unit = float(size), "B"
+    for larger in ("KB", "MB", "GB", "TB"):
+        if value < 999.5:
+            break
+        value, unit = value / 1024, larger
+    return f"{size} B" if unit == "B" else f"{value:.{1 if value < 9.95 else 0}f} {unit}"
+
+
+def moment_shown(timestamp: str) -> str:
+    """Date and minute on the clock it was written by; what is no moment is shown as it is."""
+    if _moment(timestamp) is None:
+        return cut(one_line(timestamp[:200]), LONGEST_TIMESTAMP) or "no date"
+    return timestamp.strip().replace("T", " ")[:16]
+
+
+def date_shown(timestamp: str) -> str:
+    """The date of a moment."""
+    return moment_shown(timestamp)[:10] if _moment(timestamp) is not None else moment_shown(timestamp)
 
 
 def cells(text: str) -> int:

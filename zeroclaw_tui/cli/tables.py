@@ -17,6 +17,7 @@ from zeroclaw_tui.cli.output import (
     Line,
     Styled,
     cells,
+    counted,
     cut,
     padded,
     width,
@@ -46,7 +47,7 @@ def recall_lines(result: RecallResult) -> Iterator[Line]:
 
 def facets_lines(facets: Facets, backend: str, location: str) -> Iterator[Line]:
     """Counts by value, a block for each facet the store has."""
-    head = [_counted(facets.total)]
+    head = [counted(facets.total)]
     if facets.superseded:
         head.append(f"{facets.superseded:,} superseded")
     if facets.not_embedded:
@@ -140,10 +141,6 @@ def _number(value: float | None, wide: int) -> str:
     shown = NOTHING if value is None else f"{value:.2f}"
     # A row alone in its store scores 0.000001 for a hit, which is little but not nothing.
     return padded("<0.01" if value and shown == "0.00" else shown, wide, right=True)
-
-
-def _counted(total: int) -> str:
-    return f"{total:,} memory" if total == 1 else f"{total:,} memories"
 
 
 def _count_lines(counts: Mapping[str, int]) -> Iterator[Line]:

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.changing_files import look_at_files, put_files_back
+from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.purge import PurgePlan
 from zeroclaw_tui.curation.trash import Action, Verb
-from zeroclaw_tui.memory.change import Advance, Clash, Draft, Edit, StoredRow
+from zeroclaw_tui.memory.change import (
+    FILE,
+    MEMORIES,
+    Advance,
+    Clash,
+    Conflict,
+    Draft,
+    Edit,
+    StoredRow,
+    Vector,
+)
+from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotThere, Refused
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.scoring.scanner import scan
+
+_LONGEST_KEY_SHOWN = 60
+
+Done = TypeVar("Done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +61,17 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False)
     A failing embedder costs the vector, not the memory: a note says so, as ZeroClaw >= 0.8.2 does. Raises WrongUse,
     DuplicateKey without `replace`, TriggersMissing, Refused, Locked, Unreadable.
     """
-    raise NotImplementedError
+    _refuse_read_only(library)
+    draft = draft.checked()
+    await _check_agent(library, draft.agent)
+    vector, notes = await _prepared(library, draft.content)
+
+    async def work(action: int, advance: Advance) -> Outcome:
+        keep = library.trash.keeper(action)
+        written = await library.memory.create(draft, keep, vector=vector, replace=replace)
+        return Outcome("store", 1, row=written.change.after, notes=(*written.notes, *notes))
+
+    return await _carried_out(library, "store", f"stored {_shown(draft.key)}", work)
 
 
 async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> Outcome:
@@ -46,28 +79,212 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
 
     An edit that changes nothing gives a count of 0 and leaves no action.
     """
-    raise NotImplementedError
+    _refuse_read_only(library)
+    checked = edit.checked()
+    row = await library.memory.stored(id)
+    if row is None:
+        raise NotThere("This memory is no longer there.", hint="It was deleted meanwhile; the list shows what is left.")
+    if row.fingerprint != expected:
+        raise Conflict(row)
+    values = {name: value for name, value in checked.values.items() if row.values.get(name) != value}
+    if not values:
+        return Outcome("edit", 0, row=row)
+    content = values.get("content")
+    vector, notes = await _prepared(library, content) if isinstance(content, str) else (None, ())
+
+    async def work(action: int, advance: Advance) -> Outcome:
+        keep = library.trash.keeper(action)
+        written = await library.memory.update(id, Edit(values), expected, keep, vector=vector)
+        return Outcome("edit", 1, row=written.change.after, notes=(*written.notes, *notes))
+
+    summary = f"edited {_shown(row.entry().key)} ({', '.join(values)})"
+    return await _carried_out(library, "edit", summary, work)
 
 
 async def remove_memories(
     library: Library, plan: PurgePlan, verb: Verb, *, forever: bool = False, advance: Advance | None = None
 ) -> Outcome:
     """Move the memories of a plan to the trash; with `forever` delete them, and earlier versions in the trash."""
-    raise NotImplementedError
+    _refuse_read_only(library)
+    if not plan.stamps:
+        return Outcome(verb, 0)
+
+    async def work(action: int, advance: Advance) -> Outcome:
+        keep = library.trash.forgetter(action) if forever else library.trash.keeper(action)
+        removal = await library.memory.remove(plan.stamps, keep, advance, zero=forever)
+        return Outcome(verb, removal.removed, changed=removal.changed, gone=removal.gone, cancelled=removal.cancelled)
+
+    one = plan.stamps[0]
+    what = _shown(one.key) if plan.count == 1 else f"{plan.count:,} memories"
+    return await _carried_out(library, verb, f"deleted {what}", work, advance)
 
 
-async def undo(library: Library, *, clash: Clash = "refuse", advance: Advance | None = None) -> Outcome:
-    """Take back the last action not yet taken back. Raises NotThere when there is none, Clashes."""
-    raise NotImplementedError
+async def undo(
+    library: Library, *, expected: int | None = None, clash: Clash = "refuse", advance: Advance | None = None
+) -> Outcome:
+    """Take back the last action not yet taken back. Raises NotThere when there is none, Clashes.
+
+    With `expected`, the number of the action that was shown, it is Refused when another one is the last by now.
+    """
+    _refuse_read_only(library)
+    await library.trash.settle(library.memory)
+    target = await library.trash.last()
+    if target is None:
+        raise NotThere("There is nothing to undo.", hint="What was changed here is in `zeroclaw memory trash list`.")
+    wanted = target.number if expected is None else expected
+
+    async def work(action: int, advance: Advance) -> Outcome:
+        latest = await library.trash.last()
+        if latest is None or latest.number != wanted:
+            raise Refused("Another change came in between.", hint="Look at it, then undo again.")
+        numbers = await library.trash.open_numbers(wanted)
+        outcome = await _taken_back(library, "undo", action, numbers, clash, advance)
+        return replace(outcome, undone=await library.trash.action(wanted))
+
+    return await _carried_out(library, "undo", f"undid: {target.summary}", work, advance)
 
 
 async def restore(
     library: Library, numbers: Sequence[int], *, clash: Clash = "refuse", advance: Advance | None = None
 ) -> Outcome:
     """Bring deleted memories back from the trash, by its numbers. Raises NotThere, Clashes."""
-    raise NotImplementedError
+    _refuse_read_only(library)
+    await library.trash.settle(library.memory)
+    wanted = list(dict.fromkeys(numbers))
+    if not wanted:
+        return Outcome("restore", 0)
+
+    async def work(action: int, advance: Advance) -> Outcome:
+        there = set(await library.trash.numbers())
+        missing = next((number for number in wanted if number not in there), None)
+        if missing is not None:
+            raise NotThere(f"The trash has no memory {missing}.", hint="It was restored, or the trash let go of it.")
+        return await _taken_back(library, "restore", action, wanted, clash, advance)
+
+    one = (await library.trash.row(wanted[0])).row.entry().key
+    what = _shown(one) if len(wanted) == 1 else f"{len(wanted):,} memories"
+    return await _carried_out(library, "restore", f"restored {what}", work, advance)
 
 
 async def repair(library: Library) -> None:
     """Put ZeroClaw's triggers back and rebuild the keyword index, after TriggersMissing."""
-    raise NotImplementedError
+    _refuse_read_only(library)
+    await library.memory.repair()
+
+
+async def _carried_out(
+    library: Library,
+    verb: Verb,
+    summary: str,
+    work: Callable[[int, Advance], Awaitable[Outcome]],
+    advance: Advance | None = None,
+) -> Outcome:
+    """Begin, work, finish; whoever cancels this waits for the batch under way, and what was done stays undoable."""
+    stop = threading.Event()
+
+    def going(done: int) -> bool:
+        wanted = advance(done) if advance is not None else True
+        return wanted and not stop.is_set()
+
+    async def whole() -> Outcome:
+        await library.trash.settle(library.memory)
+        action = await library.trash.begin(verb, summary)
+        try:
+            if stop.is_set():
+                raise asyncio.CancelledError
+            outcome = await work(action, going)
+        except BaseException:
+            await library.trash.leave(action)
+            # What was kept last may not have been done. Where that cannot be told now, the next change does.
+            with suppress(InspectorError):
+                await library.trash.settle(library.memory)
+            raise
+        return replace(outcome, action=await library.trash.finish(action))
+
+    return await _to_its_end(asyncio.ensure_future(whole()), stop)
+
+
+async def _to_its_end(task: asyncio.Future[Done], stop: threading.Event) -> Done:
+    """What a task gives. Cancelled, it is asked to stop, and waited for: its thread writes to the store."""
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as cancellation:
+            stop.set()
+            cancelled = cancellation
+    if cancelled is not None:
+        if not task.cancelled():
+            # Looked at, so that nobody is told of an error that was never asked for.
+            task.exception()
+        raise cancelled
+    return task.result()
+
+
+async def _taken_back(
+    library: Library, verb: Verb, action: int, numbers: Sequence[int], clash: Clash, advance: Advance
+) -> Outcome:
+    """Take kept changes back, those of files here and the others in the store."""
+    trash, tables = library.trash, await library.trash.tables_of(numbers)
+    files = await look_at_files(trash.changes_numbered([number for number in tables if tables[number] == FILE]), clash)
+    rows = trash.changes_numbered([number for number in tables if tables[number] != FILE])
+    reversal = await library.memory.revert(rows, trash.keeper(action), clash=clash, advance=advance)
+    count, notes = reversal.reverted, list(reversal.notes)
+    if not reversal.cancelled:
+        notes += await put_files_back(files, trash.keeper(action), clash)
+        # A row that already was as it was before may be kept by nobody; it would be tried again for ever.
+        await trash.take_as_reversed(action, list(tables))
+        # Agents and cached vectors only come along with memories.
+        count = list(tables.values()).count(MEMORIES) or len(tables)
+    return Outcome(verb, count, cancelled=reversal.cancelled, notes=tuple(notes), renamed=reversal.renamed)
+
+
+def _refuse_read_only(library: Library) -> None:
+    if library.read_only_because is not None:
+        raise library.memory.refuse_to_write()
+
+
+async def _check_agent(library: Library, agent: str | None) -> None:
+    """Raises Refused for an agent that neither the config nor the store knows."""
+    if agent is None or agent in library.config.agents:
+        return
+    capabilities = library.memory.capabilities
+    if not capabilities.agents:
+        raise Refused(capabilities.why_not.get("agents", "This store knows no agents."), hint="Leave the agent out.")
+    facets = await library.facets(MemoryFilter(superseded=Superseded.SHOW), library.trash.now().isoformat())
+    known = sorted({*library.config.agents, *(facets.agent or {})})
+    if agent not in known:
+        raise Refused(
+            f"There is no agent {one_line(agent)!r} here.",
+            hint=f"Known are {', '.join(map(one_line, known))}." if known else "Leave the agent out.",
+        )
+
+
+async def _prepared(library: Library, content: str) -> tuple[Vector | None, tuple[str, ...]]:
+    """The vector of a content, where there can be one, and what a person should know about both."""
+    notes = await _withheld(library, content)
+    embedder = library.embedder
+    if embedder is None or not library.memory.capabilities.vectors:
+        return None, notes
+    try:
+        numbers = await embedder.embed(content)
+    except EmbeddingFailed as failure:
+        return None, (*notes, f"Not embedded: {failure.message}")
+    embedding = library.config.embedding
+    return Vector(numbers.astype("<f4").tobytes(), embedding.provider, embedding.model), notes
+
+
+async def _withheld(library: Library, content: str) -> tuple[str, ...]:
+    mode = library.settings.threat_scan
+    if not library.profile.profile.scans_content:
+        return ()
+    if len(content) > SCANNED_AT_ONCE:
+        found = await asyncio.to_thread(scan, content, mode)
+    else:
+        found = scan(content, mode)
+    return (f"ZeroClaw withholds this content from its agent ({found}).",) if found else ()
+
+
+def _shown(key: str) -> str:
+    shown = one_line(key)
+    return shown if len(shown) <= _LONGEST_KEY_SHOWN else f"{shown[:_LONGEST_KEY_SHOWN]}…"

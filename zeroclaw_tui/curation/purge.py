@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Stamp
-from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.entry import Handle
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 TYPED_FROM = 11
 """From so many memories on, the number is typed to confirm."""
 SAMPLES = 3
+ONE_BY_ONE = 500
+"""Up to so many ids are looked up each by itself; for more, every memory's stamp is read once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +44,63 @@ class PurgePlan:
 
 def plan_of(stamps: Iterable[Stamp], filter: MemoryFilter | None = None) -> PurgePlan:
     """The plan for these memories."""
-    raise NotImplementedError
+    every = tuple(stamps)
+    oldest, newest = _first_and_last(stamp.timestamp for stamp in every)
+    return PurgePlan(
+        stamps=every,
+        count=len(every),
+        size=sum(stamp.size for stamp in every),
+        categories=_by_count(stamp.category for stamp in every),
+        oldest=oldest,
+        newest=newest,
+        samples=every[:SAMPLES],
+        filter=filter,
+    )
 
 
 async def plan_purge(library: Library, filter: MemoryFilter) -> PurgePlan:
     """The plan for every memory a filter leaves."""
-    raise NotImplementedError
+    return plan_of(await library.memory.stamps(filter), filter)
 
 
 async def plan_rows(library: Library, ids: Sequence[str]) -> PurgePlan:
-    """The plan for the memories of these ids, those gone meanwhile left out."""
-    raise NotImplementedError
+    """The plan for the memories of these ids, those gone meanwhile left out.
+
+    Where several memories have one id (Markdown files of several agents), the one of that handle is meant.
+    """
+    wanted = list(dict.fromkeys(ids))
+    handles = await _rowids(library, wanted) if len(wanted) <= ONE_BY_ONE else None
+    if handles is None:
+        return plan_of(_named(wanted, await library.memory.stamps(MemoryFilter(superseded=Superseded.SHOW))))
+    return plan_of(await library.memory.stamps_of(handles))
+
+
+async def _rowids(library: Library, ids: Sequence[str]) -> list[int] | None:
+    """The rowids of these ids in the order of storing; None where the store does not number its rows."""
+    found = [await library.memory.with_id(wanted) for wanted in ids]
+    handles = {entry.handle for entry in found if entry is not None}
+    numbers = sorted(handle for handle in handles if isinstance(handle, int))
+    return numbers if len(numbers) == len(handles) else None
+
+
+def _named(ids: Sequence[str], stamps: Iterable[Stamp]) -> list[Stamp]:
+    """Of these stamps one for each id, in their order."""
+    left = set(ids)
+    chosen: set[Handle] = set()
+    every = list(stamps)
+    for exact in (True, False):
+        for stamp in every:
+            if stamp.id in left and (not exact or stamp.handle == stamp.id):
+                left.discard(stamp.id)
+                chosen.add(stamp.handle)
+    return [stamp for stamp in every if stamp.handle in chosen]
+
+
+def _first_and_last(timestamps: Iterable[str]) -> tuple[str | None, str | None]:
+    """The earliest and the latest of those that are moments, as they are written."""
+    dated = [(when, text) for text in timestamps if (when := moment(text)) is not None]
+    return (min(dated)[1], max(dated)[1]) if dated else (None, None)
+
+
+def _by_count(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))

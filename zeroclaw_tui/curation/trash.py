@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeVar, cast
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.settings import TRASH_DAYS, TRASH_MEGABYTES, trash_limits
+from zeroclaw_tui.curation import trash_file
+from zeroclaw_tui.curation import trash_reads as reads
+from zeroclaw_tui.curation import trash_writes as writes
+from zeroclaw_tui.curation.trash_action import ActionUnderWay
+from zeroclaw_tui.curation.trash_reads import ActionFacts, KeptFacts
+from zeroclaw_tui.curation.trash_settling import never_happened
 from zeroclaw_tui.memory.change import Batches, Keep, RowChange, StoredRow
+from zeroclaw_tui.memory.errors import Locked, NotThere
 
 NAME = "trash.db"
-DAYS_KEPT = 30
-BYTES_KEPT = 500_000_000
+LOCK = "trash.lock"
+DAYS_KEPT = TRASH_DAYS
+BYTES_KEPT = TRASH_MEGABYTES * 1024 * 1024
+
+LOCK_SECONDS = 5.0
+"""How long an action waits for another one."""
+_LOOK_AGAIN_SECONDS = 0.05
+
+Answer = TypeVar("Answer")
 
 Verb = Literal["store", "edit", "forget", "purge", "clear", "restore", "undo", "clean"]
 """What a person did. "restore" brings chosen rows back from the trash, "clean" removes copies of a text elsewhere."""
@@ -77,58 +99,103 @@ class Trash:
     """The trash of one config dir, seen from one store of it (`store` names that: backend and real path).
 
     Nothing is made on disk before the first change. Every coroutine runs SQLite in a thread. Raises InspectorError
-    kinds: Unreadable when trash.db cannot be read or written, Locked. Old rows go only while something new is kept,
-    and never those of the action under way.
+    kinds: Unreadable when trash.db cannot be read or written, Locked. Old actions go only when a new one is finished,
+    whole, and never that one.
     """
 
     def __init__(self, install: Install, store: str, clock: Callable[[], datetime]) -> None:
         self.file = install.own_dir / NAME
         self.store = store
+        self._install = install
         self._clock = clock
+        self._under_way: dict[int, ActionUnderWay] = {}
+
+    def now(self) -> datetime:
+        """The moment it is."""
+        return self._clock()
 
     async def begin(self, verb: Verb, summary: str) -> int:
         """Note that an action begins, and hold the lock that tells other processes so; gives its number.
 
         Raises Locked while another process is in the middle of an action on this config dir.
         """
-        raise NotImplementedError
+        descriptor = await self._locked()
+        try:
+            return await asyncio.to_thread(self._begin, descriptor, verb, summary)
+        except BaseException:
+            trash_file.let_go(descriptor)
+            raise
 
     def keeper(self, action: int) -> Keep:
         """What a backend calls with each batch before it changes it; one durable transaction (fsync) a call."""
-        raise NotImplementedError
+        return self._under_way[action].keep
 
     def forgetter(self, action: int) -> Keep:
         """The same for what shall never come back: earlier versions of these rows leave the trash as well, zeroed."""
-        raise NotImplementedError
+        return self._under_way[action].forget
 
     async def finish(self, action: int) -> Action | None:
         """The action is over: let go of the lock. One that changed nothing is struck out and gives None."""
-        raise NotImplementedError
+        facts = await asyncio.to_thread(self._under_way.pop(action).finish)
+        return None if facts is None else self._action(facts)
+
+    async def leave(self, action: int) -> None:
+        """The action failed: let go of the lock, and leave it to `settle` to tell what of it was done."""
+        await asyncio.to_thread(self._under_way.pop(action).leave)
 
     async def settle(self, memory: Memory) -> None:
         """Put right what an action that was cut off left open: what was kept but is still in the store as it was is
         struck out, so that each row is in the store or in the trash. Does nothing while such an action still runs."""
-        raise NotImplementedError
+        if not await self._begun():
+            return
+        descriptor = await asyncio.to_thread(trash_file.try_lock, self.file.with_name(LOCK))
+        if descriptor is None:
+            return
+        try:
+            for action in await self._begun():
+                kept = await self._read(partial(reads.states, action=action))
+                struck = await never_happened(kept or [], memory)
+                await asyncio.to_thread(self._settle, action, struck)
+        finally:
+            trash_file.let_go(descriptor)
 
     async def last(self) -> Action | None:
         """The last action on this store, other than an undo, with something not yet taken back."""
-        raise NotImplementedError
+        facts = await self._read(lambda connection: reads.last(connection, self.store))
+        return None if facts is None else self._action(facts)
 
     async def actions(self, limit: int = 100) -> list[Action]:
         """What was done to this store, the newest first."""
-        raise NotImplementedError
+        found = await self._read(lambda connection: reads.actions(connection, self.store, limit))
+        return [self._action(facts) for facts in found or []]
 
     async def action(self, number: int) -> Action:
         """One action. Raises NotThere."""
-        raise NotImplementedError
+        facts = await self._read(lambda connection: reads.action(connection, number))
+        if facts is None:
+            raise NotThere(f"The trash has no action {number}.", hint="It may have let go of it.")
+        return self._action(facts)
 
     def open_changes(self, action: int) -> Batches:
         """What an action changed and nothing took back yet, the last change first, in batches of at most 250."""
-        raise NotImplementedError
+        return lambda: self._batches(lambda connection: reads.numbers_of_action(connection, action, only_open=True))
 
     def changes_numbered(self, numbers: Sequence[int]) -> Batches:
-        """The kept changes of these numbers, in batches."""
-        raise NotImplementedError
+        """The kept changes of these numbers, the last first, in batches."""
+        newest_first = sorted(set(numbers), reverse=True)
+        return lambda: self._batches(lambda connection: newest_first)
+
+    async def open_numbers(self, action: int) -> list[int]:
+        """The numbers of `open_changes`."""
+        return await self._read(partial(reads.numbers_of_action, action=action, only_open=True)) or []
+
+    async def tables_of(self, numbers: Sequence[int]) -> dict[int, str]:
+        """What each of these kept changes belongs to: a table, or a file."""
+        return await self._read(partial(reads.tables_of, numbers=numbers)) or {}
+
+    async def take_as_reversed(self, action: int, numbers: Sequence[int]) -> None:
+        """Note under an action that these changes are taken back already: nothing had to be done for them."""
+        await asyncio.to_thread(self._under_way[action].take_as_reversed, numbers)
 
     async def listing(
         self, contains: str = "", *, limit: int = 200, offset: int = 0, every_store: bool = False
@@ -137,34 +204,192 @@ class Trash:
 
         `contains` is looked for in key and content, ignoring case.
         """
-        raise NotImplementedError
+        store = None if every_store else self.store
+
+        def read(connection: sqlite3.Connection) -> tuple[list[KeptFacts], int]:
+            if contains:
+                everything = reads.numbers_in_trash(connection, store, contains)
+                return reads.kept_rows(connection, everything[offset : offset + limit]), len(everything)
+            numbers = reads.numbers_in_trash(connection, store, limit=limit, offset=offset)
+            total = reads.count_in_trash(connection, store)
+            return reads.kept_rows(connection, numbers), total
+
+        found, total = await self._read(read) or ([], 0)
+        return self._trash_rows(found), total
 
     async def numbers(self, contains: str = "", *, action: int | None = None) -> list[int]:
         """The numbers of all that `listing` would give for this store, or of one action's."""
-        raise NotImplementedError
+        found = await self._read(
+            lambda connection: reads.numbers_in_trash(connection, self.store, contains, action=action)
+        )
+        return found or []
 
     async def row(self, number: int) -> TrashRow:
         """One deleted memory. Raises NotThere when it was restored or the trash let go of it."""
-        raise NotImplementedError
+
+        def read(connection: sqlite3.Connection) -> list[KeptFacts]:
+            there = reads.is_in_trash(connection, number)
+            return reads.kept_rows(connection, [number]) if there else []
+
+        for row in self._trash_rows(await self._read(read) or []):
+            return row
+        raise NotThere(f"The trash has no memory {number}.", hint="It was restored, or the trash let go of it.")
 
     async def history(self, id: str) -> list[Version]:
         """What was done here to the memory of this id, the newest first."""
-        raise NotImplementedError
+        found = await self._read(
+            lambda connection: reads.kept_rows(connection, reads.numbers_of_id(connection, self.store, id))
+        )
+        return [
+            Version(kept.action, _verb(kept.verb), kept.at, kept.before, kept.after)
+            for kept in found or []
+            if kept.before != kept.after
+        ]
 
     async def usage(self) -> TrashUsage:
         """How much it holds and how long it keeps it."""
-        raise NotImplementedError
+        days, most_bytes = trash_limits(self._install)
+
+        def read(connection: sqlite3.Connection) -> tuple[int, str | None]:
+            return reads.count_in_trash(connection, None), reads.oldest(connection)
+
+        rows, oldest = await self._read(read) or (0, None)
+        return TrashUsage(rows, trash_file.size_on_disk(self.file), days, most_bytes, oldest)
 
     async def empty(self, numbers: Sequence[int] | None = None) -> int:
-        """Let go for ever of these deleted memories, or of everything; gives how many. Zeroes what they used."""
-        raise NotImplementedError
+        """Let go for ever of these deleted memories, or of everything kept of this store; gives how many memories.
+
+        Zeroes what they used. Earlier versions of those memories go as well.
+        """
+        if not self.file.exists():
+            return 0
+        descriptor = await self._locked()
+        try:
+            return await asyncio.to_thread(self._empty, numbers)
+        finally:
+            trash_file.let_go(descriptor)
+
+    async def _begun(self) -> list[int]:
+        return await self._read(lambda connection: reads.begun(connection, self.store)) or []
+
+    async def _locked(self) -> int:
+        until = time.monotonic() + LOCK_SECONDS
+        while (descriptor := trash_file.try_lock(self.file.with_name(LOCK))) is None:
+            if time.monotonic() >= until:
+                raise Locked(
+                    "Another inspector is in the middle of a change to this install.", hint="Try again when it is done."
+                )
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+        return descriptor
+
+    def _begin(self, descriptor: int, verb: Verb, summary: str) -> int:
+        limits = trash_limits(self._install)
+        action = ActionUnderWay(self.file, self.store, descriptor, (verb, summary, self._clock()), limits)
+        self._under_way[action.number] = action
+        return action.number
+
+    def _settle(self, action: int, struck: Sequence[int]) -> None:
+        with self._writing() as connection:
+            writes.strike(connection, struck)
+            writes.finish(connection, action)
+            writes.count_anew(connection)
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A connection inside a transaction."""
+        with trash_file.explained(self.file, "written"), closing(trash_file.for_writing(self.file)) as connection:
+            with trash_file.transaction(connection):
+                yield connection
+            trash_file.wipe(connection)
+
+    def _empty(self, numbers: Sequence[int] | None) -> int:
+        with self._writing() as connection:
+            in_trash = reads.numbers_in_trash(connection, self.store if numbers is None else None)
+            if numbers is None:
+                writes.forget_store(connection, self.store)
+                going = len(in_trash)
+            else:
+                chosen = sorted(set(numbers).intersection(in_trash))
+                writes.forget_numbers(connection, chosen)
+                going = len(chosen)
+            writes.count_anew(connection)
+        return going
+
+    async def _read(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer | None:
+        """What `work` answers; None when there is no trash."""
+
+        def read() -> Answer | None:
+            connection = trash_file.for_reading(self.file)
+            if connection is None:
+                return None
+            with closing(connection), trash_file.explained(self.file, "read"):
+                return work(connection)
+
+        return await asyncio.to_thread(read)
+
+    def _batches(self, choose: Callable[[sqlite3.Connection], Sequence[int]]) -> Iterator[Sequence[RowChange]]:
+        connection = trash_file.for_reading(self.file)
+        if connection is None:
+            return
+        with closing(connection), trash_file.explained(self.file, "read"):
+            for batch in reads.batches(connection, choose(connection)):
+                yield [change_of(kept.number, kept.before, kept.after) for kept in batch]
+
+    def _action(self, facts: ActionFacts) -> Action:
+        return Action(
+            number=facts.number,
+            verb=_verb(facts.verb),
+            at=facts.at,
+            summary=facts.summary,
+            count=facts.count,
+            open=facts.open,
+            size=facts.size,
+            until=self._until(facts.at),
+            store=facts.store,
+        )
+
+    def _trash_rows(self, found: Sequence[KeptFacts]) -> list[TrashRow]:
+        days, _ = trash_limits(self._install)
+        return [
+            TrashRow(
+                kept.number,
+                kept.action,
+                _verb(kept.verb),
+                kept.at,
+                _later(kept.at, days),
+                kept.before.size,
+                kept.before,
+                kept.store,
+            )
+            for kept in found
+            if kept.before is not None
+        ]
+
+    def _until(self, at: str) -> str:
+        return _later(at, trash_limits(self._install)[0])
 
 
-def store_name(backend: str, location: str) -> str:
-    """How a store is named in the trash: its backend and where it lies."""
-    return f"{backend}:{location}"
+def store_name(backend: str, location: str, config_dir: Path | None = None) -> str:
+    """How a store is named in the trash: its backend and where it really lies, a URL or a bare name as it is.
+
+    Within `config_dir` it is named from there, so that a config dir may be moved with all it holds.
+    """
+    if "://" not in location and (os.sep in location or os.path.exists(location)):
+        location = os.path.realpath(location)
+        if config_dir is not None and Path(location).is_relative_to(home := os.path.realpath(config_dir)):
+            location = os.path.relpath(location, home)
+    name = f"{backend}:{location}"
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def change_of(number: int, before: StoredRow | None, after: StoredRow | None) -> RowChange:
     """A kept change as `Memory.revert` takes it."""
     return RowChange(before, after, number=number)
+
+
+def _later(at: str, days: int) -> str:
+    return (datetime.fromisoformat(at) + timedelta(days=days)).isoformat()
+
+
+def _verb(text: str) -> Verb:
+    return cast(Verb, text)

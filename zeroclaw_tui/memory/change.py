@@ -22,7 +22,7 @@ EDITABLE = ("content", "key", "category", "session_id", "importance", "pinned", 
 
 BUILT_IN_CATEGORIES = ("core", "daily", "conversation")
 
-_NOT_COMPARED = frozenset({"embedding"})
+_NOT_COMPARED = frozenset({"embedding", "line", "file_context"})
 _CHANGES = "A memory changed or came back meanwhile."
 
 
@@ -43,7 +43,10 @@ class StoredRow:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 in hex over all values but the vector: ZeroClaw may embed a row anew that is otherwise the same."""
+        """SHA-256 in hex over all values but the vector and the place in a file.
+
+        ZeroClaw may embed a row anew that is otherwise the same, and write before a line of a file.
+        """
         compared = {name: _comparable(value) for name, value in self.values.items() if name not in _NOT_COMPARED}
         return hashlib.sha256(json.dumps(compared, sort_keys=True).encode()).hexdigest()
 

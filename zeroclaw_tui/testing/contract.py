@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.listing import matches
+from zeroclaw_tui.memory.change import Draft, Edit, RowChange
 from zeroclaw_tui.memory.entry import JSON_FIELDS, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.query import AGE_GROUPS, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
@@ -212,24 +213,25 @@ class MemoryContract:
         await memory.facets(EVERY, NOW.isoformat())
         assert (await memory.count(), await memory.data_version()) == before
 
-    async def test_writing_works_or_is_refused_with_a_reason(self, memory: Memory) -> None:
-        """A store that takes writes stores and forgets; any other keeps what it has and says why."""
-        before = await memory.count()
-        if not memory.capabilities.write:
-            assert memory.read_only_because
-            await _is_refused(memory.store("contract_key", "contract content", "core"), Refused)
-            assert await memory.count() == before
+    async def test_a_store_that_takes_no_writes_says_why_and_keeps_what_it_has(self, memory: Memory) -> None:
+        """Every writing verb is refused with the reason; for those that write there is WritableMemoryContract."""
+        if memory.capabilities.write:
+            assert memory.read_only_because is None
             return
-        await memory.store("contract_key", "contract content", "core", "a session")
-        stored = await memory.get("contract_key")
-        assert stored is not None
-        assert (stored.content, stored.category, stored.session_id) == ("contract content", "core", "a session")
-        await memory.store("contract_key", "newer content", "daily")
-        assert await memory.count() == before + 1
-        assert [entry.content for entry in await memory.with_key("contract_key")] == ["newer content"]
-        assert await memory.forget("contract_key")
-        assert not await memory.forget("contract_key")
-        assert await memory.count() == before
+        before = [row.as_json() for row in await whole_rows(memory)]
+        stamps = await memory.stamps(EVERY)
+        draft, edit = Draft("contract_key", "contract content"), Edit({"content": "other"})
+        assert memory.read_only_because
+        assert await _is_refused(memory.store("contract_key", "contract content", "core"), Refused)
+        assert await _is_refused(memory.create(draft, _never_kept), Refused)
+        assert await _is_refused(memory.update(stamps[0].id, edit, stamps[0].state, _never_kept), Refused)
+        assert await _is_refused(memory.remove(stamps, _never_kept), Refused)
+        assert await _is_refused(memory.revert(lambda: iter(()), _never_kept), Refused)
+        assert [row.as_json() for row in await whole_rows(memory)] == before
+
+
+def _never_kept(changes: Sequence[RowChange]) -> None:
+    raise AssertionError("a store that takes no writes has nothing to keep")
 
 
 def _filters(rows: list[MemoryEntry], memory: Memory) -> list[MemoryFilter]:
@@ -241,6 +243,10 @@ def _filters(rows: list[MemoryEntry], memory: Memory) -> list[MemoryFilter]:
     found += [MemoryFilter(older_than=moments[1], newer_than=moments[0])]
     texts = ("rust", "RUST", "peanut", "花生", "%", "_", "'", "\\", "[/markup]", "no such text", "the very end")
     found += [MemoryFilter(contains=text) for text in texts]
+    lengths = sorted(row.size for row in rows)
+    middle = lengths[len(lengths) // 2]
+    found += [MemoryFilter(longer_than=middle), MemoryFilter(shorter_than=middle), MemoryFilter(longer_than=10**9)]
+    found += [MemoryFilter(longer_than=lengths[0], shorter_than=lengths[-1])]
     found += [MemoryFilter(category=(categories[0],), contains="e"), MemoryFilter(superseded=Superseded.SHOW)]
     if memory.capabilities.sessions:
         sessions = sorted({row.session_id or NO_SESSION for row in rows})

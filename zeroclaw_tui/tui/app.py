@@ -116,7 +116,8 @@ class InspectorApp(App[int]):
         self.has_failed = True
         self.panic(
             f"zeroclaw: This is a fault of the program ({type(error).__name__}); please report it with what you did.\n"
-            "Nothing was written. ZEROCLAW_TUI_DEBUG=1 in front of the command shows where it happened."
+            "What was being changed is as it was, or in the trash. "
+            "ZEROCLAW_TUI_DEBUG=1 in front of the command shows where it happened."
         )
 
     async def _open(self, chosen: int) -> None:

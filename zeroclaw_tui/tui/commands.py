@@ -9,6 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from textual.binding import Binding, BindingType
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+
+from zeroclaw_tui.tui.looks import MUTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +19,7 @@ class Command:
     """`keys` are Textual's names, the first one is shown; `id` is what a person re-binds by.
 
     `name` is the word in the footer, `sentence` what palette and help say. A `priority` command works while typing.
+    One that `writes` is dimmed where nothing can be changed.
     """
 
     id: str
@@ -27,6 +31,7 @@ class Command:
     in_footer: bool = False
     priority: bool = False
     in_palette: bool = True
+    writes: bool = False
 
     def binding(self) -> Binding:
         """The binding of its keys."""
@@ -42,12 +47,39 @@ class Command:
 
 
 FIND = "Find"
+CHANGE = "Change"
 LOOK = "Look"
 PANES = "Panes"
 PROGRAM = "Program"
 
+CHANGE_COMMANDS = (
+    Command("edit", "e", "edit", "edit", "Edit this memory", CHANGE, in_footer=True, writes=True),
+    Command("delete", "d", "delete", "delete", "Delete the marked memories, or this one", CHANGE, True, writes=True),
+    Command("mark", "space", "toggle_mark", "mark", "Mark this memory, or take its mark away", CHANGE, in_footer=True),
+    Command("undo", "u", "undo", "undo", "Take back the last change", CHANGE, in_footer=True, writes=True),
+    Command("new", "n", "create", "new", "Write a new memory", CHANGE, writes=True),
+    Command("edit.external", "E", "edit_externally", "$EDITOR", "Edit this memory in $EDITOR", CHANGE, writes=True),
+    Command("mark.range", "v", "mark_range", "mark to here", "Mark from the last marked memory to this one", CHANGE),
+    Command("mark.all", "asterisk", "mark_all", "mark all", "Mark all memories shown", CHANGE),
+    Command("mark.none", "backslash", "mark_none", "mark none", "Take all marks away", CHANGE),
+    Command("delete.shown", "", "delete_shown", "delete all", "Delete all memories shown …", CHANGE, writes=True),
+    Command("trash", "T", "show_trash", "trash", "What was deleted, and bring it back", CHANGE),
+    Command("history", "h", "show_history", "history", "What was done here to this memory", CHANGE),
+    Command("copies", "C", "show_copies", "also found in", "Where else the text of this memory lies", CHANGE),
+)
+
 BROWSER_COMMANDS = (
     Command("search", "slash", "open_search", "search", "Search the memories", FIND, in_footer=True),
+    Command(
+        "filter",
+        "F",
+        "choose_filters",
+        "filter",
+        "Filter by category, session, agent, namespace, age",
+        FIND,
+        in_footer=True,
+    ),
+    *CHANGE_COMMANDS,
     Command(
         "search.mode",
         "ctrl+f",
@@ -57,15 +89,6 @@ BROWSER_COMMANDS = (
         FIND,
         in_footer=True,
         priority=True,
-    ),
-    Command(
-        "filter",
-        "F",
-        "choose_filters",
-        "filter",
-        "Filter by category, session, agent, namespace, age",
-        FIND,
-        in_footer=True,
     ),
     Command("filter.clear", "", "clear_filters", "no filter", "Remove every filter", FIND),
     Command("order", "o", "choose_order", "order", "Choose the order of the list", LOOK, in_footer=True),
@@ -120,13 +143,23 @@ class HasCommands(Protocol):
         ...
 
 
+@runtime_checkable
+class SaysWhyNot(Protocol):
+    """A screen on which some of its commands may be dimmed."""
+
+    def why_not(self, command: Command) -> str | None:
+        """Why a command is dimmed, in a sentence; None when it works."""
+        ...
+
+
 class InspectorCommands(Provider):
     """The palette's view of the commands of the screen it was opened on."""
 
     async def discover(self) -> Hits:
         """Every command, before anything is typed."""
         for command in self._commands():
-            yield DiscoveryHit(command.sentence, self._run(command), help=self._keys(command))
+            words = Content.styled(command.sentence, self._style(command))
+            yield DiscoveryHit(words, self._run(command), command.sentence, help=self._keys(command))
 
     async def search(self, query: str) -> Hits:
         """The commands whose sentence matches."""
@@ -134,12 +167,22 @@ class InspectorCommands(Provider):
         for command in self._commands():
             score = matcher.match(command.sentence)
             if score > 0:
-                yield Hit(score, matcher.highlight(command.sentence), self._run(command), help=self._keys(command))
+                words = matcher.highlight(command.sentence).stylize_before(self._style(command))
+                yield Hit(score, words, self._run(command), command.sentence, help=self._keys(command))
 
     def _commands(self) -> Iterable[Command]:
         return self.screen.palette_commands() if isinstance(self.screen, HasCommands) else ()
 
+    def _why_not(self, command: Command) -> str | None:
+        return self.screen.why_not(command) if isinstance(self.screen, SaysWhyNot) else None
+
+    def _style(self, command: Command) -> str:
+        return MUTED if self._why_not(command) else ""
+
     def _run(self, command: Command) -> partial[Any]:
+        because = self._why_not(command)
+        if because is not None:
+            return partial(self.app.notify, because, severity="warning", markup=False)
         return partial(self.screen.run_action, command.action)
 
     def _keys(self, command: Command) -> str | None:

@@ -43,11 +43,13 @@ class Pace:
     """What of the inspector depends on time.
 
     `debounce` and `poll` are seconds: of rest before a search starts, and between two looks for changes (None: never).
-    `stopwatch` gives the seconds that search times are read from.
+    `patience` is how many seconds a change may take before its progress is shown. `stopwatch` gives the seconds that
+    search times are read from.
     """
 
     debounce: float = 0.12
     poll: float | None = 1.0
+    patience: float = 0.3
     stopwatch: Callable[[], float] = time.perf_counter
 
 
@@ -98,6 +100,10 @@ class Loader:
         earlier = self._asks.get("poll")
         if earlier is None or earlier.is_answered:
             self._run("poll", self._poll)
+
+    def changed_here(self) -> None:
+        """What was written just now is our own: the next listing shows it, and no poll has to."""
+        self._version = None
 
     def stop(self) -> None:
         """Wait for no answer any more."""
@@ -192,6 +198,7 @@ class Loader:
     async def _poll(self, ask: Ask) -> None:
         version = await self._library.data_version()
         before, self._version = self._version, version
+        # Without an earlier version a listing is under way that is newer than any.
         if before is not None and version != before:
             self._screen.post_message(StoreChanged())
             if "vectors" in self._asks:

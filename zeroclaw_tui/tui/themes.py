@@ -95,6 +95,7 @@ _ANSI = {
     "cursor": "ansi_default",
     "cursor-blurred": "ansi_default",
     "glowing": "ansi_default",
+    "marked": "ansi_default",
 }
 _FALLBACK = {True: ("#5fb8c9", "#dcb861"), False: ("#0f7285", "#8a6500")}
 
@@ -102,7 +103,8 @@ _FALLBACK = {True: ("#5fb8c9", "#dcb861"), False: ("#0f7285", "#8a6500")}
 def score_colours(app: App[Any]) -> dict[str, Color]:
     """The opaque colours of lists and scores in the theme that is on, whichever it is.
 
-    Names: text, muted, faint, final, vector, keyword, good, bad; the backgrounds cursor, cursor-blurred, glowing.
+    Names: text, muted, faint, final, vector, keyword, good, bad; the backgrounds cursor, cursor-blurred, glowing,
+    marked.
     Our variables (`score-vector`, `score-keyword`, `score-final`, `faint`) win where the theme has them; else they are
     mixed from its accent, foreground and background. A theme of the terminal's own sixteen colours gets names of these.
     """
@@ -124,4 +126,5 @@ def score_colours(app: App[Any]) -> dict[str, Color]:
         "cursor": background.blend(accent, 0.17),
         "cursor-blurred": background.blend(foreground, 0.08),
         "glowing": background.blend(Color.parse(variables["success"]), 0.22),
+        "marked": background.blend(accent, 0.07),
     }

@@ -16,6 +16,16 @@ def memories_words(count: int) -> str:
     return "1 memory" if count == 1 else f"{count_text(count)} memories"
 
 
+def mark_words(marked: int, shown: int | None) -> tuple[str, str]:
+    """How many memories are marked and how many of them are not among the rows; what can be done with them."""
+    if not marked:
+        return "", ""
+    hidden = 0 if shown is None else marked - shown
+    apart = f", {'' if marked == 1 else f'{count_text(hidden)} '}not among these" if hidden else ""
+    them = "it" if marked == 1 else "them"
+    return f"● {count_text(marked)} marked{apart}", f"d deletes {them}, \\ unmarks {them}"
+
+
 def fact_words(facets: Facets | None, view: View) -> tuple[str, ...]:
     """What the list holds, in ever fewer words; nothing while it is being counted."""
     if facets is None:

@@ -65,10 +65,10 @@ def find_files(folder: NoteFolder) -> list[NoteFile]:
     Raises Unreadable when a folder cannot be listed.
     """
     if folder.only is not None:
-        return [_note(folder, folder.only)]
-    found = [_note(folder, CORE_NAME)] if os.path.lexists(folder.root / CORE_NAME) else []
-    found += [_note(folder, f"{DAILY_FOLDER}/{name}") for name in _markdown_names(folder.root / DAILY_FOLDER)]
-    return found or [_note(folder, name) for name in _markdown_names(folder.root)]
+        return [note_in(folder, folder.only)]
+    found = [note_in(folder, CORE_NAME)] if os.path.lexists(folder.root / CORE_NAME) else []
+    found += [note_in(folder, f"{DAILY_FOLDER}/{name}") for name in _markdown_names(folder.root / DAILY_FOLDER)]
+    return found or [note_in(folder, name) for name in _markdown_names(folder.root)]
 
 
 def signature(files: Iterable[NoteFile]) -> Signature:
@@ -105,10 +105,9 @@ def parse(text: str, size: int = 0) -> ParsedFile:
 def collect(files: Iterable[tuple[NoteFile, ParsedFile]]) -> Notes:
     """One listing out of parsed files."""
     pairs = list(files)
-    labels: set[str] = set()
     entries: list[MemoryEntry] = []
-    for note, parsed in pairs:
-        entries += _entries(note, parsed, _label(note, labels))
+    for label, (note, parsed) in zip(labels_of(note for note, _ in pairs), pairs, strict=True):
+        entries += _entries(note, parsed, label)
     entries.sort(key=lambda entry: entry.timestamp, reverse=True)
     return Notes(
         entries=tuple(entries),
@@ -120,11 +119,17 @@ def collect(files: Iterable[tuple[NoteFile, ParsedFile]]) -> Notes:
     )
 
 
+def labels_of(files: Iterable[NoteFile]) -> list[str]:
+    """What begins the ids of each file's lines: its stem, or more where another file has that stem too."""
+    taken: set[str] = set()
+    return [_label(note, taken) for note in files]
+
+
 def _entries(note: NoteFile, parsed: ParsedFile, label: str) -> Iterator[MemoryEntry]:
-    stem = _stem(note.path)
+    stem = stem_of(note.path)
     for at, content in enumerate(parsed.contents):
         yield MemoryEntry(
-            id=f"{stem}:{at}",
+            id=f"{label}:{at}",
             key=f"{stem}:{at}",
             content=content,
             category=note.category,
@@ -136,20 +141,21 @@ def _entries(note: NoteFile, parsed: ParsedFile, label: str) -> Iterator[MemoryE
 
 
 def _label(note: NoteFile, taken: set[str]) -> str:
-    """What begins the handles of a file: its stem, or more where another file has that stem too."""
-    stem = _stem(note.path)
+    stem = stem_of(note.path)
     names = (stem if note.agent is None else f"{note.agent}/{stem}", f"{note.agent or ''}/{note.name}")
     label = next((name for name in names if name not in taken), str(note.path))
     taken.add(label)
     return label
 
 
-def _note(folder: NoteFolder, name: str) -> NoteFile:
+def note_in(folder: NoteFolder, name: str) -> NoteFile:
+    """The file of that name in a folder, whether it is there or not."""
     shown = name if folder.agent is None else f"agent {folder.agent}: {name}"
     return NoteFile(folder.root / name, shown, "core" if name == CORE_NAME else "daily", folder.agent)
 
 
-def _stem(path: Path) -> str:
+def stem_of(path: Path) -> str:
+    """What ZeroClaw begins the ids of a file's lines with."""
     try:
         path.stem.encode()
     except UnicodeEncodeError:

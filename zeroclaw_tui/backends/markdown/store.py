@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace as with_parts
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, StoreRecall
+from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, Stamps, StoreRecall
 from zeroclaw_tui.backends.listing import sort_key
 from zeroclaw_tui.backends.markdown.files import (
     NoteFile,
@@ -23,9 +25,26 @@ from zeroclaw_tui.backends.markdown.files import (
     signature,
 )
 from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines
+from zeroclaw_tui.backends.markdown.reverting import revert
+from zeroclaw_tui.backends.markdown.writing import NoteWriter, stamp_of
 from zeroclaw_tui.config.layouts import exists
+from zeroclaw_tui.memory.change import (
+    Advance,
+    Batches,
+    Clash,
+    Draft,
+    Edit,
+    Keep,
+    Removal,
+    Reversal,
+    RowChange,
+    Stamp,
+    StoredRow,
+    Vector,
+    Written,
+)
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import NotThere, Unreadable
+from zeroclaw_tui.memory.errors import NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Page, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
@@ -43,8 +62,15 @@ _WHY_NOT = {
     "pinned": "Markdown files cannot pin a memory.",
     "importance": "Markdown files keep no importance.",
     "kind": "Markdown files keep no kind.",
-    "write": "Markdown memory is only read in this release.",
+    "key": "The key of a Markdown memory is its file and the number of its line.",
+    "category": "The category of a Markdown memory is its file: MEMORY.md is core, every other is daily.",
+    "session_id": "Markdown files keep no session.",
+    "namespace": "Markdown files keep no namespace.",
+    "zeroclaw_forget": "ZeroClaw itself never deletes Markdown memories; here the line is taken out of the file, and"
+    " the trash keeps it.",
 }
+_ASKED = "It was opened read-only, as asked."
+Answer = TypeVar("Answer")
 
 
 class MarkdownMemory(Memory):
@@ -55,21 +81,27 @@ class MarkdownMemory(Memory):
     """
 
     name = "markdown"
-    read_only_because = _WHY_NOT["write"]
 
-    def __init__(self, root: Path, *, agents: Mapping[str, Path] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        agents: Mapping[str, Path] | None = None,
+        read_only: bool = False,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self.location = str(root)
         self._root = root
+        self._clock = clock
+        self.read_only_because = _ASKED if read_only else None
         self._agents = tuple(NoteFolder(folder, alias) for alias, folder in (agents or {}).items())
-        reasons = {name: why for name, why in _WHY_NOT.items() if name != "agents" or not self._agents}
-        self.capabilities = Capabilities(
-            keyword=True, sessions=False, agents=bool(self._agents), watch=True, why_not=reasons
-        )
+        self.capabilities = self._capabilities()
         self._parsed: dict[NoteFile, tuple[Signature, ParsedFile]] = {}
         self._signature: Signature | None = None
         self._notes = Notes()
         self._version = 0
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
 
     async def open(self) -> None:
         """Read the files. Raises Unreadable when there is no such folder."""
@@ -77,6 +109,8 @@ class MarkdownMemory(Memory):
             raise Unreadable(
                 f"There is no folder {self._root}.", hint="Give the folder that holds MEMORY.md or memory/."
             )
+        self.read_only_because = self.read_only_because or await asyncio.to_thread(self._not_writable)
+        self.capabilities = self._capabilities()
         notes = await self._read()
         if not notes.files:
             self.notices = (self._nothing_yet,)
@@ -84,12 +118,17 @@ class MarkdownMemory(Memory):
             self.notices = notes.problems
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        """Refused."""
-        raise self.refuse_to_write()
+        """Append a line as ZeroClaw does; what has that key stays, as every line has a key of its own."""
+        await self.create(Draft(key, content, category, session_id), _keeps_nothing)
 
     async def forget(self, key: str) -> bool:
-        """Refused."""
-        raise self.refuse_to_write()
+        """Take out the line of that key, "<file stem>:<line>". Raises Refused where several folders have it."""
+        entries = (await self._read()).entries
+        found = [entry for entry in entries if entry.id == key] or [entry for entry in entries if entry.key == key]
+        if len(found) > 1:
+            ids = ", ".join(entry.id for entry in found)
+            raise Refused(f"Several folders have a line {key}.", hint=f"Name one of {ids}.")
+        return (await self.remove([stamp_of(entry) for entry in found], _keeps_nothing)).removed > 0
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
@@ -148,7 +187,7 @@ class MarkdownMemory(Memory):
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
         """The rows after `cursor`, as excerpts."""
         page = await super().page(filter, sort, cursor, limit)
-        return replace(page, entries=tuple(entry.excerpt() for entry in page.entries))
+        return with_parts(page, entries=tuple(entry.excerpt() for entry in page.entries))
 
     async def rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of these handles, in that order, as excerpts."""
@@ -184,6 +223,43 @@ class MarkdownMemory(Memory):
         ok = exists and not notes.problems
         return Health(ok, "answers" if ok else "has files that cannot be read", findings, facts)
 
+    async def with_id(self, id: str) -> MemoryEntry | None:
+        """The memory of that id."""
+        return (await self._read()).by_handle.get(id)
+
+    async def stamps(self, filter: MemoryFilter) -> Stamps:
+        """Every line a filter leaves, the oldest file first."""
+        return [stamp_of(entry) for entry in await self._ordered(filter, Sort(descending=False))]
+
+    async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
+        """The stamps of rows of a listing; lines gone meanwhile are left out."""
+        by_handle = (await self._read()).by_handle
+        return [stamp_of(by_handle[str(handle)]) for handle in handles if str(handle) in by_handle]
+
+    async def stored(self, id: str) -> StoredRow | None:
+        """One line with its very bytes; `line` is its place among all lines of its file, counted from 0."""
+        return await asyncio.to_thread(self._writer().stored, id)
+
+    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
+        """Append a line; no key can be taken, so nothing is replaced. Raises Refused for what no line can be."""
+        return await self._write(lambda writer: writer.create(draft, keep))
+
+    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
+        """Write another content into one line. Raises Conflict, NotThere, Refused."""
+        return await self._write(lambda writer: writer.update(id, edit, expected, keep))
+
+    async def remove(
+        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
+    ) -> Removal:
+        """Take lines out of their files. The blocks a file used are not overwritten."""
+        return await self._write(lambda writer: writer.remove(stamps, keep, advance))
+
+    async def revert(
+        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
+    ) -> Reversal:
+        """Bring lines back, to the byte where their files are as we left them. Raises Clashes."""
+        return await self._write(lambda writer: revert(writer, changes, keep, clash, advance))
+
     async def _ordered(self, filter: MemoryFilter, sort: Sort) -> Entries:
         found = await self.entries(filter)
         if sort.field in (SortField.STORED, SortField.UPDATED):
@@ -194,6 +270,40 @@ class MarkdownMemory(Memory):
     @property
     def _nothing_yet(self) -> str:
         return f"{self._root} has no MEMORY.md and no memory/*.md: nothing is remembered here yet."
+
+    async def _write(self, work: Callable[[NoteWriter], Answer]) -> Answer:
+        if self.read_only_because is not None:
+            raise self.refuse_to_write()
+        return await asyncio.to_thread(self._write_alone, work)
+
+    def _write_alone(self, work: Callable[[NoteWriter], Answer]) -> Answer:
+        with self._writing:
+            return work(self._writer())
+
+    def _writer(self) -> NoteWriter:
+        return NoteWriter(tuple(self._folders()), _WHY_NOT, self._clock)
+
+    def _capabilities(self) -> Capabilities:
+        why = self.read_only_because
+        reasons = {name: reason for name, reason in _WHY_NOT.items() if name != "agents" or not self._agents}
+        return Capabilities(
+            keyword=True,
+            sessions=False,
+            agents=bool(self._agents),
+            watch=True,
+            write=why is None,
+            editable=("content",) if why is None else (),
+            why_not=reasons if why is None else {**reasons, "write": why, "content": why},
+        )
+
+    def _not_writable(self) -> str | None:
+        """A sentence about the first folder or file that this user may not write."""
+        for folder in self._folders():
+            notes = [note.path for note in find_files(folder)]
+            for path in (folder.root, *(Path(os.path.realpath(note)).parent for note in notes), *notes):
+                if path.exists() and not os.access(path, os.W_OK):
+                    return f"{path} is read-only for this user."
+        return None
 
     async def _read(self) -> Notes:
         return await asyncio.to_thread(self._refresh)
@@ -223,12 +333,16 @@ class MarkdownMemory(Memory):
         return (NoteFolder(self._root), *self._agents)
 
 
+def _keeps_nothing(changes: Sequence[RowChange]) -> None:
+    """For the trait's own verbs, whose caller keeps what it wants to."""
+
+
 def _recall_of_agents(
     entries: Iterable[MemoryEntry], request: RecallRequest, aliases: Sequence[str], profile: ScoringProfile
 ) -> Scored:
     merged: Scored = []
     held = list(entries)
     for alias in aliases:
-        own = [replace(entry, key=f"[{alias}] {entry.key}") for entry in held if entry.agent == alias]
+        own = [with_parts(entry, key=f"[{alias}] {entry.key}") for entry in held if entry.agent == alias]
         merged += recall_lines(own, request.query, request.limit, profile, request.since, request.until)
-    return [replace(scored, rank=rank) for rank, scored in enumerate(merged[: request.limit], 1)]
+    return [with_parts(scored, rank=rank) for rank, scored in enumerate(merged[: request.limit], 1)]

@@ -50,7 +50,7 @@ def where(schema: Schema, filter: MemoryFilter) -> Where:
     found = _one_of(found, "m.category" if schema.has("category") else "NULL", filter.category, null_is_blank=True)
     found = _one_of(found, "m.session_id" if schema.has("session_id") else "NULL", filter.session, null_is_blank=True)
     found = _one_of(found, "m.namespace" if schema.has("namespace") else "NULL", filter.namespace)
-    found = _of_agents(found, schema, filter.agent)
+    found = _of_length(_of_agents(found, schema, filter.agent), filter)
     return _containing(_in_window(found, schema, filter), filter.contains)
 
 
@@ -77,8 +77,9 @@ def page_statement(
 
 
 def takes_long(filter: MemoryFilter, sort: Sort) -> bool:
-    """Whether a page may have to look at every row: a text is looked for, or no index has the order."""
-    return filter.contains is not None or sort.field not in (SortField.STORED, SortField.KEY, SortField.CATEGORY)
+    """Whether a page may have to look at every row: a text or a length is looked for, or no index has the order."""
+    looks_inside = (filter.contains, filter.longer_than, filter.shorter_than) != (None, None, None)
+    return looks_inside or sort.field not in (SortField.STORED, SortField.KEY, SortField.CATEGORY)
 
 
 def page_of(chosen: Sequence[Sequence[Any]], limit: int) -> tuple[list[int], Cursor | None]:
@@ -146,6 +147,13 @@ def _of_agents(found: Where, schema: Schema, wanted: tuple[str, ...] | None) -> 
     by_alias = f"m.agent_id IN (SELECT id FROM agents WHERE alias IN ({marks}))"
     nameless = f"m.agent_id IN ({marks}) AND m.agent_id NOT IN (SELECT id FROM agents WHERE id IS NOT NULL)"
     return found.also(f"({by_alias} OR {nameless})", (*values, *values))
+
+
+def _of_length(found: Where, filter: MemoryFilter) -> Where:
+    for sign, limit in ((">", filter.longer_than), ("<", filter.shorter_than)):
+        if limit is not None:
+            found = found.also(f"coalesce({size_of('m.content')}, 0) {sign} ?", [limit])
+    return found
 
 
 def _in_window(found: Where, schema: Schema, filter: MemoryFilter) -> Where:

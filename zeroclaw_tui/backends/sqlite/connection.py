@@ -21,7 +21,7 @@ FileIdentity = tuple[int, int]
 """Device and inode: two files that follow one another under one name differ in it."""
 
 BUSY_SECONDS = 5.0
-"""How long a read waits for another program's lock."""
+"""How long a read or a write waits for another program's lock."""
 
 _WAL_FORMAT = 2
 _NO_SHARED_MEMORY = (
@@ -131,7 +131,7 @@ def translated(path: Path) -> Iterator[None]:
             raise
         if name == "SQLITE_INTERRUPT":
             raise SearchInterrupted from error
-        raise _explained(path, name, error) from error
+        raise explained(path, name, error) from error
 
 
 def check_file(path: Path) -> None:
@@ -250,7 +250,7 @@ def _empty(path: Path) -> Unreadable:
     return Unreadable(f"{path} is empty (0 bytes).", hint="ZeroClaw fills it when it next starts; then open it again.")
 
 
-def _explained(path: Path, name: str, error: sqlite3.Error) -> InspectorError:
+def explained(path: Path, name: str, error: sqlite3.Error) -> InspectorError:
     """The sentence for one of SQLite's result codes (https://sqlite.org/rescode.html)."""
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return Locked(

@@ -1,4 +1,4 @@
-"""The tables ZeroClaw itself makes, generation by generation, for sample workspaces."""
+"""The tables ZeroClaw itself makes, generation by generation."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ _SCHEMA_VERSION = (
 )
 _META = "CREATE TABLE memory_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
 
-_FTS = "CREATE VIRTUAL TABLE memories_fts USING fts5(key, content, content=memories, content_rowid=rowid)"
+KEYWORD_INDEX = "CREATE VIRTUAL TABLE memories_fts USING fts5(key, content, content=memories, content_rowid=rowid)"
 _FORGET = (
     "INSERT INTO memories_fts(memories_fts, rowid, key, content) VALUES ('delete', old.rowid, old.key, old.content);"
 )
 _LEARN = "INSERT INTO memories_fts(rowid, key, content) VALUES (new.rowid, new.key, new.content);"
-_TRIGGERS = (
-    f"CREATE TRIGGER memories_ai AFTER INSERT ON memories BEGIN {_LEARN} END",
-    f"CREATE TRIGGER memories_ad AFTER DELETE ON memories BEGIN {_FORGET} END",
-    f"CREATE TRIGGER memories_au AFTER UPDATE ON memories BEGIN {_FORGET} {_LEARN} END",
-)
+TRIGGERS = {
+    "memories_ai": f"CREATE TRIGGER memories_ai AFTER INSERT ON memories BEGIN {_LEARN} END",
+    "memories_ad": f"CREATE TRIGGER memories_ad AFTER DELETE ON memories BEGIN {_FORGET} END",
+    "memories_au": f"CREATE TRIGGER memories_au AFTER UPDATE ON memories BEGIN {_FORGET} {_LEARN} END",
+}
+"""What keeps the keyword index, by name."""
 _CACHE = (
     "CREATE TABLE embedding_cache (content_hash TEXT PRIMARY KEY, embedding BLOB NOT NULL, created_at TEXT NOT NULL, "
     "accessed_at TEXT NOT NULL)",
@@ -58,7 +59,7 @@ _HYDRATED = (
     "CREATE INDEX idx_mem_key ON memories(key)",
     "CREATE INDEX idx_mem_cat ON memories(category)",
     "CREATE INDEX idx_mem_updated ON memories(updated_at)",
-    _FTS,
+    KEYWORD_INDEX,
     "CREATE TABLE embedding_cache (content_hash TEXT PRIMARY KEY, embedding BLOB NOT NULL, created_at TEXT NOT NULL)",
 )
 
@@ -67,7 +68,7 @@ def statements(generation: str) -> tuple[str, ...]:
     """What makes an empty database of a generation ("G1" to "G4"), or the hydrated one (HYDRATED)."""
     if generation == HYDRATED:
         return _HYDRATED
-    return (*_tables(generation), *_indexes(generation), _FTS, *_TRIGGERS, *_CACHE)
+    return (*_tables(generation), *_indexes(generation), KEYWORD_INDEX, *TRIGGERS.values(), *_CACHE)
 
 
 def create_database(

@@ -115,7 +115,13 @@ def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:
 
 
 def _encodes(text: str) -> bool:
-    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _has_true_surrogates(text: str) -> bool:

@@ -18,6 +18,8 @@ _G3 = (*_G2, "agent_id")
 _G4 = (*_G3, "kind", "pinned", "tenant_id")
 COLUMNS = {"G1": _G1, "G2": _G2, "G3": _G3, "G4": _G4}
 """The columns of the memories table; ZeroClaw >= 0.8.4 has those of G4 too."""
+ALL_COLUMNS = frozenset(_G4)
+LACKS = "This generation of ZeroClaw's schema has no {}."
 
 NEWEST_VERSION = {"G1": "0.5.6", "G2": "0.7.5", "G3": "0.8.2", "G4": "0.8.4"}
 VERSIONS = {"G1": "0.1.2 to 0.5.6", "G2": "0.5.7 to 0.7.5", "G3": "0.8.0 to 0.8.2", "G4": "0.8.3 and later"}
@@ -80,6 +82,7 @@ async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
     generation = _generation(columns)
     has_agents = "agent_id" in columns and {"id", "alias"} <= set(agents)
     because = HYDRATED if hydrate_made else _because(generation, columns, has_agents)
+    unknown = None if because else _unknown(columns - frozenset(COLUMNS[generation]))
     notice = connection.notice if isinstance(connection, ReadOnlyConnection) else None
     return Schema(
         generation=generation,
@@ -91,7 +94,7 @@ async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
         has_triggers=made["trigger"].keys() >= TRIGGERS,
         hydrate_made=hydrate_made,
         read_only_because=because,
-        notices=tuple(sentence for sentence in (notice, because) if sentence),
+        notices=tuple(sentence for sentence in (notice, because, unknown) if sentence),
     )
 
 
@@ -127,11 +130,24 @@ def _because(generation: str, columns: frozenset[str], has_agents: bool) -> str 
         parts.append(f"lacks {_listed(lacking)}")
     if columns - known:
         parts.append(f"has {_listed(sorted(columns - known))}, which ZeroClaw does not know")
-    if parts:
+    # Beside a column of that name the numbers of the rows have none, and a name that is no text cannot be written.
+    unnamed = any(name == "rowid" or not _is_plain(name) for name in columns - known)
+    if lacking or unnamed:
         return f"The memories table {' and '.join(parts)}, so it is opened for reading only."
     if "agent_id" in known and not has_agents:
         return "There is no agents table to name the owners of its memories, so it is opened for reading only."
     return None
+
+
+def _unknown(columns: frozenset[str]) -> str | None:
+    if not columns:
+        return None
+    kept = "it stays as it is" if len(columns) == 1 else "they stay as they are"
+    return f"The memories table has {_listed(sorted(columns))}, which ZeroClaw does not know: {kept}."
+
+
+def _is_plain(name: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def _check_readable(path: Path, columns: frozenset[str], made_by: str) -> None:

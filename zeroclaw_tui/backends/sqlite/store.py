@@ -1,4 +1,4 @@
-"""ZeroClaw's own store, opened for reading."""
+"""ZeroClaw's own store."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, StoreRecall
+from zeroclaw_tui.backends.base import Entries, Health, Scored, StoreRecall
 from zeroclaw_tui.backends.sqlite import browse
+from zeroclaw_tui.backends.sqlite.capabilities import capabilities_of
 from zeroclaw_tui.backends.sqlite.connection import (
     FileIdentity,
     Reading,
@@ -24,6 +25,8 @@ from zeroclaw_tui.backends.sqlite.facets import facets
 from zeroclaw_tui.backends.sqlite.health import health
 from zeroclaw_tui.backends.sqlite.rows import agent_join, bound, entry_columns, entry_from
 from zeroclaw_tui.backends.sqlite.schema import Schema, read_schema
+from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
+from zeroclaw_tui.backends.sqlite.writing import Writing, why_not_writable
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
@@ -38,16 +41,15 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-READS_ONLY = "This release reads only; writing comes with the next one."
 _FOLDER_READ_ONLY = "The folder of the database is read-only."
 _ASKED = "It was opened read-only, as asked."
 
 
-class SqliteMemory(Memory):
-    """A brain.db of any ZeroClaw version. Nothing here changes a byte of it.
+class SqliteMemory(WritableSqlite):
+    """A brain.db of any ZeroClaw version. Only the verbs of WritableSqlite change a byte of it.
 
-    Listings use one connection kept open, searching another, and long passes one of their own in a thread each, so
-    that none waits for the other.
+    Listings use one connection kept open, searching another, and long passes and changes one of their own in a thread
+    each, so that none waits for the other.
     """
 
     name = "sqlite"
@@ -66,6 +68,7 @@ class SqliteMemory(Memory):
         self._looking = asyncio.Lock()
         self._readings: set[Reading] = set()
         self._finds: set[Reading] = set()
+        self._writings: set[Writing] = set()
 
     @property
     def schema(self) -> Schema:
@@ -93,9 +96,10 @@ class SqliteMemory(Memory):
         self.read_only_because = (
             schema.read_only_because
             or (_FOLDER_READ_ONLY if connection.notice else None)
-            or (_ASKED if self._asked_read_only else READS_ONLY)
+            or why_not_writable(self.path)
+            or (_ASKED if self._asked_read_only else None)
         )
-        self.capabilities = _capabilities(schema, self.read_only_because)
+        self.capabilities = capabilities_of(schema, self.read_only_because)
         if earlier is not None:
             await earlier.close()
 
@@ -103,20 +107,14 @@ class SqliteMemory(Memory):
         """Stop what runs and let go of every connection."""
         for reading in self._readings:
             reading.stop()
+        for writing in self._writings:
+            writing.stop()
         await self._close_search()
         # A connection that is being opened anew must not outlive the store.
         async with self._looking:
             connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
-
-    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        """Refused: raises Refused with the reason."""
-        raise self.refuse_to_write()
-
-    async def forget(self, key: str) -> bool:
-        """Refused: raises Refused with the reason."""
-        raise self.refuse_to_write()
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
@@ -263,14 +261,22 @@ class SqliteMemory(Memory):
             if self._file is None or file_identity(self.path) != self._file:
                 # Forgotten until the new file is open: the same one may come back, and it too counts as a change.
                 self._file = self._seen_version = None
-                await self.open()
-                async with self._search_opening:
-                    await self._close_search()
+                await self._open_anew()
             ((version,),) = await self._fetch("PRAGMA data_version")
             if version != self._seen_version:
                 self._seen_version = version
                 self._changes += 1
             return self._changes
+
+    async def open_anew(self) -> None:
+        """Look at the file again, and let go of every earlier connection."""
+        async with self._looking:
+            await self._open_anew()
+
+    async def _open_anew(self) -> None:
+        await self.open()
+        async with self._search_opening:
+            await self._close_search()
 
     def interrupt(self) -> None:
         """Stop the search that runs now, and listings and counts that look for a text."""
@@ -325,30 +331,3 @@ class SqliteMemory(Memory):
                 await search.open()
                 self._search = search
             return self._search
-
-
-def _capabilities(schema: Schema, read_only_because: str) -> Capabilities:
-    why_not = {"write": read_only_because}
-    lacks = "This generation of ZeroClaw's schema has no {}."
-    told = {"superseded_by": "superseded", "agent_id": "agents", "namespace": "namespaces", "session_id": "sessions",
-            "pinned": "pinned", "importance": "importance", "kind": "kind"}  # fmt: skip
-    for column, what in told.items():
-        if not schema.has(column):
-            why_not[what] = lacks.format(what)
-    if not schema.has("embedding"):
-        why_not["vectors"] = "This database has no column for vectors."
-    if not schema.has_fts:
-        why_not["keyword"] = "This database has no keyword index."
-    return Capabilities(
-        vectors=schema.has("embedding"),
-        keyword=schema.has_fts,
-        sessions=schema.has("session_id"),
-        agents=schema.has("agent_id"),
-        namespaces=schema.has("namespace"),
-        superseded=schema.has("superseded_by"),
-        pinned=schema.has("pinned"),
-        importance=schema.has("importance"),
-        kind=schema.has("kind"),
-        watch=True,
-        why_not=why_not,
-    )

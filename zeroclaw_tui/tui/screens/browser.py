@@ -15,11 +15,11 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.commands import BROWSER_COMMANDS, Command, bindings
 from zeroclaw_tui.tui.external import copy_text, entry_json
 from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.screens.changing import ChangingScreen
 from zeroclaw_tui.tui.screens.choice import ChoiceScreen
 from zeroclaw_tui.tui.screens.choosing import order_choices, profile_choices
 from zeroclaw_tui.tui.screens.filters import FiltersScreen
 from zeroclaw_tui.tui.screens.help import HelpScreen, NoticesScreen, key_sections
-from zeroclaw_tui.tui.screens.listing import ListingScreen
 from zeroclaw_tui.tui.view import Mode, Part, View
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 
-class BrowserScreen(ListingScreen):
-    """Browse, search, filter and read one store."""
+class BrowserScreen(ChangingScreen):
+    """Browse, search, filter, read and change one store."""
 
     BINDINGS = bindings(BROWSER_COMMANDS)
 
@@ -59,6 +59,7 @@ class BrowserScreen(ListingScreen):
         banner.hide()
         if other_install:
             banner.show("quiet", f"Another install here: {other_install}", "i", "to see", "choose_install")
+        self.query_one("#copies", Banner).hide()
         self._close_bar()
         self.show_library(library, view)
         self.refresh_bindings()
@@ -67,13 +68,15 @@ class BrowserScreen(ListingScreen):
         """Another install can only be chosen where there is one, and the bar is not opened from within."""
         if action == "open_search" and self.is_mounted:
             return not self.query_one(SearchBar).input.has_focus
-        return action != "choose_install" or self._other_install is not None
+        if action == "choose_install":
+            return self._other_install is not None
+        return super().check_action(action, parameters)
 
     def palette_commands(self) -> Iterable[Command]:
         """The commands that make sense now."""
         for command in BROWSER_COMMANDS:
             is_useless = command.action == "clear_filters" and not self.view.chips
-            if command.in_palette and not is_useless and self.check_action(command.action, ()):
+            if command.in_palette and not is_useless and self.check_action(command.action, ()) is not False:
                 yield command
 
     def on_memory_list_row_opened(self) -> None:
@@ -217,7 +220,9 @@ class BrowserScreen(ListingScreen):
     def action_show_help(self) -> None:
         """The keys that work here."""
         rows, facets = self.query_one(MemoryList), self.query_one(FacetList)
-        self.app.push_screen(HelpScreen(key_sections(self, (("In the list", rows), ("In the facets", facets)))))
+        sections = key_sections(self, (("In the list", rows), ("In the facets", facets)))
+        dimmed = {command.sentence for command in BROWSER_COMMANDS if self.why_not(command)}
+        self.app.push_screen(HelpScreen(sections, dimmed, self.library.read_only_because if self.library else None))
 
     async def _copy(self, *, as_json: bool) -> None:
         entry = self.query_one(MemoryList).selected_entry

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, ClassVar
 
 from rich.cells import cell_len
@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.tui.commands import BROWSER_COMMANDS, Command
-from zeroclaw_tui.tui.looks import ACCENT, STRONG
+from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG, WARNING
 
 Section = tuple[str, Sequence[tuple[str, str]]]
 
@@ -50,10 +50,13 @@ class TextScreen(ModalScreen[None]):
 
 
 class HelpScreen(TextScreen):
-    """Keys by group, as they are bound now."""
+    """Keys by group, as they are bound now; `dimmed` sentences do not work, for the reason that is told."""
 
-    def __init__(self, sections: Iterable[Section]) -> None:
-        super().__init__("Keys", keys_content(sections))
+    def __init__(self, sections: Iterable[Section], dimmed: Collection[str] = (), because: str | None = None) -> None:
+        content = keys_content(sections, dimmed)
+        if because is not None:
+            content = Content.assemble((f"{display_text(mask_secrets(because))}\n\n", WARNING), content)
+        super().__init__("Keys", content)
 
 
 class NoticesScreen(TextScreen):
@@ -81,15 +84,17 @@ def key_sections(screen: Screen[Any], panes: Iterable[tuple[str, Widget]]) -> li
     return [section for section in sections if section[1]]
 
 
-def keys_content(sections: Iterable[Section]) -> Content:
-    """A table for each section, all with one width of keys."""
+def keys_content(sections: Iterable[Section], dimmed: Collection[str] = ()) -> Content:
+    """A table for each section, all with one width of keys; the sentences in `dimmed` and their keys are muted."""
     listed = list(sections)
     widest = max((cell_len(keys) for _, rows in listed for keys, _ in rows), default=0)
     parts: list[str | tuple[str, str]] = []
     for title, rows in listed:
         parts.append(("\n" * (2 if parts else 0) + title, STRONG))
         for keys, sentence in rows:
-            parts += ["\n  ", (keys + " " * (widest - cell_len(keys)), ACCENT), f"  {sentence}"]
+            is_dim = sentence in dimmed
+            padded = keys + " " * (widest - cell_len(keys))
+            parts += ["\n  ", (padded, MUTED if is_dim else ACCENT), (f"  {sentence}", MUTED if is_dim else "")]
     return Content.assemble(*parts)
 
 

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
 from textual.screen import Screen
 
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import Facets
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.tui import messages
@@ -24,7 +24,7 @@ from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.search_bar import FactLine, SearchBar
 from zeroclaw_tui.tui.widgets.status_bar import Banner, StatusBar
-from zeroclaw_tui.tui.words import fact_words, mode_facts, search_summary, why_empty
+from zeroclaw_tui.tui.words import fact_words, mark_words, mode_facts, search_summary, why_empty
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -56,6 +56,8 @@ class ListingScreen(Screen[None]):
         self._found: int | None = None
         self._milliseconds: float | None = None
         self._starts_at_top = False
+        self._glows_news = False
+        self._go_to: Handle | None = None
 
     def compose(self) -> ComposeResult:
         """Header, bar, banners, panes, keys."""
@@ -64,11 +66,12 @@ class ListingScreen(Screen[None]):
         yield FactLine(id="facts")
         yield Banner(id="failure")
         yield Banner(id="other-install")
+        yield Banner(id="copies")
         with Horizontal(id="body"):
             yield FacetList(id="facets")
             with Container(id="panes"):
                 with Vertical(id="middle"):
-                    yield MemoryList(id="list")
+                    yield MemoryList(id="list", takes_marks=True)
                     yield Empty(id="empty")
                     yield StatusBar(id="status")
                 yield MemoryDetail(id="detail")
@@ -87,7 +90,9 @@ class ListingScreen(Screen[None]):
         self.library, self._loader = library, Loader(self, library, self.pace)
         self.facets, self.other_facets = None, {}
         self.query_one(StoreHeader).show(library)
-        self.query_one(MemoryList).clear_rows()
+        rows = self.query_one(MemoryList)
+        rows.clear_rows()
+        rows.marks.clear()
         self.look(view)
 
     def stop_loading(self) -> None:
@@ -117,6 +122,16 @@ class ListingScreen(Screen[None]):
         else:
             self._loader.list_memories(view, now, keep_place=keep_place)
 
+    def look_again(self, *, glows_news: bool = False, go_to: Handle | None = None) -> None:
+        """Something was changed here: the same view again at once, its place kept.
+
+        With `glows_news` rows that were not there before light up, with `go_to` the cursor goes to that row.
+        """
+        self._glows_news, self._go_to = glows_news, go_to
+        if self._loader is not None:
+            self._loader.changed_here()
+        self.look(self.view, keep_place=True)
+
     def prepare_search(self) -> None:
         """A search is about to come."""
         if self._loader is not None:
@@ -132,7 +147,10 @@ class ListingScreen(Screen[None]):
         self.query_one(SearchBar).show_mode(self.view.mode, facts)
         total = self.facets.total if self.facets else None
         general = self.library.why_no_vectors if self.library else None
-        self.query_one(StatusBar).say(*search_summary(self.view, self.recalled, total, self._found, general))
+        summary = search_summary(self.view, self.recalled, total, self._found, general)
+        rows = self.query_one(MemoryList)
+        marked, hint = mark_words(len(rows.marks), rows.marks_shown)
+        self.query_one(StatusBar).say(marked, *(summary or (hint,)))
 
     def on_page_loaded(self, event: messages.PageLoaded) -> None:
         """The first rows, at once."""
@@ -160,9 +178,15 @@ class ListingScreen(Screen[None]):
             rows = self.query_one(MemoryList)
             was_at_top = rows.scroll_offset.y == 0
             news = rows.unseen(event.first) if event.is_refresh else []
+            if self._glows_news:
+                news += rows.newcomers(event.handles)
             rows.show_order(event.handles)
             rows.put_rows(event.first)
-            rows.glow(news)
+            if news:
+                rows.glow(news)
+            if self._go_to is not None:
+                rows.go_to(self._go_to)
+            self._glows_news, self._go_to = False, None
             if was_at_top and rows.cursor < rows.size.height - 1:
                 # Whoever looks at the newest memories wants to see newer ones come.
                 rows.scroll_to(y=0, animate=False, force=True)
@@ -226,7 +250,13 @@ class ListingScreen(Screen[None]):
         self.query_one(MemoryDetail).show(entry, result, self.recalled, norm)
 
     def _show_rows(self, has_rows: bool) -> None:
+        rows = self.query_one(MemoryList)
+        if not has_rows and rows.has_focus:
+            # Hidden with the focus on it, the list would hand that on to the search bar, and never get it back.
+            self.set_focus(None)
         self.set_class(not has_rows, "-empty")
+        if has_rows and self.focused is None:
+            rows.focus()
 
     def _facet_lists(self) -> list[FacetList]:
         """The pane, and the panel when it is on top."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 _NAME = "zeroclaw"
+READ_ONLY = "read-only"
 _GAP = 2
 _LEAST_PATH = 24
 
@@ -32,6 +33,7 @@ class StoreHeader(Widget):
     location: reactive[str] = reactive("")
     scoring: reactive[tuple[str, ...]] = reactive(())
     """The same facts in ever fewer words."""
+    is_read_only: reactive[bool] = reactive(False)
     notices: reactive[int] = reactive(0)
 
     class NoticesWanted(Message):
@@ -45,12 +47,14 @@ class StoreHeader(Widget):
         location = library.memory.location if is_stored else str(install.config_dir or install.root)
         self.location = one_line(mask_secrets(with_tilde(location)))
         self.scoring = scoring_words(library)
+        self.is_read_only = library.read_only_because is not None and is_stored
         self.notices = len(notices_of(library))
 
     def render(self) -> RenderResult:
         """The line, at this width."""
         width = self.content_size.width
         badge = f"  ▲ {self.notices} {'notice' if self.notices == 1 else 'notices'}" if self.notices else ""
+        badge = f"  {READ_ONLY}{badge}" if self.is_read_only else badge
         room = width - len(_NAME) - _GAP * 2 - cell_len(badge)
         wanted = min(cell_len(self.location), _LEAST_PATH)
         right = next((words for words in self.scoring if cell_len(words) <= room - wanted), "")
@@ -91,7 +95,11 @@ def notices_of(library: Library) -> tuple[str, ...]:
     """Every sentence a person should know about this store, the store's own first."""
     because = library.why_no_vectors
     keyword_only = (because,) if because and library.memory.capabilities.keyword else ()
-    return (*library.memory.notices, *library.config.warnings, *keyword_only)
+    # Without a store there is nothing to write to, and its own words say so.
+    has_store = library.memory.name != "none"
+    read_only = (library.read_only_because,) if library.read_only_because and has_store else ()
+    found = (*read_only, *library.memory.notices, *library.config.warnings, *keyword_only)
+    return tuple(dict.fromkeys(found))
 
 
 def shorten_path(path: str, cells: int) -> str:

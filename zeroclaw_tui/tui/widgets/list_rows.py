@@ -20,6 +20,8 @@ from zeroclaw_tui.tui.themes import score_colours
 
 MARK = "▌"
 NEWS = "•"
+MARKED = "●"
+MARKED_MARK = "◉"
 PINNED = "◆"
 SUPERSEDED = "→"
 WITHHELD = "✗"
@@ -55,11 +57,12 @@ class RowStyles:
     mark: Style
 
     @classmethod
-    def of(cls, app: App[Any], ground: Style, row: RowState) -> RowStyles:
-        """Styles in the app's theme on the widget's own ground, for a row with or without the cursor."""
+    def of(cls, app: App[Any], ground: Style, row: RowState, is_marked: bool = False) -> RowStyles:
+        """Styles in the app's theme on the widget's own ground, for a row with or without the cursor or a mark."""
         colours = {name: colour.rich_color for name, colour in score_colours(app).items()}
-        if row != "plain" and not app.native_ansi_color:
-            ground = ground + Style(bgcolor=colours[row])
+        ground_name = "marked" if row == "plain" and is_marked else row
+        if ground_name != "plain" and not app.native_ansi_color:
+            ground = ground + Style(bgcolor=colours[ground_name])
 
         def on(name: str, bold: bool = False, underline: bool = False) -> Style:
             return ground + Style(color=colours[name], bold=bold, underline=underline)
@@ -74,8 +77,15 @@ class RowStyles:
             keyword=on("keyword"),
             bad=on("bad"),
             match=on("final", bold=True, underline=True),
-            mark=on("final" if row == "cursor" else "good" if row == "glowing" else "faint"),
+            mark=on("final" if row == "cursor" or is_marked else "good" if row == "glowing" else "faint"),
         )
+
+
+def sign_of(row: RowState, is_marked: bool) -> str:
+    """The sign at the left edge; the one cell of it tells a marked row under the cursor from either alone."""
+    if is_marked:
+        return MARKED_MARK if row in ("cursor", "cursor-blurred") else MARKED
+    return {"plain": " ", "glowing": NEWS}.get(row, MARK)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,36 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import ClassVar
+from functools import partial
+from typing import TypeAlias
 
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
-from textual.message import Message
 from textual.reactive import reactive
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.query import Sort, SortField
+from zeroclaw_tui.memory.query import Sort
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
+from zeroclaw_tui.tui.widgets import list_messages
+from zeroclaw_tui.tui.widgets.cursor_list import HEADING_LINES, CursorList
 from zeroclaw_tui.tui.widgets.list_rows import RowState
 from zeroclaw_tui.tui.widgets.loaded_rows import MOST_ASKED, LoadedRows, position
+from zeroclaw_tui.tui.widgets.marks import Marks
 from zeroclaw_tui.tui.widgets.ranked_rows import Ranking
 from zeroclaw_tui.tui.widgets.row_painter import RowPainter
 
-_HEADING_LINES = 1
 _GLOW_SECONDS = 1.2
+_MARK_CELLS = 2
+"""How far from the left edge a click marks: the sign's own cell and the one beside it."""
 
 
-class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
+class MemoryList(CursorList):
     """Memories in rows with a cursor, as a listing or as the ranked answer to a recall.
 
     A listing knows its order as handles and asks for the rows that come into sight (`RowsWanted`). Rows are counted
     without the heading and without the threshold's line, so that the cursor can stand on neither.
     """
 
-    ALLOW_SELECT = False
     DEFAULT_CSS = """
     MemoryList {
         width: 1fr;
@@ -44,75 +45,35 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
         scrollbar-size-vertical: 1;
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "move(1)", "Down", id="list.down", show=False, tooltip="The next memory"),
-        Binding("k,up", "move(-1)", "Up", id="list.up", show=False, tooltip="The memory before"),
-        Binding("g,home", "top", "Top", id="list.top", show=False, tooltip="The first memory"),
-        Binding("G,end", "bottom", "Bottom", id="list.bottom", show=False, tooltip="The last memory"),
-        Binding("ctrl+d", "move_pages(0.5)", "Half down", id="list.half_down", show=False, tooltip="Half a page on"),
-        Binding("ctrl+u", "move_pages(-0.5)", "Half up", id="list.half_up", show=False, tooltip="Half a page back"),
-        Binding("pagedown", "move_pages(1)", "Page down", id="list.page_down", show=False, tooltip="A page on"),
-        Binding("pageup", "move_pages(-1)", "Page up", id="list.page_up", show=False, tooltip="A page back"),
-        Binding("enter", "open", "Read", id="list.open", show=False, tooltip="Read the whole memory"),
-    ]
-
-    cursor: reactive[int] = reactive(0, repaint=False)
-    """The row that is selected, from 0."""
     highlight_text: reactive[str | None] = reactive(None, repaint=False)
     """Text that is lit up in keys and memories of a listing."""
 
-    class _ListMessage(Message):
-        def __init__(self, list_: MemoryList) -> None:
-            super().__init__()
-            self.list = list_
+    RowsWanted: TypeAlias = list_messages.RowsWanted
+    RowHighlighted: TypeAlias = list_messages.RowHighlighted
+    RowOpened: TypeAlias = list_messages.RowOpened
+    SortWanted: TypeAlias = list_messages.SortWanted
+    MarksChanged: TypeAlias = list_messages.MarksChanged
 
-        @property
-        def control(self) -> MemoryList:
-            """The list it came from."""
-            return self.list
-
-    class RowsWanted(_ListMessage):
-        """Rows are in sight, or about to be, that are not loaded; `put_rows` brings them."""
-
-        def __init__(self, list_: MemoryList, handles: Sequence[Handle]) -> None:
-            super().__init__(list_)
-            self.handles = handles
-
-    class _RowMessage(_ListMessage):
-        def __init__(self, list_: MemoryList, entry: MemoryEntry, result: ScoredEntry | None) -> None:
-            super().__init__(list_)
-            self.entry = entry
-            self.result = result
-
-    class RowHighlighted(_RowMessage):
-        """The cursor stands on another memory, or the memory under it has arrived or changed."""
-
-    class RowOpened(_RowMessage):
-        """A memory was chosen for reading."""
-
-    class SortWanted(_ListMessage):
-        """A heading was clicked."""
-
-        def __init__(self, list_: MemoryList, field: SortField) -> None:
-            super().__init__(list_)
-            self.field = field
-
-    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+        takes_marks: bool = False,
+    ) -> None:
         super().__init__(name=name, id=id, classes=classes)
+        self.marks = Marks()
+        self._takes_marks = takes_marks
+        self._marks_shown: int | None = None
         self._handles: Sequence[Handle] = ()
         self._loaded = LoadedRows()
-        self._row_count = 0
         self._is_whole_order = False
         self._recall: RecallResult | None = None
         self._painter = RowPainter(self)
         self._told: tuple[MemoryEntry, ScoredEntry | None] | None = None
         self._is_asking = False
         self._glowing: frozenset[Handle] = frozenset()
-
-    @property
-    def row_count(self) -> int:
-        """How many rows there are to select."""
-        return self._row_count
 
     @property
     def selected_entry(self) -> MemoryEntry | None:
@@ -173,8 +134,54 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
         """Light these rows up for a moment, unless motion is not wanted."""
         self._glowing = frozenset(handles) if self.app.animation_level != "none" else frozenset()
         if self._glowing:
-            self.set_timer(_GLOW_SECONDS, lambda: self.glow(()))
+            self.set_timer(_GLOW_SECONDS, partial(self._end_glow, self._glowing))
         self.refresh()
+
+    def newcomers(self, handles: Sequence[Handle]) -> list[Handle]:
+        """Of these, the ones that the listing on the screen does not have."""
+        known = frozenset(self._handles)
+        return [handle for handle in handles if handle not in known]
+
+    def go_to(self, handle: Handle) -> None:
+        """Put the cursor on this row, where it is listed."""
+        row = position(self._handles, handle, self.cursor)
+        if row is not None:
+            self.cursor = row
+
+    def toggle_mark(self) -> None:
+        """Mark the memory under the cursor, or take its mark away."""
+        entry = self.selected_entry
+        if entry is None:
+            return
+        change = 1 if self.marks.toggle(entry) else -1
+        if self._marks_shown is not None:
+            self._marks_shown += change
+        self._painter.forget_rows()
+        self._refresh_row(self.cursor)
+        self.post_message(self.MarksChanged(self))
+
+    def handles_to_anchor(self) -> Sequence[Handle]:
+        """The rows from the one marked last to the cursor, both included; the cursor's alone without such a one."""
+        anchor = position(self._handles, self.marks.anchor, self.cursor)
+        first, last = sorted((self.cursor if anchor is None else anchor, self.cursor))
+        self.marks.anchor = self._handle_at(self.cursor)
+        return self._handles[first : last + 1]
+
+    def show_marks(self) -> None:
+        """Draw the marks anew, after they were changed from outside."""
+        self._marks_shown = None
+        self._painter.forget_rows()
+        self.refresh()
+
+    @property
+    def marks_shown(self) -> int | None:
+        """How many of the marked memories are among these rows; None while not all rows are known."""
+        if self._ranking is None and not self._is_whole_order:
+            return None
+        if self._marks_shown is None:
+            marked = self.marks.handles
+            self._marks_shown = sum(map(marked.__contains__, self._handles)) if marked else 0
+        return self._marks_shown
 
     def show_results(self, result: RecallResult) -> None:
         """Show the ranked answer to a recall; the same query again keeps the cursor on its memory."""
@@ -184,7 +191,8 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
         ranking = self._painter.ranking = Ranking.of(result)
         self._handles = [row.result.entry.handle for row in ranking.rows]
         self._is_whole_order = False
-        self._show_rows(len(self._handles), position(self._handles, kept, 0) or 0)
+        row = position(self._handles, kept, 0)
+        self._show_rows(len(self._handles), row if row is not None else self.cursor if is_same_query else 0)
 
     def clear_rows(self) -> None:
         """Show nothing."""
@@ -198,10 +206,6 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
         """What a listing is ordered by, the moment ages count to, and whether rows of several agents are mixed."""
         self._painter.set_look(sort, now, show_agent)
         self.refresh()
-
-    def validate_cursor(self, row: int) -> int:
-        """Keep the cursor on a row."""
-        return max(0, min(row, self._row_count - 1))
 
     def watch_cursor(self, old: int, new: int) -> None:
         """Repaint two rows, bring the new one into view, and say so."""
@@ -237,23 +241,6 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
         super().notify_style_update()
         self._painter.forget_colours()
 
-    def action_move(self, rows: int) -> None:
-        """Move the cursor by rows."""
-        self.cursor += rows
-
-    def action_move_pages(self, pages: float) -> None:
-        """Move the cursor by pages of the rows in sight."""
-        self.cursor += round(pages * max(1, self._lines_in_sight - 1))
-
-    def action_top(self) -> None:
-        """Move the cursor to the first row, and the heading's list back to its start."""
-        self.cursor = 0
-        self.scroll_to(y=0, animate=False, force=True)
-
-    def action_bottom(self) -> None:
-        """Move the cursor to the last row."""
-        self.cursor = self._row_count - 1
-
     def action_open(self) -> None:
         """Choose the memory under the cursor for reading."""
         entry = self.selected_entry
@@ -261,52 +248,56 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
             self.post_message(self.RowOpened(self, entry, self.selected_result))
 
     def on_click(self, event: events.Click) -> None:
-        """Select a row, open it at a double click, or order by a heading."""
+        """Select a row, mark it at its left edge, open it at a double click, or order by a heading."""
         place = event.get_content_offset(self)
         if place is None or not self._row_count:
             return
         event.stop()
-        if place.y < _HEADING_LINES:
+        if place.y < HEADING_LINES:
             field = self._painter.layout.sort_at(place.x) if self._ranking is None else None
             if field is not None:
                 self.post_message(self.SortWanted(self, field))
             return
-        row = self._row_of_line(place.y - _HEADING_LINES + self.scroll_offset.y)
+        row = self._row_of_line(place.y - HEADING_LINES + self.scroll_offset.y)
         if row is None or row >= self._row_count:
             return
         self.cursor = row
-        if event.chain == 2:
+        if self._takes_marks and place.x < _MARK_CELLS:
+            self.toggle_mark()
+        elif event.chain == 2:
             self.action_open()
 
     def render_line(self, y: int) -> Strip:
         """One line of what is in sight: the heading, a row, the threshold's line, or nothing."""
         if not self._row_count:
             return self._painter.blank()
-        if y < _HEADING_LINES:
+        if y < HEADING_LINES:
             return self._painter.heading()
-        row = self._row_of_line(y - _HEADING_LINES + self.scroll_offset.y)
+        row = self._row_of_line(y - HEADING_LINES + self.scroll_offset.y)
         if row is not None and row >= self._row_count:
             return self._painter.blank()
         state = self._state_of(row)
         return self._painter.kept(row, state) or self._draw(row, state)
 
     def _state_of(self, row: int | None) -> RowState:
-        if row == self.cursor:
+        if row == self.cursor and self.can_focus:
             return "cursor" if self.has_focus else "cursor-blurred"
         if self._glowing and row is not None and self._ranking is None and self._handle_at(row) in self._glowing:
             return "glowing"
         return "plain"
 
     def _draw(self, row: int | None, state: RowState) -> Strip:
+        entry = None if row is None else self._entry_at(row)
+        is_marked = entry is not None and entry.id in self.marks
         if row is None or self._ranking is not None:
-            return self._painter.ranked(row, state)
+            return self._painter.ranked(row, state, is_marked)
         handle = self._handle_at(row)
         has_gone = handle is not None and self._loaded.has_gone(handle)
-        return self._painter.listed(row, state, self._entry_at(row), has_gone)
+        return self._painter.listed(row, state, entry, has_gone, is_marked)
 
-    @property
-    def _lines_in_sight(self) -> int:
-        return max(1, self.size.height - _HEADING_LINES)
+    def _end_glow(self, handles: frozenset[Handle]) -> None:
+        if self._glowing is handles:
+            self.glow(())
 
     @property
     def _ranking(self) -> Ranking | None:
@@ -335,11 +326,12 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _show_rows(self, count: int, cursor: int, on_line: int = 0, *, forget: bool = True) -> None:
         """Take another set of rows, with the cursor on that row and that on the given line of the view."""
-        if forget:
+        if forget or not count:
             self._told = None
         self._row_count = count
+        self._marks_shown = None
         lines = self._line_of(count - 1) + 1 if count else 0
-        self.virtual_size = Size(0, lines + _HEADING_LINES if count else 0)
+        self.virtual_size = Size(0, lines + HEADING_LINES if count else 0)
         self.set_reactive(MemoryList.cursor, self.validate_cursor(cursor))
         if self.is_mounted:
             self.scroll_to(y=max(0, self._line_of(self.cursor) - on_line), animate=False, force=True)
@@ -353,12 +345,12 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def _refresh_row(self, row: int) -> None:
-        y = self._line_of(row) - self.scroll_offset.y + _HEADING_LINES
-        if _HEADING_LINES <= y < self.size.height:
+        y = self._line_of(row) - self.scroll_offset.y + HEADING_LINES
+        if HEADING_LINES <= y < self.size.height:
             self.refresh(Region(0, y, self.size.width, 1))
 
     def _bring_into_view(self) -> None:
-        line, top, lines = self._line_of(self.cursor), self.scroll_offset.y, self._lines_in_sight
+        line, top, lines = self._line_of(self.cursor), self.scroll_offset.y, self.lines_in_sight
         if line < top:
             self.scroll_to(y=line, animate=False, force=True)
         elif line >= top + lines:
@@ -382,7 +374,7 @@ class MemoryList(ScrollView, can_focus=True, inherit_bindings=False):
         self._is_asking = False
         if self._ranking is not None:
             return
-        page = self._lines_in_sight
+        page = self.lines_in_sight
         top = self.scroll_offset.y
         if not self._loaded.missing(self._between(top - page // 2, top + page + page // 2)):
             return

@@ -15,8 +15,6 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, Sort
 from zeroclaw_tui.tui.widgets.list_rows import (
     GONE,
-    MARK,
-    NEWS,
     Layout,
     Look,
     Pieces,
@@ -25,6 +23,7 @@ from zeroclaw_tui.tui.widgets.list_rows import (
     absent_row,
     browse_layout,
     browse_row,
+    sign_of,
 )
 from zeroclaw_tui.tui.widgets.ranked_rows import Ranking, ranked_layout, ranked_row, threshold_row
 
@@ -39,7 +38,7 @@ class RowPainter:
         self._look = Look(NEWEST_STORED, datetime(1970, 1, 1, tzinfo=UTC))
         self._ranking: Ranking | None = None
         self._layout: Layout | None = None
-        self._styles: dict[RowState, RowStyles] = {}
+        self._styles: dict[tuple[RowState, bool], RowStyles] = {}
         self._strips: LRUCache[tuple[int | None, RowState], Strip] = LRUCache(_STRIPS_KEPT)
 
     @property
@@ -100,37 +99,38 @@ class RowPainter:
         """A row that was drawn before."""
         return self._strips.get((row, state))
 
-    def ranked(self, row: int | None, state: RowState) -> Strip:
+    def ranked(self, row: int | None, state: RowState, is_marked: bool = False) -> Strip:
         """A row of a recall; None is the threshold's line."""
         assert self._ranking is not None
-        styles = self._styles_of(state)
+        styles = self._styles_of(state, is_marked)
         if row is None:
             pieces = threshold_row(self._ranking, self.layout, styles)
         else:
             pieces = ranked_row(self._ranking.rows[row], self._ranking, self.layout, styles)
-        return self._keep(row, state, pieces, styles)
+        return self._keep(row, state, pieces, styles, is_marked)
 
-    def listed(self, row: int, state: RowState, entry: MemoryEntry | None, has_gone: bool) -> Strip:
+    def listed(
+        self, row: int, state: RowState, entry: MemoryEntry | None, has_gone: bool, is_marked: bool = False
+    ) -> Strip:
         """A row of a listing, also one that is not here."""
-        styles = self._styles_of(state)
+        styles = self._styles_of(state, is_marked)
         if entry is not None:
             pieces = browse_row(entry, self.layout, self._look, styles)
         else:
             pieces = absent_row(self.layout, styles, *([GONE] if has_gone else []))
-        return self._keep(row, state, pieces, styles)
+        return self._keep(row, state, pieces, styles, is_marked)
 
-    def _keep(self, row: int | None, state: RowState, pieces: Pieces, styles: RowStyles) -> Strip:
-        sign = {"plain": " ", "glowing": NEWS}.get(state, MARK)
-        mark = Segment(sign, styles.mark)
-        strip = self._strips[(row, state)] = self._strip([mark, *pieces], styles)
+    def _keep(self, row: int | None, state: RowState, pieces: Pieces, styles: RowStyles, is_marked: bool) -> Strip:
+        sign = Segment(sign_of(state, is_marked), styles.mark)
+        strip = self._strips[(row, state)] = self._strip([sign, *pieces], styles)
         return strip
 
     def _strip(self, pieces: Pieces, styles: RowStyles) -> Strip:
         return Strip(pieces).adjust_cell_length(self._widget.size.width, styles.text)
 
-    def _styles_of(self, state: RowState) -> RowStyles:
-        styles = self._styles.get(state)
+    def _styles_of(self, state: RowState, is_marked: bool = False) -> RowStyles:
+        styles = self._styles.get((state, is_marked))
         if styles is None:
             ground = Style(bgcolor=self._widget.rich_style.bgcolor)
-            styles = self._styles[state] = RowStyles.of(self._widget.app, ground, state)
+            styles = self._styles[(state, is_marked)] = RowStyles.of(self._widget.app, ground, state, is_marked)
         return styles

@@ -46,6 +46,7 @@ class Banner(Static):
     def hide(self) -> None:
         """Nothing to say."""
         self.set_classes("")
+        self._action = ""
 
     def on_click(self, event: Click) -> None:
         """Do what the key does."""

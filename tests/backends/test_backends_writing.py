@@ -1,0 +1,218 @@
+"""Every backend that takes writes holds to one contract, and says what it cannot keep."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.listing import matches
+from zeroclaw_tui.backends.markdown.store import MarkdownMemory
+from zeroclaw_tui.backends.none import NoneMemory
+from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.memory.change import Draft, Edit, RowChange
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.testing.write_contract import Kept, WritableMemoryContract
+
+SAMPLES = sample_entries()[:6]
+
+
+class TestInMemoryWriting(WritableMemoryContract):
+    @pytest.fixture
+    async def memory(self) -> Memory:
+        return InMemory([replace(SAMPLES[0], superseded_by="editor"), *SAMPLES[1:]])
+
+
+class Plain(Memory):
+    """A plug-in that has nothing but the abstract verbs, and fields of its own that they cannot write."""
+
+    name = "plain"
+    location = "this process"
+    capabilities = Capabilities(write=True, editable=("content", "key", "category", "session_id"))
+
+    def __init__(self, entries: Sequence[MemoryEntry] = ()) -> None:
+        self.held = {entry.key: replace(entry, handle=entry.id).whole(entry.content) for entry in entries}
+        self.stored_so_far = 0
+
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        self.stored_so_far += 1
+        old = self.held.get(key)
+        id = old.id if old else f"plain-{self.stored_so_far:05}"  # noqa: A001
+        written = old.timestamp if old else f"2026-01-01T00:00:{self.stored_so_far / 1000:09.6f}+00:00"
+        entry = MemoryEntry(id, key, content, category, written, session_id=session_id, handle=id)
+        self.held[key] = entry.whole(content)
+
+    async def recall(self, *rest: Any, **named: Any) -> Scored:
+        return []
+
+    async def get(self, key: str) -> MemoryEntry | None:
+        return self.held.get(key)
+
+    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
+        return [*self.held.values()]
+
+    async def forget(self, key: str) -> bool:
+        return self.held.pop(key, None) is not None
+
+    async def count(self) -> int:
+        return len(self.held)
+
+    async def health_check(self) -> bool:
+        return True
+
+
+class TestTraitWriting(WritableMemoryContract):
+    keeps_rows_exactly = False
+
+    @pytest.fixture
+    async def memory(self) -> Memory:
+        return Plain(SAMPLES)
+
+
+class TestMarkdownWriting(WritableMemoryContract):
+    @pytest.fixture
+    async def memory(self, tmp_path: Path) -> AsyncIterator[Memory]:
+        (tmp_path / "memory").mkdir()
+        (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n- **one**: core\nplain\n")
+        (tmp_path / "memory" / "2026-01-02.md").write_text("# Daily Log — 2026-01-02\n\n- **two**: daily\n")
+        memory = MarkdownMemory(tmp_path)
+        await memory.open()
+        yield memory
+        await memory.close()
+
+
+@pytest.mark.parametrize("generation", ["G1", "G2", "G3", "G4"])
+class TestSqliteWriting(WritableMemoryContract):
+    @pytest.fixture
+    async def memory(self, tmp_path: Path, generation: str) -> AsyncIterator[Memory]:
+        path = tmp_path / "brain.db"
+        agent = str(uuid.UUID(int=1))
+        create_database(path, generation, **({"default_agent_id": agent} if generation in ("G3", "G4") else {}))
+        with closing(sqlite3.connect(path)) as connection, connection:
+            for entry in SAMPLES:
+                row = {name: getattr(entry, name) for name in ("id", "key", "content", "category", "session_id")}
+                row |= {"created_at": entry.timestamp, "updated_at": entry.updated_at}
+                row |= {"agent_id": agent} if generation in ("G3", "G4") else {}
+                marks = ", ".join("?" * len(row))
+                connection.execute(f"INSERT INTO memories ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
+        memory = SqliteMemory(path)
+        await memory.open()
+        yield memory
+        await memory.close()
+
+
+@pytest.mark.parametrize(
+    ("longer", "shorter", "left"), [(3, None, ["four", "é2x"]), (None, 4, ["abc"]), (3, 5, ["four", "é2x"]), (4, 4, [])]
+)
+async def test_lengths_count_bytes_and_leave_the_bounds_out(
+    longer: int | None, shorter: int | None, left: list[str], tmp_path: Path
+) -> None:
+    entries = [
+        MemoryEntry(str(number), str(number), content, "core", "2026-01-01", size=len(content.encode()))
+        for number, content in enumerate(("abc", "four", "é2x"))
+    ]
+    wanted = MemoryFilter(longer_than=longer, shorter_than=shorter)
+    assert [entry.content for entry in entries if matches(entry, wanted)] == left
+    create_database(tmp_path / "brain.db", "G1")
+    with closing(sqlite3.connect(tmp_path / "brain.db")) as connection, connection:
+        names = "id, key, content, category, created_at, updated_at"
+        insert = f"INSERT INTO memories ({names}) VALUES (?, ?, ?, 'core', '', '')"
+        connection.executemany(insert, [(entry.id, entry.key, entry.content) for entry in entries])
+    memory = SqliteMemory(tmp_path / "brain.db")
+    await memory.open()
+    order = await memory.order(wanted, Sort())
+    assert sorted(entry.content for entry in await memory.rows(order)) == sorted(left)
+    await memory.close()
+
+
+async def test_nothing_is_written_where_nothing_is_remembered() -> None:
+    memory, kept = NoneMemory(), Kept()
+    for deed in (
+        memory.create(Draft("key", "content"), kept),
+        memory.update("id", Edit({"content": "x"}), "", kept),
+        memory.remove([], kept),
+        memory.revert(lambda: iter(()), kept),
+    ):
+        with pytest.raises(Refused, match=r'memory\.backend is "none"'):
+            await deed
+
+
+async def test_every_field_of_a_memory_comes_back_in_memory() -> None:
+    full = replace(
+        SAMPLES[0], namespace="work", importance=0.5, superseded_by="x", kind="semantic:fact", pinned=True,
+        agent="ada", embedding_dimensions=3, tenant_id="t", handle=77,
+    ).whole(SAMPLES[0].content)  # fmt: skip
+    memory, kept = InMemory([full, replace(SAMPLES[1], kind="episodic")]), Kept()
+    before = [await memory.with_id(entry.id) for entry in SAMPLES[:2]]
+    stamps = await memory.stamps_of([77, (before[1] or full).handle])
+    assert (await memory.remove(stamps, kept)).removed == 2
+    await memory.revert(kept.last_first, Kept())
+    assert [await memory.with_id(entry.id) for entry in SAMPLES[:2]] == before
+    assert before[0] == full
+
+
+async def test_the_time_of_an_edit_is_that_of_the_clock() -> None:
+    now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+    memory = InMemory(SAMPLES, clock=lambda: now)
+    row = await memory.stored(SAMPLES[0].id)
+    assert row is not None
+    done = await memory.update(row.id, Edit({"content": "new"}), row.fingerprint, Kept())
+    assert (done.change.row.entry().timestamp, done.change.row.entry().updated_at) == (
+        SAMPLES[0].timestamp, SAMPLES[0].updated_at,
+    )  # fmt: skip
+    assert done.change.after is not None
+    assert done.change.after.entry().updated_at == now.isoformat()
+
+
+async def test_keeping_never_holds_up_the_event_loop() -> None:
+    loop_thread, seen = threading.get_ident(), set()
+
+    def keep(changes: Sequence[RowChange]) -> None:
+        seen.add(threading.get_ident())
+
+    for memory in (InMemory(SAMPLES), Plain(SAMPLES)):
+        await memory.create(Draft("key", "content"), keep)
+        await memory.remove(await memory.stamps(MemoryFilter()), keep)
+    assert seen
+    assert loop_thread not in seen
+
+
+async def test_what_the_trait_cannot_carry_is_told() -> None:
+    entry = replace(SAMPLES[0], importance=0.9)
+    memory, kept = Plain([entry]), Kept()
+    await memory.remove(await memory.stamps(MemoryFilter()), kept)
+    reversal = await memory.revert(kept.last_first, Kept())
+    assert any("importance" in note for note in reversal.notes)
+    assert any("stored anew" in note for note in reversal.notes)
+
+
+async def test_a_key_of_several_agents_is_not_written_by_key_alone() -> None:
+    memory = Plain(SAMPLES)
+
+    async def with_key(key: str, agent: str | None = None) -> Entries:
+        return [SAMPLES[0], replace(SAMPLES[0], id="other")]
+
+    memory.with_key = with_key  # type: ignore[method-assign]
+    with pytest.raises(Refused, match="Several agents"):
+        await memory.create(Draft(SAMPLES[0].key, "x"), Kept(), replace=True)
+
+
+async def test_ten_changes_at_once_all_arrive() -> None:
+    memory = InMemory()
+    await asyncio.gather(*(memory.create(Draft(f"key {number}", "x"), Kept()) for number in range(10)))
+    assert await memory.count() == 10

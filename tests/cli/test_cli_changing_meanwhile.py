@@ -1,0 +1,128 @@
+"""Another program writes, holds the lock, or the person presses ctrl-c, all in the middle of a change."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from support.terminal import Terminal
+
+Run = Callable[..., Any]
+
+_BESIDE = """
+import sqlite3, sys
+import zeroclaw_tui.cli.{module} as module
+done = module.{name}
+async def beside(*arguments, **more):
+    with sqlite3.connect({database!r}) as connection:
+        connection.execute("UPDATE memories SET content = 'written meanwhile' WHERE key = 'pet'")
+    connection.close()
+    return await done(*arguments, **more)
+module.{name} = beside
+from zeroclaw_tui.cli.main import zeroclaw
+sys.argv = ['zeroclaw', 'memory', '--config-dir', {install!r}, *{arguments!r}]
+sys.exit(zeroclaw())
+"""
+
+
+def _database(install: Path) -> Path:
+    return install / "workspace" / "memory" / "brain.db"
+
+
+def _beside(install: Path, module: str, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command, with another program changing the memory `pet` between the plan and the change."""
+    code = _BESIDE.format(
+        module=module, name=name, database=str(_database(install)), install=str(install), arguments=arguments
+    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+
+def _noise(install: Path, count: int) -> None:
+    with closing(sqlite3.connect(_database(install))) as connection, connection:
+        at = "2026-02-01T10:00:00+00:00"
+        connection.executemany(
+            "INSERT INTO memories (id, key, content, category, created_at, updated_at) VALUES (?, ?, ?, 'noise', ?, ?)",
+            [(f"n-{number}", f"noise_{number}", f"noise {number}", at, at) for number in range(count)],
+        )
+
+
+def test_an_edit_of_what_changed_meanwhile_is_refused(memory: Run, install: Path) -> None:
+    done = _beside(install, "changing", "edit_memory", "edit", "pet", "--content", "mine")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "changed by another program" in done.stderr
+    assert memory("get", "pet", "--json").json["content"] == "written meanwhile"
+
+
+def test_a_memory_that_changed_after_the_plan_stays_and_is_named(memory: Run, install: Path) -> None:
+    done = _beside(install, "removing", "remove_memories", "purge", "--session", "tg_1", "--yes", "--json")
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["count"], document["changed"]) == (1, 1, ["id-2"])
+    assert [entry["key"] for entry in document["entries"]] == ["tz"]
+    assert memory("get", "pet", "--json").json["content"] == "written meanwhile"
+
+
+def test_ctrl_c_in_the_middle_of_a_purge_stops_it_and_undo_still_brings_all_back(memory: Run, install: Path) -> None:
+    _noise(install, 3000)
+    code = (
+        "import os, signal, sys\n"
+        "import zeroclaw_tui.cli.guarding as guarding\n"
+        "real = guarding.Progress.advance\n"
+        "def advance(self, done):\n"
+        "    if 0 < done < 3000 and not self.stopped:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        while not self.stopped: pass\n"
+        "    return real(self, done)\n"
+        "guarding.Progress.advance = advance\n"
+        "from zeroclaw_tui.cli.main import zeroclaw\n"
+        f"sys.argv = ['zeroclaw', 'memory', '--config-dir', {str(install)!r}]\n"
+        "sys.argv += ['purge', '--category', 'noise', '--yes']\n"
+        "sys.exit(zeroclaw())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 130, done.stderr
+    assert "Stopped after " in done.stderr
+    assert "Traceback" not in done.stderr
+    left = memory("list", "--json", "--limit", "0").json["total"]
+    assert 8 < left < 3008
+    assert memory("undo", "--yes", "--json").json["count"] == 3008 - left
+    assert memory("list", "--json", "--limit", "0").json["total"] == 3008
+
+
+def test_a_long_purge_shows_how_far_it_is_in_a_terminal_only(
+    memory: Run, install: Path, script: Callable[[str], str]
+) -> None:
+    _noise(install, 2000)
+    command = [script("zeroclaw"), "memory", "--config-dir", str(install), "purge", "--category", "noise", "--yes"]
+    with Terminal(command, columns=100) as screen:
+        assert screen.wait_exit() == 0
+        assert b"Purging " in screen.raw
+        assert "Purging" not in screen.text
+        assert "Purged 2,000 memories." in screen.text
+    assert memory("undo", "--yes").err == ""
+
+
+def test_a_store_that_another_program_holds_is_told(memory: Run, install: Path) -> None:
+    with closing(sqlite3.connect(_database(install), isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        answer = memory("store", "drink", "Oolong")
+    assert (answer.code, answer.out) == (3, "")
+    assert "Traceback" not in answer.err
+    assert memory("store", "drink", "Oolong").code == 0
+    assert memory("undo", "--yes", "--json").json["undone"]["summary"] == "stored drink"
+
+
+def test_a_lone_database_has_its_trash_in_the_home(memory: Run, run: Run, install: Path, tmp_path: Path) -> None:
+    lone = tmp_path / "copy.db"
+    _database(install).rename(lone)
+    assert run("memory", "forget", "pet", "--yes", "--location", str(lone)).code == 0
+    assert [path.name for path in Path(os.environ["HOME"]).rglob("trash.db")] == ["trash.db"]
+    assert list(tmp_path.glob("*trash*")) == []
+    assert run("memory", "undo", "--yes", "--location", str(lone)).code == 0
+    assert run("memory", "get", "pet", "--location", str(lone)).code == 0

@@ -1,0 +1,214 @@
+"""Cleaning takes out the texts and nothing else, and an undo brings the very bytes back."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from copies_samples import OTHER, SECRET, Place, cache, snapshot
+
+from zeroclaw_tui.curation.changing import remove_memories, undo
+from zeroclaw_tui.curation.copies import Copy, Text, clean_copies, find_copies, texts_of
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.purge import plan_rows
+from zeroclaw_tui.memory.change import Keep, RowChange
+from zeroclaw_tui.memory.errors import Refused
+
+Make = Callable[..., Place]
+DOOR = Text("id-gone", "door", SECRET)
+
+
+async def _clean(library: Library, *texts: Text) -> Any:
+    return await clean_copies(library, await find_copies(library, texts or (DOOR,)))
+
+
+@pytest.mark.parametrize("generation", ["G2", "G4"])
+async def test_cleaning_takes_only_those_lines_and_undo_brings_the_bytes_back(
+    make_place: Make, open_place: Any, generation: str
+) -> None:
+    """Line ends, bytes that are no UTF-8, blanks and the mode of every file stay."""
+    place = make_place(generation, ({"key": "lang", "content": OTHER},))
+    files = {
+        place.write("MEMORY_SNAPSHOT.md", snapshot(("lang", OTHER), ("door", SECRET))): snapshot(
+            ("lang", OTHER)
+        ).encode(),
+        place.write("MEMORY.md", f"# Long\r\n\r\n- **door**: {SECRET}\r\n\r\n- **b**: \xff \r\n".encode("latin-1")): (
+            b"# Long\r\n\r\n\r\n- **b**: \xff \r\n"
+        ),
+        place.write("memory/archive/2026-01-01.md", f"{SECRET}\nlast line without an end"): b"last line without an end",
+        place.write("memory/2026-03-01.md", f"first\n{SECRET}"): b"first\n",
+    }
+    before = {path: path.read_bytes() for path in files}
+    for path in files:
+        path.chmod(0o640)
+    async with open_place(place) as library:
+        outcome = await _clean(library)
+        assert {path: path.read_bytes() for path in files} == files
+        assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o640}
+        assert (outcome.verb, outcome.count, outcome.notes) == ("clean", 4, ())
+        assert outcome.action is not None
+        assert await find_copies(library, [DOOR]) == []
+        await undo(library)
+        assert {path: path.read_bytes() for path in files} == before
+        assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o640}
+    assert not list(place.config_dir.rglob("*.tmp"))
+
+
+async def test_only_the_block_of_a_content_of_several_lines_goes(make_place: Make, open_place: Any) -> None:
+    place = make_place()
+    notes = place.write("MEMORY.md", "- door 4711\n- **c**: Codes:\n- door 4711\n- cellar 0815\n- cellar 0815\n")
+    async with open_place(place) as library:
+        assert (await _clean(library, Text("x", "c", "Codes:\n- door 4711\n- cellar 0815"))).count == 1
+    assert notes.read_text() == "- door 4711\n- cellar 0815\n"
+
+
+async def test_what_became_a_memory_again_stays_in_the_snapshot(make_place: Make, open_place: Any) -> None:
+    """The agent may store it between the look and the cleaning."""
+    place = make_place()
+    kept = place.write("MEMORY_SNAPSHOT.md", snapshot(("door", SECRET)))
+    async with open_place(place) as library:
+        copies = await find_copies(library, [DOOR])
+        with closing(sqlite3.connect(place.database)) as agent, agent:
+            agent.execute(
+                "INSERT INTO memories (id, key, content, created_at, updated_at) VALUES ('n', 'door', ?, 'x', 'x')",
+                (SECRET,),
+            )
+        assert (await clean_copies(library, copies)).count == 0
+    assert kept.read_text() == snapshot(("door", SECRET))
+
+
+async def test_a_file_that_changes_meanwhile_is_left_alone(
+    make_place: Make, open_place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the agent wrote stays, a sentence says so, and there is nothing to undo."""
+    place = make_place()
+    notes = place.write("MEMORY.md", f"- **door**: {SECRET}\n")
+    async with open_place(place) as library:
+        copies = await find_copies(library, [DOOR])
+        keeper = library.trash.keeper
+
+        def keeping(action: int) -> Keep:
+            keep = keeper(action)
+
+            def and_write(changes: Sequence[RowChange]) -> None:
+                keep(changes)
+                with notes.open("a") as file:
+                    file.write("- **new**: from the agent\n")
+
+            return and_write
+
+        monkeypatch.setattr(library.trash, "keeper", keeping)
+        outcome = await clean_copies(library, copies)
+        assert (outcome.count, outcome.action) == (0, None)
+        assert "changed while it was being cleaned" in outcome.notes[0]
+        assert await library.trash.last() is None
+    assert notes.read_text() == f"- **door**: {SECRET}\n- **new**: from the agent\n"
+
+
+async def test_a_link_stays_a_link(make_place: Make, open_place: Any, tmp_path: Path) -> None:
+    place = make_place()
+    real = tmp_path / "notes kept elsewhere.md"
+    real.write_text(f"{SECRET}\nrest\n")
+    (place.root / "MEMORY.md").symlink_to(real)
+    async with open_place(place) as library:
+        await _clean(library)
+        assert (place.root / "MEMORY.md").is_symlink()
+        assert real.read_text() == "rest\n"
+        await undo(library)
+        assert real.read_text() == f"{SECRET}\nrest\n"
+
+
+async def test_one_file_that_fails_does_not_keep_the_others(
+    make_place: Make, open_place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = make_place()
+    broken = place.write("MEMORY.md", f"{SECRET}\n")
+    other = place.write("memory/2026-03-01.md", f"{SECRET}\n")
+    async with open_place(place) as library:
+        copies = await find_copies(library, [DOOR])
+        broken.unlink()
+        outcome = await clean_copies(library, copies)
+        assert (outcome.count, len(outcome.notes)) == (1, 1)
+        assert str(broken) in outcome.notes[0]
+        assert other.read_text() == ""
+        await undo(library)
+    assert other.read_text() == f"{SECRET}\n"
+    assert not broken.exists()
+
+
+async def test_nothing_is_cleaned_read_only(make_place: Make, open_place: Any) -> None:
+    place = make_place()
+    notes = place.write("MEMORY.md", f"{SECRET}\n")
+    async with open_place(place, read_only=True) as library:
+        with pytest.raises(Refused):
+            await _clean(library)
+    assert notes.read_text() == f"{SECRET}\n"
+    assert not (place.config_dir / "zeroclaw-tui").exists()
+
+
+async def test_what_cannot_be_cleaned_makes_no_action(make_place: Make, open_place: Any) -> None:
+    place = make_place()
+    async with open_place(place) as library:
+        outcome = await clean_copies(library, [Copy("audit", "x", 1, False, "", (DOOR,))])
+        assert (outcome.count, outcome.action) == (0, None)
+        assert not library.trash.file.exists()
+
+
+async def test_cached_vectors_go_and_come_back(make_place: Make, open_place: Any) -> None:
+    place = make_place()
+    cache(place.database, SECRET, "something else")
+
+    def cached() -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(place.database)) as connection:
+            return connection.execute("SELECT * FROM embedding_cache ORDER BY 1").fetchall()
+
+    before = cached()
+    async with open_place(place) as library:
+        assert (await _clean(library)).count == 1
+        assert len(cached()) == 1
+        assert "embedding cache" not in {copy.kind for copy in await find_copies(library, [DOOR])}
+        await undo(library)
+    assert cached() == before
+
+
+@pytest.mark.parametrize("generation", ["G2", "G4"])
+async def test_from_a_removal_to_its_texts_its_copies_and_back(
+    make_place: Make, open_place: Any, generation: str
+) -> None:
+    """Two undos bring back first the files and then the memories."""
+    rows = ({"id": "1", "key": "door", "content": SECRET}, {"id": "2", "key": "lang", "content": OTHER})
+    place = make_place(generation, rows)
+    kept = place.write("MEMORY_SNAPSHOT.md", snapshot(("door", SECRET), ("lang", OTHER)))
+    async with open_place(place) as library:
+        removed = await remove_memories(library, await plan_rows(library, ["1"]), "forget")
+        assert removed.action is not None
+        texts = await texts_of(library, removed.action.number)
+        assert texts == [Text("1", "door", SECRET)]
+        await _clean(library, *texts)
+        assert kept.read_text() == snapshot(("lang", OTHER))
+        await undo(library)
+        assert kept.read_text() == snapshot(("door", SECRET), ("lang", OTHER))
+        await undo(library)
+        assert (await library.memory.get("door")) is not None
+        assert await texts_of(library, removed.action.number) == []
+
+
+async def test_earlier_versions_in_the_trash_are_told(make_place: Make, open_place: Any) -> None:
+    """Not what the removal itself put there: undo needs that."""
+    place = make_place("G2", ({"id": "1", "key": "door", "content": SECRET},))
+    async with open_place(place) as library:
+        first = await remove_memories(library, await plan_rows(library, ["1"]), "forget")
+        assert first.action is not None
+        (text,) = await texts_of(library, first.action.number)
+        assert "trash" not in {copy.kind for copy in await find_copies(library, [text])}
+        await undo(library)
+        await remove_memories(library, await plan_rows(library, ["1"]), "forget")
+        (copy,) = [copy for copy in await find_copies(library, [text]) if copy.kind == "trash"]
+        assert (copy.count, copy.can_clean) == (1, False)
+        assert copy.place == os.fspath(library.trash.file)

@@ -1,0 +1,386 @@
+"""Lines of notes files are written, changed and taken out one by one, whatever else is in the file."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tarfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zeroclaw_tui.backends.markdown import disk
+from zeroclaw_tui.backends.markdown.store import MarkdownMemory
+from zeroclaw_tui.memory.change import Clashes, Conflict, Draft, Edit, RowChange, Stamp
+from zeroclaw_tui.memory.errors import NotThere, Refused
+from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.testing.write_contract import Kept
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+DAY = NOW.astimezone().date().isoformat()
+ODD = (
+    b"\xef\xbb\xbf---\r\ntitle: x\r\n---\r\n# Heading\r\n\r\n- one\r\n  - nested\r\n```\r\n- in a fence\r\n```\r\n"
+    b"caf\xe9\r\n\r\n- last without an end"
+)
+
+
+async def opened(root: Path, data: bytes | None = None, **options: Any) -> MarkdownMemory:
+    if data is not None:
+        (root / "MEMORY.md").write_bytes(data)
+    memory = MarkdownMemory(root, clock=lambda: NOW, **options)
+    await memory.open()
+    return memory
+
+
+def core(root: Path) -> bytes:
+    return (root / "MEMORY.md").read_bytes()
+
+
+async def stamped(memory: MarkdownMemory, *contents: str) -> list[Stamp]:
+    entries = [entry for entry in await memory.list() if entry.content in contents]
+    return await memory.stamps_of([entry.handle for entry in entries])
+
+
+async def edited(memory: MarkdownMemory, id: str, content: str, keep: Any = None) -> Any:
+    row = await memory.stored(id)
+    assert row is not None
+    return await memory.update(id, Edit({"content": content}), row.fingerprint, keep or Kept())
+
+
+async def test_new_files_begin_as_those_of_zeroclaw(tmp_path: Path) -> None:
+    memory = await opened(tmp_path)
+    await memory.create(Draft("lang", "Prefers Rust", "CORE"), Kept())
+    await memory.create(Draft("two", "again"), Kept())
+    done = await memory.create(Draft("chat", "hi", "conversation", session_id="s", importance=0.5), Kept())
+    assert core(tmp_path) == b"# Long-Term Memory\n\n- **lang**: Prefers Rust\n\n- **two**: again\n"
+    daily = tmp_path / "memory" / f"{DAY}.md"
+    assert daily.read_text() == f"# Daily Log — {DAY}\n\n- **chat**: hi\n"
+    assert [entry.content for entry in await memory.list()] == [
+        "**lang**: Prefers Rust",
+        "**two**: again",
+        "**chat**: hi",
+    ]
+    assert len(done.notes) == 3
+    assert any("read back as category daily" in note for note in done.notes)
+
+
+async def test_appending_separates_as_zeroclaw_does(tmp_path: Path) -> None:
+    memory = await opened(tmp_path, b"no end")
+    await memory.create(Draft("a", "b"), Kept())
+    assert core(tmp_path) == b"no end\n- **a**: b\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "now"),
+    [
+        ("one", "uno", ODD.replace(b"- one\r\n", b"- uno\r\n")),
+        ("nested", "deep", ODD.replace(b"  - nested", b"  - deep")),
+        ("in a fence", "fenced", ODD.replace(b"- in a fence", b"- fenced")),
+        ("caf\udce9", "café", ODD.replace(b"caf\xe9", "café".encode())),
+        ("caf\udce9", "caf\udce9!", ODD.replace(b"caf\xe9", b"caf\xe9!")),
+        ("last without an end", " end \n", ODD.replace(b"last without an end", b"end")),
+        ("\ufeff---", "+++", ODD.replace(b"---", b"+++", 1)),
+    ],
+)
+async def test_an_edit_replaces_its_line_and_leaves_every_other_byte(
+    old: str, new: str, now: bytes, tmp_path: Path
+) -> None:
+    memory, kept = await opened(tmp_path, ODD), Kept()
+    (stamp,) = await stamped(memory, old)
+    await edited(memory, stamp.id, new, kept)
+    assert core(tmp_path) == now
+    await memory.revert(kept.last_first, Kept())
+    assert core(tmp_path) == ODD
+
+
+async def test_removed_lines_take_nothing_else_with_them(tmp_path: Path) -> None:
+    memory, kept = await opened(tmp_path, ODD), Kept()
+    removal = await memory.remove(await stamped(memory, "one", "caf\udce9", "last without an end"), kept)
+    assert removal.removed == 3
+    gone = ODD.replace(b"- one\r\n", b"").replace(b"caf\xe9\r\n", b"").replace(b"- last without an end", b"")
+    assert core(tmp_path) == gone
+    await memory.revert(lambda: iter([[change] for change in kept.changes]), Kept())
+    assert core(tmp_path) == ODD
+
+
+async def test_one_of_several_comes_back_to_its_place_and_the_others_later(tmp_path: Path) -> None:
+    memory, kept = await opened(tmp_path, b"- a\n- b\n- c\n- d\n- e\n"), Kept()
+    await memory.remove(await stamped(memory, "b", "c", "d"), kept)
+    middle = next(change for change in kept.changes if change.row.values["content"] == "c")
+    await memory.revert(lambda: iter([[middle]]), Kept())
+    assert core(tmp_path) == b"- a\n- c\n- e\n"
+    await memory.create(Draft("new", "line"), Kept())
+    rest = [change for change in kept.changes if change is not middle]
+    await memory.revert(lambda: iter([rest]), Kept())
+    assert core(tmp_path) == b"- a\n- b\n- c\n- d\n- e\n\n- **new**: line\n"
+    before = core(tmp_path)
+    await memory.revert(kept.last_first, Kept())
+    assert core(tmp_path) == before
+
+
+async def test_a_place_that_is_gone_puts_the_line_at_the_end_and_says_so(tmp_path: Path) -> None:
+    memory, kept = await opened(tmp_path, b"# T\n- a\n- b\n- c\n- d\n- e\n- f\n- g\n"), Kept()
+    await memory.remove(await stamped(memory, "d"), kept)
+    (tmp_path / "MEMORY.md").write_bytes(b"new start\nnew text\nnew end")
+    reversal = await memory.revert(kept.last_first, Kept())
+    assert core(tmp_path) == b"new start\nnew text\nnew end\n- d\n"
+    assert "at the end now" in reversal.notes[0]
+
+
+async def test_a_moved_line_is_found_by_its_text(tmp_path: Path) -> None:
+    memory = await opened(tmp_path, b"- a\n- b\n- c\n")
+    (stamp,) = await stamped(memory, "c")
+    row = await memory.stored("MEMORY:1")
+    assert row is not None
+    (tmp_path / "MEMORY.md").write_bytes(b"- new\n- newer\n- a\n- b\n- c\n")
+    done = await memory.update("MEMORY:1", Edit({"content": "B"}), row.fingerprint, Kept())
+    assert done.change.after is not None
+    assert done.change.after.id == "MEMORY:3"
+    assert (await memory.remove([stamp], Kept())).removed == 1
+    assert core(tmp_path) == b"- new\n- newer\n- a\n- B\n"
+
+
+async def test_a_line_that_changed_or_went_is_left_alone(tmp_path: Path) -> None:
+    memory, kept = await opened(tmp_path, b"- a\n- b\n"), Kept()
+    stamps = await stamped(memory, "a", "b")
+    row = await memory.stored("MEMORY:1")
+    assert row is not None
+    (tmp_path / "MEMORY.md").write_bytes(b"- other\n")
+    removal = await memory.remove(stamps, kept)
+    assert (removal.removed, removal.changed, removal.gone) == (0, ("MEMORY:0",), ("MEMORY:1",))
+    assert kept.changes == []
+    with pytest.raises(NotThere):
+        await memory.update("MEMORY:1", Edit({"content": "x"}), row.fingerprint, kept)
+    assert core(tmp_path) == b"- other\n"
+
+
+async def test_of_lines_alike_the_one_that_was_chosen_goes(tmp_path: Path) -> None:
+    memory = await opened(tmp_path, b"- same\n- x\n- same\n- y\n- same\n- z\n")
+    stamps = await memory.stamps_of(["MEMORY:0", "MEMORY:2", "MEMORY:2"])
+    assert (await memory.remove(stamps, Kept())).removed == 2
+    assert core(tmp_path) == b"- x\n- y\n- same\n- z\n"
+
+
+async def test_where_one_of_two_alike_went_the_other_is_another_row(tmp_path: Path) -> None:
+    memory, kept = await opened(tmp_path, b"- same\n- same\n"), Kept()
+    await memory.remove(await memory.stamps_of(["MEMORY:0"]), kept)
+    now = await memory.stored("MEMORY:0")
+    assert now is not None
+    assert now.fingerprint != kept.changes[0].row.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [("two\nlines", "line break"), ("a\rb", "line break"), ("# hidden", "heading"), ("x\udce9", "UTF-8")],
+)
+async def test_what_no_line_can_be_is_refused(content: str, why: str, tmp_path: Path) -> None:
+    memory, kept = await opened(tmp_path, b"- one\n"), Kept()
+    with pytest.raises(Refused, match=why):
+        await memory.create(Draft("key", content), kept)
+    with pytest.raises(Refused, match=why):
+        await edited(memory, "MEMORY:0", content, kept)
+    assert kept.changes == []
+    assert core(tmp_path) == b"- one\n"
+
+
+async def test_only_the_content_can_be_edited_and_each_other_field_says_why(tmp_path: Path) -> None:
+    memory = await opened(tmp_path, b"- one\n")
+    assert memory.capabilities.editable == ("content",)
+    row = await memory.stored("MEMORY:0")
+    assert row is not None
+    values: dict[str, Any] = {
+        "key": "x",
+        "category": "daily",
+        "session_id": "s",
+        "importance": 0.5,
+        "pinned": 1,
+        "namespace": "n",
+    }
+    for name, value in values.items():
+        with pytest.raises(Refused) as refusal:
+            await memory.update("MEMORY:0", Edit({"content": "new", name: value}), row.fingerprint, Kept())
+        assert refusal.value.message == memory.capabilities.why_not[name]
+    assert core(tmp_path) == b"- one\n"
+    assert "ZeroClaw itself never deletes" in memory.capabilities.why_not["zeroclaw_forget"]
+
+
+async def test_a_link_stays_a_link_and_a_mode_a_mode(tmp_path: Path) -> None:
+    real = tmp_path / "elsewhere" / "notes.md"
+    real.parent.mkdir()
+    real.write_bytes(b"- one\n")
+    real.chmod(0o640)
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "MEMORY.md").symlink_to(real)
+    memory = await opened(root)
+    await edited(memory, "MEMORY:0", "uno")
+    assert (root / "MEMORY.md").is_symlink()
+    assert real.read_bytes() == b"- uno\n"
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert os.listdir(real.parent) == ["notes.md"]
+
+
+def agent_writes_once(monkeypatch: pytest.MonkeyPatch, write: Callable[[], object]) -> None:
+    """Let the agent be quicker: between the reading of a file and its replacement."""
+    left = [write]
+    replace = disk.replace_bytes
+
+    def replaced(path: Path, expected: bytes | None, data: bytes | None) -> None:
+        if left:
+            left.pop()()
+        replace(path, expected, data)
+
+    for module in ("writing", "reverting"):
+        monkeypatch.setattr(f"zeroclaw_tui.backends.markdown.{module}.replace_bytes", replaced)
+
+
+async def test_what_the_agent_writes_in_between_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, kept = await opened(tmp_path, b"- a\n- b\n- c\n"), Kept()
+    file = tmp_path / "MEMORY.md"
+    agent_writes_once(monkeypatch, lambda: file.write_bytes(b"- first\n" + file.read_bytes()))
+    await edited(memory, "MEMORY:1", "B", kept)
+    assert core(tmp_path) == b"- first\n- a\n- B\n- c\n"
+    agent_writes_once(monkeypatch, lambda: file.write_bytes(file.read_bytes() + b"- last\n"))
+    await memory.remove(await stamped(memory, "a", "c"), kept)
+    assert core(tmp_path) == b"- first\n- B\n- last\n"
+    agent_writes_once(monkeypatch, lambda: file.write_bytes(file.read_bytes() + b"- more\n"))
+    await memory.create(Draft("k", "v"), kept)
+    assert core(tmp_path) == b"- first\n- B\n- last\n- more\n\n- **k**: v\n"
+    agent_writes_once(monkeypatch, lambda: file.write_bytes(b"- zero\n" + file.read_bytes()))
+    assert (await memory.revert(kept.last_first, Kept())).reverted == 4
+    lines = [line for line in core(tmp_path).split(b"\n") if line]
+    assert lines == [b"- zero", b"- first", b"- a", b"- b", b"- c", b"- last", b"- more"]
+
+
+async def test_a_line_the_agent_changes_in_between_is_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = await opened(tmp_path, b"- a\n- b\n")
+    agent_writes_once(monkeypatch, lambda: (tmp_path / "MEMORY.md").write_bytes(b"- a\n- b changed\n"))
+    removal = await memory.remove(await stamped(memory, "a", "b"), Kept())
+    assert removal.removed == 1
+    assert core(tmp_path) == b"- b changed\n"
+    row = await memory.stored("MEMORY:0")
+    assert row is not None
+    agent_writes_once(monkeypatch, lambda: (tmp_path / "MEMORY.md").write_bytes(b"- b again\n"))
+    with pytest.raises(Conflict) as conflict:
+        await memory.update("MEMORY:0", Edit({"content": "mine"}), row.fingerprint, Kept())
+    assert conflict.value.theirs.values["content"] == "b again"
+
+
+async def test_a_file_made_in_between_is_not_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = await opened(tmp_path)
+    agent_writes_once(monkeypatch, lambda: (tmp_path / "MEMORY.md").write_bytes(b"# Long-Term Memory\n\n- theirs\n"))
+    await memory.create(Draft("k", "v"), Kept())
+    assert core(tmp_path) == b"# Long-Term Memory\n\n- theirs\n\n- **k**: v\n"
+
+
+async def test_a_full_disk_leaves_the_file_and_no_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = await opened(tmp_path, b"- one\n")
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(Refused, match="No space left on device"):
+        await edited(memory, "MEMORY:0", "uno")
+    assert core(tmp_path) == b"- one\n"
+    assert os.listdir(tmp_path) == ["MEMORY.md"]
+
+
+async def test_an_edited_line_is_not_taken_back_unasked(tmp_path: Path) -> None:
+    memory, kept = await opened(tmp_path, b"- a\n- b\n- c\n"), Kept()
+    await edited(memory, "MEMORY:1", "mine", kept)
+    (tmp_path / "MEMORY.md").write_bytes(b"- a\n- theirs\n- c\n")
+    with pytest.raises(Clashes) as clashes:
+        await memory.revert(kept.last_first, Kept())
+    (found,) = clashes.value.found
+    assert found.present is not None
+    assert (found.reason, found.present.values["content"]) == ("changed", "theirs")
+    await memory.revert(kept.last_first, Kept(), clash="rename")
+    assert core(tmp_path) == b"- a\n- theirs\n- b\n- c\n"
+    (tmp_path / "MEMORY.md").write_bytes(b"- a\n- c\n")
+    with pytest.raises(Clashes) as clashes:
+        await memory.revert(kept.last_first, Kept())
+    assert clashes.value.found[0].reason == "gone"
+
+
+async def test_agents_lines_of_one_number_keep_apart(tmp_path: Path) -> None:
+    folders = {name: tmp_path / name for name in ("ada", "bob")}
+    for name, folder in folders.items():
+        folder.mkdir()
+        (folder / "memory").mkdir()
+        (folder / "memory" / "2026-01-02.md").write_text("- a day\n")
+        (folder / "MEMORY.md").write_text(f"- of {name}\n")
+    memory, kept = await opened(tmp_path, b"- of all\n", agents=folders), Kept()
+    assert {entry.id for entry in await memory.list("core")} == {"MEMORY:0", "ada/MEMORY:0", "bob/MEMORY:0"}
+    with pytest.raises(Refused, match="Several folders"):
+        await memory.forget("2026-01-02:0")
+    await memory.remove(await memory.stamps_of(["bob/MEMORY:0"]), kept)
+    assert (folders["bob"] / "MEMORY.md").read_bytes() == b""
+    assert kept.changes[0].row.values["file"] == str(folders["bob"] / "MEMORY.md")
+    await memory.revert(kept.last_first, Kept())
+    await memory.create(Draft("k", "v", agent="ada"), Kept())
+    assert (folders["bob"] / "MEMORY.md").read_text() == "- of bob\n"
+    assert (folders["ada"] / "MEMORY.md").read_text() == "- of ada\n\n- **k**: v\n"
+    with pytest.raises(Refused, match="no notes of agent 'eve'"):
+        await memory.create(Draft("k", "v", agent="eve"), Kept())
+    assert core(tmp_path) == b"- of all\n"
+
+
+async def test_loose_notes_are_not_hidden_by_a_new_file(tmp_path: Path) -> None:
+    (tmp_path / "trip.md").write_text("- Kyoto\n")
+    memory = await opened(tmp_path)
+    with pytest.raises(Refused, match="loose notes"):
+        await memory.create(Draft("k", "v"), Kept())
+    await edited(memory, "trip:0", "Osaka")
+    assert (tmp_path / "trip.md").read_text() == "- Osaka\n"
+    alone = await opened(tmp_path / "trip.md")
+    await alone.create(Draft("k", "v"), Kept())
+    assert (tmp_path / "trip.md").read_text() == "- Osaka\n\n- **k**: v\n"
+
+
+async def test_a_kept_row_of_another_folder_is_not_put_back_there(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    memory, kept = await opened(outside, b"- one\n"), Kept()
+    await memory.remove(await memory.stamps(MemoryFilter()), kept)
+    row = kept.changes[0].row
+    strange = RowChange(type(row)(row.id, {**row.values, "file": "../../etc/notes.md"}), None, 1)
+    with pytest.raises(Refused, match="no file of these notes"):
+        await memory.revert(lambda: iter([[strange]]), Kept())
+
+
+async def test_without_permission_it_is_read_only_and_says_which(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "MEMORY.md").write_bytes(b"- one\n")
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path).name != "MEMORY.md")
+    memory = await opened(tmp_path)
+    assert memory.read_only_because is not None
+    assert "MEMORY.md is read-only" in memory.read_only_because
+    assert memory.capabilities.why_not["write"] == memory.read_only_because
+    with pytest.raises(Refused, match=r"MEMORY\.md is read-only"):
+        await memory.store("k", "v", "core")
+
+
+def contents_of(root: Path) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(root.rglob("*.md"))]
+
+
+# Defined, not skipped, only where the whole set is at hand: a skip counts as a failure.
+if FIXTURES := os.environ.get("ZEROCLAW_FIXTURES"):
+
+    @pytest.mark.parametrize("version", ["0.1.7", "0.8.4"])
+    async def test_a_real_workspace_is_emptied_and_undone_to_the_byte(version: str, tmp_path: Path) -> None:
+        with tarfile.open(Path(FIXTURES) / version / "markdown_workspace.tar.gz") as archive:
+            archive.extractall(tmp_path, filter="data")
+        before = contents_of(tmp_path)
+        memory, kept = await opened(tmp_path), Kept()
+        await memory.remove(await memory.stamps(MemoryFilter()), kept)
+        assert await memory.count() == 0
+        await memory.revert(kept.last_first, Kept())
+        assert contents_of(tmp_path) == before

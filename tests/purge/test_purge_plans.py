@@ -1,0 +1,142 @@
+"""A plan names exactly the memories its filter or marks show, and says of them what a person must know first."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import small_store
+
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation import purge
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.purge import plan_of, plan_purge, plan_rows
+from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
+
+OTHER_AGENT = "00000000-0000-4000-8000-000000000002"
+ROWS: tuple[dict[str, Any], ...] = (
+    {"id": "a", "key": "one", "content": "first", "category": "work", "namespace": "home", "session_id": "s1"},
+    {"id": "b", "key": "two", "content": "second, longer", "category": "home", "namespace": "work"},
+    {"id": "c", "key": "three", "content": "ünï", "category": "core", "namespace": "work", "superseded_by": "two"},
+    {"id": "d", "key": "four", "content": "100% of under_score", "category": "work", "namespace": "default"},
+    {"id": "e", "key": "five", "content": "x" * 3000, "category": "core", "namespace": "home", "session_id": "s1"},
+    {"id": "f", "key": "five", "content": "of another agent", "category": "core", "agent_id": OTHER_AGENT},
+)
+TIMES = (
+    "2026-03-01T10:00:00.123456789+00:00",
+    "2026-03-01T09:30:00+00:00",
+    "2026-03-01T12:00:00+05:00",
+    "not a time",
+    "2026-03-01T09:59:59-02:00",
+    "2026-03-01T11:00:00+00:00",
+)
+
+FILTERS = (
+    MemoryFilter(),
+    MemoryFilter(superseded=Superseded.SHOW),
+    MemoryFilter(superseded=Superseded.ONLY),
+    MemoryFilter(category=("work",)),
+    MemoryFilter(namespace=("work",)),
+    MemoryFilter(namespace=("home",), category=("work",)),
+    MemoryFilter(session=("s1",)),
+    MemoryFilter(session=("",)),
+    MemoryFilter(agent=("anna",)),
+    MemoryFilter(older_than="2026-03-01T10:00:00+00:00"),
+    MemoryFilter(newer_than="2026-03-01T10:00:00+00:00"),
+    MemoryFilter(contains="UNDER_score"),
+    MemoryFilter(contains="%"),
+    MemoryFilter(longer_than=100),
+    MemoryFilter(shorter_than=6),
+    MemoryFilter(category=("no such",)),
+)
+
+
+@pytest.fixture
+async def library(tmp_path: Path) -> AsyncIterator[Library]:
+    """A library of the newest schema, two agents, times of several offsets."""
+    database = small_store.make(tmp_path / "brain.db", "G4", [])
+    small_store.change(database, "INSERT INTO agents VALUES (?, 'anna', '2026-01-01')", [OTHER_AGENT])
+    small_store.add(database, [row | {"created_at": at} for row, at in zip(ROWS, TIMES, strict=True)])
+    install = Install(None, tmp_path, database, "lone", "the path given", tmp_path / "own")
+    opened = await open_library(MemoryConfig(install))
+    yield opened
+    await opened.close()
+
+
+def _ids(plan: purge.PurgePlan) -> list[str]:
+    return [stamp.id for stamp in plan.stamps]
+
+
+async def _shown(library: Library, filter: MemoryFilter) -> set[str]:
+    return {entry.id for entry in (await library.page(filter, NEWEST_STORED, None, 100)).entries}
+
+
+@pytest.mark.parametrize("filter", FILTERS, ids=repr)
+async def test_a_plan_has_exactly_the_memories_the_list_shows(library: Library, filter: MemoryFilter) -> None:
+    plan = await plan_purge(library, filter)
+    assert set(_ids(plan)) == await _shown(library, filter)
+    assert plan.count == len(plan.stamps)
+    assert plan.filter == filter
+
+
+async def test_by_namespace_means_by_namespace(library: Library) -> None:
+    """Categories that are called like the namespace are left alone."""
+    assert _ids(await plan_purge(library, MemoryFilter(namespace=("work",)))) == ["b"]
+    assert _ids(await plan_purge(library, MemoryFilter(category=("work",)))) == ["a", "d"]
+    both = MemoryFilter(namespace=("work",), superseded=Superseded.SHOW)
+    assert _ids(await plan_purge(library, both)) == ["b", "c"]
+
+
+async def test_a_plan_counts_what_would_go(library: Library) -> None:
+    """Bytes of the contents, categories by count, and the first ones in the order of storing."""
+    plan = await plan_purge(library, MemoryFilter(superseded=Superseded.SHOW))
+    assert plan.size == sum(len(row["content"].encode()) for row in ROWS)
+    assert list(plan.categories.items()) == [("core", 3), ("work", 2), ("home", 1)]
+    assert [stamp.id for stamp in plan.samples] == ["a", "b", "c"]
+
+
+async def test_the_oldest_and_the_newest_are_found_by_time_not_by_text(library: Library) -> None:
+    """They are shown as they are stored, nine digits and offset; what is no time is left out."""
+    plan = await plan_purge(library, MemoryFilter(superseded=Superseded.SHOW))
+    assert (plan.oldest, plan.newest) == ("2026-03-01T12:00:00+05:00", "2026-03-01T09:59:59-02:00")
+    undated = await plan_rows(library, ["d"])
+    assert (undated.oldest, undated.newest) == (None, None)
+
+
+@pytest.mark.parametrize("one_by_one", [500, 1])
+async def test_marks_name_their_rows_whatever_the_order(
+    library: Library, monkeypatch: pytest.MonkeyPatch, one_by_one: int
+) -> None:
+    """In the order of storing, each once, superseded ones too, and without those gone meanwhile."""
+    monkeypatch.setattr(purge, "ONE_BY_ONE", one_by_one)
+    plan = await plan_rows(library, ["e", "gone", "c", "a", "e", "'; DROP TABLE memories"])
+    assert _ids(plan) == ["a", "c", "e"]
+    assert plan.filter is None
+    assert (await plan_rows(library, [])).count == 0
+
+
+async def test_a_store_with_nothing_but_the_trait_can_be_planned(library: Library) -> None:
+    entries = [MemoryEntry(name, f"key {name}", "text", "core", "2026-01-01", namespace=name) for name in "xyz"]
+    library.memory = InMemory(entries)
+    assert set(_ids(await plan_purge(library, MemoryFilter(namespace=("x", "y"))))) == {"x", "y"}
+    assert set(_ids(await plan_rows(library, ["z", "x", "gone"]))) == {"x", "z"}
+
+
+def test_of_several_memories_with_one_id_the_mark_means_its_handle() -> None:
+    """Notes of several agents have the same line names."""
+    stamps = [Stamp("MEMORY:0", "s", handle=handle) for handle in ("anna/MEMORY:0", "MEMORY:0", "bob/MEMORY:0")]
+    assert [stamp.handle for stamp in purge._named(["MEMORY:0"], stamps)] == ["MEMORY:0"]
+    assert [stamp.handle for stamp in purge._named(["MEMORY:0"], stamps[::2])] == ["anna/MEMORY:0"]
+
+
+def test_the_number_is_typed_over_ten() -> None:
+    stamps = [Stamp(str(number), "s") for number in range(11)]
+    assert not plan_of(stamps[:10]).is_typed
+    assert plan_of(stamps).is_typed
+    assert plan_of([]).oldest is None

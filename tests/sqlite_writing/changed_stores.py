@@ -1,0 +1,98 @@
+"""Stores to change, what was kept of their changes, and everything they hold for comparing."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zeroclaw_tui.backends.sqlite import writing
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.memory.change import Batches, RowChange
+
+GENERATIONS = ("G1", "G2", "G3", "G4")
+
+
+class Kept:
+    """Keeps changes as the trash would, numbered from 1, and gives them back the last one first."""
+
+    def __init__(self) -> None:
+        self.changes: list[RowChange] = []
+
+    def __call__(self, changes: Sequence[RowChange]) -> None:
+        for change in changes:
+            numbered = RowChange(change.before, change.after, len(self.changes) + 1, change.reverses)
+            self.changes.append(numbered)
+
+    def backwards(self, size: int = 3) -> Batches:
+        changes = list(reversed(self.changes))
+
+        def batches() -> Iterator[Sequence[RowChange]]:
+            for start in range(0, len(changes), size):
+                yield changes[start : start + size]
+
+        return batches
+
+
+@asynccontextmanager
+async def opened(path: Path, **given: Any) -> AsyncIterator[SqliteMemory]:
+    memory = SqliteMemory(path, **given)
+    await memory.open()
+    try:
+        yield memory
+    finally:
+        await memory.close()
+
+
+def connecting(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set once a change has its connection, just before it asks for the lock."""
+    begun, connected = threading.Event(), writing._connected
+
+    def watched(path: Path, *, zero: bool) -> sqlite3.Connection:
+        connection = connected(path, zero=zero)
+        begun.set()
+        return connection
+
+    monkeypatch.setattr(writing, "_connected", watched)
+    return begun
+
+
+def everything(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table but the keyword index's own, with the rowid, the type and the bytes of each value."""
+    with closing(sqlite3.connect(path)) as connection:
+        named = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        return {name: _rows(connection, name) for (name,) in named if not name.startswith("memories_fts")}
+
+
+def _rows(connection: sqlite3.Connection, table: str) -> list[tuple[Any, ...]]:
+    named = connection.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
+    columns = ['"' + name.replace('"', '""') + '"' for (name,) in named]
+    parts = ", ".join(f"typeof({name}), CAST({name} AS BLOB)" for name in columns)
+    return connection.execute(f"SELECT rowid, {parts} FROM {table} ORDER BY rowid").fetchall()
+
+
+def hits(path: Path, words: Sequence[str]) -> dict[str, list[tuple[int, float]]]:
+    """What the keyword index finds, with the scores; the index must agree with the memories."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN")
+        connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
+        connection.execute("ROLLBACK")
+        find = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ? ORDER BY 2, 1"
+        return {word: connection.execute(find, (f'"{word}"',)).fetchall() for word in words}
+
+
+def shape(path: Path) -> list[tuple[Any, ...]]:
+    """Everything the schema consists of, and the journal mode."""
+    with closing(sqlite3.connect(path)) as connection:
+        made = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2").fetchall()
+        return [*made, *connection.execute("PRAGMA journal_mode").fetchall()]
+
+
+def select(path: Path, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(statement, values).fetchall()

@@ -1,0 +1,327 @@
+"""Storing and editing: ZeroClaw's own rules, generation by generation, and what is refused before anything is done."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from changed_stores import GENERATIONS, Kept, everything, hits, opened, select
+from support import small_store
+
+from zeroclaw_tui.backends.sqlite import clock
+from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, Vector
+from zeroclaw_tui.memory.errors import NotThere, Refused, WrongUse
+
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}[+-]\d\d:\d\d")
+ONE = Vector(small_store.blob(1.0, 0.0), "openai", "small")
+TWO = Vector(small_store.blob(0.0, 1.0), "openai", "small")
+
+
+async def edited(memory, id, kept=None, vector=None, **values):
+    row = await memory.stored(id)
+    return await memory.update(id, Edit(values), row.fingerprint, kept or Kept(), vector=vector)
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+async def test_a_new_memory_has_what_zeroclaw_gives_one(generation, make_store):
+    kept = Kept()
+    async with opened(make_store([], generation)) as memory:
+        written = await memory.create(Draft("k", "some words", "Core", "s1"), kept)
+        row = await memory.stored(written.change.after.id)
+        assert row == written.change.after
+        assert written.change.before is None
+        assert [change.after for change in kept.changes] == [row]
+        values = dict(row.values)
+        assert MOMENT.fullmatch(values.pop("created_at"))
+        assert row.values["updated_at"] == row.values["created_at"]
+        assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", values.pop("id"))
+        plain = {"key": "k", "content": "some words", "category": "core", "session_id": "s1", "embedding": None}
+        if generation != "G1":
+            plain |= {"namespace": "default", "importance": 0.5, "superseded_by": None}
+        if generation in ("G3", "G4"):
+            plain |= {"agent_id": small_store.AGENT}
+        if generation == "G4":
+            plain |= {"kind": None, "pinned": 0, "tenant_id": None}
+        del values["updated_at"]
+        assert values == plain
+        assert (await memory.with_key("k"))[0].content == "some words"
+        assert [rowid for rowid, _ in hits(memory.path, ["words"])["words"]] == [row.handle]
+
+
+async def test_what_a_draft_names_is_stored(make_store):
+    async with opened(make_store()) as memory:
+        draft = Draft("k", "c", "mood", namespace="work", importance=1, pinned=True)
+        row = (await memory.create(draft, Kept(), vector=ONE)).change.after
+        assert [row.values[name] for name in ("namespace", "importance", "pinned", "category", "embedding")] == [
+            "work", 1.0, 1, "mood", ONE.data,
+        ]  # fmt: skip
+        assert row.entry().embedding_dimensions == 2
+
+
+async def test_a_key_that_is_taken_is_refused_with_the_memory_that_has_it(make_store):
+    path = make_store([{"key": "k", "content": "old"}])
+    before, kept = everything(path), Kept()
+    async with opened(path) as memory:
+        with pytest.raises(DuplicateKey, match="already a memory of agent default with the key 'k'") as caught:
+            await memory.create(Draft("k", "new"), kept)
+        assert caught.value.existing == await memory.stored("id-000")
+    assert (kept.changes, everything(path)) == ([], before)
+
+
+@pytest.mark.parametrize(
+    ("generation", "reset"),
+    [
+        ("G1", {}),
+        ("G2", {"namespace": "work", "importance": 0.9}),
+        ("G3", {"namespace": "default", "importance": 0.5}),
+        ("G4", {"namespace": "default", "importance": 0.5, "pinned": 0, "kind": None, "tenant_id": None}),
+    ],
+)
+async def test_storing_a_key_again_overwrites_as_zeroclaw_does(generation, reset, make_store):
+    said = {"namespace": "work", "importance": 0.9, "pinned": 1, "kind": '"episodic"', "tenant_id": "t"}
+    row = {"key": "k", "content": "old words", "session_id": "s", "embedding": ONE.data}
+    row |= {name: said[name] for name in reset}
+    if generation != "G1":
+        row["superseded_by"] = "core_1"
+    async with opened(make_store([{"key": "other"}, row], generation)) as memory:
+        before = await memory.stored("id-001")
+        written = await memory.create(Draft("k", "new words", "daily"), Kept(), replace=True)
+        after = await memory.stored("id-001")
+        assert (written.change.before, written.change.after) == (before, after)
+        changed = {name: after.values[name] for name in after.values if after.values[name] != before.values[name]}
+        assert changed.pop("updated_at") > before.values["updated_at"]
+        expected = {"content": "new words", "category": "daily", "session_id": None, "embedding": None, **reset}
+        assert changed == {name: value for name, value in expected.items() if value != before.values[name]}
+        assert after.handle == before.handle
+        assert hits(memory.path, ["old"]) == {"old": []}
+
+
+async def test_each_agent_has_its_own_keys(make_store):
+    path = make_store([{"key": "k"}])
+    kept = Kept()
+    async with opened(path) as memory:
+        written = await memory.create(Draft("k", "hers", agent="Ada"), kept)
+        assert written.change.after.agent == "Ada"
+        assert [change.after.table for change in kept.changes] == ["agents", "memories"]
+        ((agent, created),) = select(path, "SELECT id, created_at FROM agents WHERE alias = 'Ada'")
+        assert written.change.after.values["agent_id"] == agent == kept.changes[0].after.id
+        assert MOMENT.fullmatch(created)
+        assert created.endswith("+00:00")
+        again = Kept()
+        await memory.create(Draft("other", "hers too", agent="Ada"), again)
+        assert len(again.changes) == 1
+        assert sorted(entry.agent for entry in await memory.with_key("k")) == ["Ada", "default"]
+        with pytest.raises(DuplicateKey, match="of agent Ada"):
+            await edited(memory, written.change.after.id, key="other")
+        with pytest.raises(Refused, match="Several agents hold the key 'k': Ada, default"):
+            await memory.forget("k")
+        await memory.revert(kept.backwards(), Kept())
+        assert len(select(path, "SELECT id FROM agents")) == 2
+        await memory.revert(again.backwards(), Kept())
+        assert len(select(path, "SELECT id FROM agents")) == 2
+
+
+async def test_without_a_usual_agent_one_has_to_be_named(make_store):
+    path = make_store()
+    small_store.change(path, "UPDATE agents SET alias = 'Ada'")
+    async with opened(path) as memory:
+        assert (await memory.create(Draft("k", "c"), Kept())).change.after.agent == "Ada"
+        small_store.change(path, "INSERT INTO agents VALUES ('b', 'Bob', '')")
+        with pytest.raises(Refused, match="belongs to the agents Ada, Bob"):
+            await memory.create(Draft("l", "c"), Kept())
+
+
+async def test_a_store_of_no_agent_gets_the_usual_one(make_store):
+    path = make_store()
+    small_store.change(path, "DELETE FROM agents")
+    async with opened(path) as memory:
+        kept = Kept()
+        assert (await memory.create(Draft("k", "c"), kept)).change.after.agent == "default"
+        await memory.revert(kept.backwards(), Kept())
+    assert select(path, "SELECT * FROM agents") == []
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+async def test_an_edit_changes_what_is_named_and_the_time_of_the_update(generation, make_store):
+    path = make_store([{"key": "k", "content": "old words", "embedding": ONE.data}, {"key": "other"}], generation)
+    kept = Kept()
+    async with opened(path) as memory:
+        other = await memory.stored("id-001")
+        before = await memory.stored("id-000")
+        written = await edited(memory, "id-000", kept, content="new words", category=" DAILY ", session_id="s")
+        after = await memory.stored("id-000")
+        assert (kept.changes[0].before, kept.changes[0].after) == (before, after)
+        assert written.change.after == after
+        changed = {name for name in after.values if after.values[name] != before.values[name]}
+        assert changed == {"content", "category", "session_id", "updated_at", "embedding"}
+        assert (after.values["category"], after.values["embedding"], after.handle) == ("daily", None, before.handle)
+        assert after.values["updated_at"] > before.values["updated_at"]
+        assert await memory.stored("id-001") == other
+        found = hits(path, ["old", "new"])
+        assert (found["old"], [rowid for rowid, _ in found["new"]]) == ([], [before.handle])
+
+
+async def test_a_vector_stays_with_its_content_only(make_store):
+    path = make_store([{"content": "old", "embedding": ONE.data}])
+    async with opened(path) as memory:
+        assert (await edited(memory, "id-000", category="daily")).change.after.values["embedding"] == ONE.data
+        written = await edited(memory, "id-000", vector=TWO, content="new")
+        assert (written.change.after.values["embedding"], written.notes) == (TWO.data, ())
+        assert (await edited(memory, "id-000", content="newer")).change.after.values["embedding"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("embedding_model", "large"), ("embedding_provider", "custom:x"), ("embedding_dimensions", "1536")],
+)
+async def test_a_vector_of_another_model_than_the_stores_is_left_out_with_a_note(name, value, make_store):
+    path = make_store([{"content": "old", "embedding": ONE.data}])
+    identity = {"embedding_model": "small", "embedding_provider": "openai", "embedding_dimensions": "2"}
+    for each in identity.items():
+        small_store.change(path, "INSERT INTO memory_meta VALUES (?, ?)", each)
+    async with opened(path) as memory:
+        assert (await edited(memory, "id-000", vector=TWO, content="new")).notes == ()
+        small_store.change(path, "UPDATE memory_meta SET value = ? WHERE key = ?", (value, name))
+        written = await edited(memory, "id-000", vector=ONE, content="newer")
+        assert written.change.after.values["embedding"] is None
+        assert value in written.notes[0]
+        created = await memory.create(Draft("k", "c"), Kept(), vector=ONE)
+        assert (created.change.after.values["embedding"], len(created.notes)) == (None, 1)
+
+
+async def test_an_edit_that_changes_nothing_is_neither_written_nor_kept(make_store):
+    path = make_store([{"key": "k", "content": "c"}])
+    before, kept = everything(path), Kept()
+    async with opened(path) as memory:
+        written = await edited(memory, "id-000", kept, content="c", session_id=None, importance=0.5)
+        assert written.change.before == written.change.after
+    assert (kept.changes, everything(path)) == ([], before)
+
+
+async def test_a_row_that_changed_since_it_was_opened_is_shown_and_left(make_store):
+    path = make_store([{"content": "opened"}])
+    kept = Kept()
+    async with opened(path) as memory:
+        row = await memory.stored("id-000")
+        small_store.change(path, "UPDATE memories SET embedding = x'00000000'")
+        await memory.update("id-000", Edit({"category": "daily"}), row.fingerprint, Kept())
+        row = await memory.stored("id-000")
+        small_store.change(path, "UPDATE memories SET content = 'theirs'")
+        with pytest.raises(Conflict) as caught:
+            await memory.update("id-000", Edit({"content": "mine"}), row.fingerprint, kept)
+        assert caught.value.theirs.values["content"] == "theirs"
+        small_store.change(path, "DELETE FROM memories")
+        with pytest.raises(NotThere):
+            await memory.update("id-000", Edit({"content": "mine"}), row.fingerprint, kept)
+    assert kept.changes == []
+
+
+async def test_a_new_key_that_is_taken_is_refused(make_store):
+    path = make_store([{"key": "a"}, {"key": "b"}])
+    before = everything(path)
+    async with opened(path) as memory:
+        with pytest.raises(DuplicateKey, match="'b'"):
+            await edited(memory, "id-000", key="b")
+        assert everything(path) == before
+        assert (await edited(memory, "id-000", key="c")).change.after.values["key"] == "c"
+    assert [rowid for rowid, _ in hits(path, ["c"])["c"]] == [1]
+
+
+@pytest.mark.parametrize("values", [{"key": " "}, {"content": ""}, {"category": ""}, {"importance": 2}, {"rowid": 1}])
+async def test_what_no_memory_can_have_is_wrong_use(values, make_store):
+    async with opened(make_store([{}])) as memory:
+        with pytest.raises(WrongUse):
+            await edited(memory, "id-000", **values)
+
+
+@pytest.mark.parametrize(
+    ("generation", "values"),
+    [("G1", {"importance": 0.5}), ("G1", {"namespace": "n"}), ("G2", {"pinned": True}), ("G3", {"pinned": True})],
+)
+async def test_a_field_the_generation_lacks_is_refused_by_name(generation, values, make_store):
+    path = make_store([{"content": "c"}], generation)
+    (name,) = values
+    async with opened(path) as memory:
+        assert name not in memory.capabilities.editable
+        assert name in memory.capabilities.why_not[name]
+        with pytest.raises(Refused, match=f"has no {name}"):
+            await edited(memory, "id-000", **values)
+        with pytest.raises(Refused, match=f"has no {name}"):
+            await memory.create(Draft("k", "c", **values), Kept())
+
+
+async def test_an_agent_is_refused_where_there_are_none(make_store):
+    async with opened(make_store([], "G2")) as memory:
+        with pytest.raises(Refused, match="has no agents"):
+            await memory.create(Draft("k", "c", agent="Ada"), Kept())
+
+
+@pytest.mark.parametrize(("generation", "stored"), [("G2", "tg_é: 1.2"), ("G3", "tg_é__1_2"), ("G4", "tg_é__1_2")])
+async def test_session_ids_are_stored_as_this_zeroclaw_writes_them(generation, stored, make_store):
+    async with opened(make_store([{}], generation)) as memory:
+        written = await memory.create(Draft("k", "c", session_id="tg_é: 1.2"), Kept())
+        assert written.change.after.values["session_id"] == stored
+        assert [stored in note for note in written.notes] == ([] if generation == "G2" else [True])
+        changed = await edited(memory, "id-000", session_id="tg_é: 1.2")
+        assert (changed.change.after.values["session_id"], changed.notes) == (stored, written.notes)
+        assert (await edited(memory, "id-000", session_id=None)).change.after.values["session_id"] is None
+
+
+async def test_columns_nobody_knows_stay_as_they_are(make_store):
+    path = make_store([{}])
+    small_store.change(path, "ALTER TABLE memories ADD COLUMN mood BLOB DEFAULT 'calm'")
+    small_store.change(path, "UPDATE memories SET mood = x'00ff'")
+    async with opened(path) as memory:
+        assert memory.read_only_because is None
+        assert memory.notices == ("The memories table has mood, which ZeroClaw does not know: it stays as it is.",)
+        written = await edited(memory, "id-000", content="new")
+        assert [row.values["mood"] for row in (written.change.before, written.change.after)] == [b"\x00\xff"] * 2
+        kept = Kept()
+        await memory.remove(await memory.stamps_of([1]), kept)
+        await memory.revert(kept.backwards(), Kept())
+        assert (await memory.create(Draft("k", "c"), Kept())).change.after.values["mood"] == "calm"
+    assert select(path, "SELECT mood FROM memories ORDER BY rowid") == [(b"\x00\xff",), ("calm",)]
+
+
+async def test_ten_megabytes_of_content_go_in_and_out(make_store):
+    path = make_store([{"content": "small"}])
+    long = "wörter " * 1_400_000
+    async with opened(path) as memory:
+        kept = Kept()
+        await edited(memory, "id-000", kept, content=long)
+        assert (await memory.whole(1)).content == long
+        await memory.remove(await memory.stamps_of([1]), kept)
+        await memory.revert(kept.backwards(), Kept())
+        assert (await memory.whole(1)).content == "small"
+
+
+def test_a_moment_is_written_in_zeroclaws_form(monkeypatch):
+    monkeypatch.setattr(time, "time_ns", lambda: 1_772_359_200_000_000_042)
+    for zone, written in (
+        ("UTC", "2026-03-01T10:00:00.000000042+00:00"),
+        ("Asia/Kolkata", "2026-03-01T15:30:00.000000042+05:30"),
+        ("America/St_Johns", "2026-03-01T06:30:00.000000042-03:30"),
+    ):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        assert clock.local_now() == written
+        assert clock.utc_now() == "2026-03-01T10:00:00.000000042+00:00"
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("2026-03-01T10:00:00.000000042+00:00", "2026-03-01T10:00:00.000000043+00:00"),
+        ("2026-03-01T12:00:00.5+02:00", "2026-03-01T10:00:00.500000001+00:00"),
+        ("2031-01-01T00:00:00.999999999Z", "2031-01-01T00:00:01.000000000+00:00"),
+        ("2025-03-01T10:00:00.5+00:00", "2026-03-01T10:00:00.000000042+00:00"),
+        ("no moment", "2026-03-01T10:00:00.000000042+00:00"),
+    ],
+)
+def test_an_update_is_always_later_than_the_last_one(old, new, monkeypatch):
+    monkeypatch.setattr(time, "time_ns", lambda: 1_772_359_200_000_000_042)
+    time.tzset()
+    assert clock.local_now(after=old) == new

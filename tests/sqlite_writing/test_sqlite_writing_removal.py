@@ -1,0 +1,196 @@
+"""Removing: exactly the memories that were shown, a few at a time, so that an agent always gets to write."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sqlite3
+import threading
+from contextlib import closing
+
+import changed_stores
+import pytest
+from changed_stores import GENERATIONS, Kept, everything, hits, opened, select
+from support import small_store
+
+from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+
+EVERY = MemoryFilter(superseded=Superseded.SHOW)
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+async def test_stamps_say_what_a_plan_counts(generation, make_store):
+    rows = [{"key": "a", "content": "naïve", "category": "daily"}, {"key": "b"}, {"key": "c", "category": "daily"}]
+    async with opened(make_store(rows, generation)) as memory:
+        stamps = await memory.stamps(MemoryFilter(category=("daily",)))
+        assert [(stamp.id, stamp.key, stamp.size, stamp.handle) for stamp in stamps] == [
+            ("id-000", "a", 6, 1),
+            ("id-002", "c", 4, 3),
+        ]
+        assert stamps[0].timestamp == stamps[0].updated_at == small_store.MOMENT.format(0)
+        assert stamps[0].agent == ("default" if generation in ("G3", "G4") else None)
+        assert await memory.stamps_of([3, 99, 1]) == [stamps[1], stamps[0]]
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+async def test_what_changed_or_went_meanwhile_is_left_and_told(generation, make_store):
+    path = make_store([{"content": f"text {at}"} for at in range(6)], generation)
+    kept = Kept()
+    async with opened(path) as memory:
+        stamps = await memory.stamps(EVERY)
+        small_store.change(path, "UPDATE memories SET updated_at = '2027' WHERE id = 'id-001'")
+        small_store.change(path, "UPDATE memories SET content = 'longer than it was' WHERE id = 'id-002'")
+        small_store.change(path, "DELETE FROM memories WHERE id = 'id-003'")
+        removal = await memory.remove(stamps, kept)
+        assert (removal.removed, removal.changed, removal.gone) == (3, ("id-001", "id-002"), ("id-003",))
+        assert not removal.cancelled
+        assert [change.before.id for change in kept.changes] == ["id-000", "id-004", "id-005"]
+        assert {change.after for change in kept.changes} == {None}
+    assert select(path, "SELECT id FROM memories") == [("id-001",), ("id-002",)]
+    assert [rowid for rowid, _ in hits(path, ["text"])["text"]] == [2]
+
+
+async def test_a_memory_that_was_superseded_meanwhile_is_left(make_store):
+    path = make_store([{}])
+    async with opened(path) as memory:
+        stamps = await memory.stamps(EVERY)
+        small_store.change(path, "UPDATE memories SET superseded_by = 'core_1'")
+        assert (await memory.remove(stamps, Kept())).changed == ("id-000",)
+
+
+async def test_whatever_keeping_raises_leaves_everything(make_store):
+    path = make_store([{}, {}])
+    before = everything(path)
+
+    def full(changes):
+        raise sqlite3.OperationalError("the trash has no room")
+
+    async with opened(path) as memory:
+        with pytest.raises(sqlite3.OperationalError, match="the trash has no room"):
+            await memory.remove(await memory.stamps(EVERY), full)
+        assert everything(path) == before
+        assert (await memory.remove(await memory.stamps(EVERY), Kept())).removed == 2
+
+
+async def test_progress_is_told_and_can_end_it_between_two_batches(make_store):
+    path = make_store([{"content": f"text {at}"} for at in range(700)])
+    told: list[int] = []
+    kept = Kept()
+    async with opened(path) as memory:
+        stamps = await memory.stamps(EVERY)
+        removal = await memory.remove(stamps, kept, lambda done: told.append(done) or len(told) < 2)
+        assert removal.cancelled
+        assert removal.removed == told[1] == len(kept.changes)
+        assert await memory.count() == 700 - told[1]
+        assert told == sorted(set(told))
+        rest = await memory.remove(await memory.stamps(EVERY), kept, lambda done: told.append(done) or True)
+        assert (rest.removed, told[-1], rest.cancelled) == (700 - removal.removed, rest.removed, False)
+    assert hits(path, ["text"]) == {"text": []}
+
+
+async def test_another_program_writes_between_two_batches(make_store):
+    """It waits for the lock as ZeroClaw does, and never for longer than a batch takes."""
+    path = make_store([{"content": f"text {at}"} for at in range(600)])
+    written: list[int] = []
+
+    def write(done: int) -> bool:
+        with closing(sqlite3.connect(path, timeout=0)) as other, other:
+            other.execute("UPDATE memories SET content = 'theirs', updated_at = '2027' WHERE id = 'id-599'")
+        written.append(done)
+        return True
+
+    async with opened(path) as memory:
+        removal = await memory.remove(await memory.stamps(EVERY), Kept(), write)
+        assert (removal.removed, removal.changed) == (599, ("id-599",))
+    assert len(written) > 2
+
+
+async def test_a_cancelled_await_ends_with_whole_batches(make_store):
+    path = make_store([{"content": f"text {at}"} for at in range(600)])
+    kept, first = Kept(), threading.Event()
+
+    def advance(done: int) -> bool:
+        first.set()
+        return True
+
+    async with opened(path) as memory:
+        stamps = await memory.stamps(EVERY)
+        removing = asyncio.ensure_future(memory.remove(stamps, kept, advance))
+        await asyncio.to_thread(first.wait, 30)
+        removing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await removing
+        assert 0 < len(kept.changes) < 600
+        assert await memory.count() == 600 - len(kept.changes)
+        small_store.change(path, "DELETE FROM memories")
+
+
+async def test_a_cancelled_await_before_anything_is_kept_changes_nothing(make_store, monkeypatch):
+    path = make_store([{}])
+    before, kept = everything(path), Kept()
+    async with opened(path) as memory:
+        stamps = await memory.stamps(EVERY)
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            begun = changed_stores.connecting(monkeypatch)
+            removing = asyncio.ensure_future(memory.remove(stamps, kept))
+            await asyncio.to_thread(begun.wait, 30)
+            removing.cancel()
+            await asyncio.sleep(0)
+            other.execute("ROLLBACK")
+        with pytest.raises(asyncio.CancelledError):
+            await removing
+    assert (kept.changes, everything(path)) == ([], before)
+
+
+async def test_an_overwritten_text_is_nowhere_in_the_files(make_store):
+    secret = "correct horse battery staple " * 300
+    path = make_store([{"content": secret}, {"content": "something else"}])
+    async with opened(path) as memory:
+        await memory.remove((await memory.stamps(EVERY))[:1], Kept(), zero=True)
+    files = [file.read_bytes() for file in path.parent.iterdir()]
+    assert not any(b"correct horse battery staple" in data for data in files)
+    assert any(b"something else" in data for data in files)
+
+
+async def test_a_row_whose_id_is_no_text_is_removed_and_comes_back(make_store):
+    path = make_store([{}, {"id": None, "key": "n"}, {"id": b"\xff", "key": "b"}])
+    before, kept = everything(path), Kept()
+    async with opened(path) as memory:
+        stamps = await memory.stamps(EVERY)
+        assert (await memory.remove(stamps[1:], kept)).removed == 2
+        assert select(path, "SELECT key FROM memories") == [("key0",)]
+        await memory.revert(kept.backwards(), Kept())
+    assert everything(path) == before
+
+
+async def test_a_stamp_of_no_memory_is_gone(make_store):
+    async with opened(make_store([{}])) as memory:
+        assert (await memory.remove([Stamp("nobody", "state", handle=1)], Kept())).gone == ("nobody",)
+        assert await memory.count() == 1
+
+
+async def test_cached_vectors_go_by_content_and_come_back(make_store):
+    path = make_store([{}])
+    contents = ["hello", "naïve", "not cached", "\udcff"]
+    for content in contents[:2]:
+        key = hashlib.sha256(content.encode()).hexdigest()[:16]
+        small_store.change(path, "INSERT INTO embedding_cache VALUES (?, x'0102', 'a', 'b')", (key,))
+    small_store.change(path, "INSERT INTO embedding_cache VALUES ('0000', x'03', 'a', 'b')")
+    before, kept = everything(path), Kept()
+    async with opened(path) as memory:
+        assert memory.capabilities.cached_vectors
+        assert await memory.count_cached_vectors(contents) == 2
+        assert await memory.forget_cached_vectors([*contents, "hello"], kept) == 2
+        assert await memory.count_cached_vectors(contents) == 0
+        assert {change.before.table for change in kept.changes} == {"embedding_cache"}
+        assert "2cf24dba5fb0a30e" in {change.before.id for change in kept.changes}
+        small_store.change(path, "INSERT INTO embedding_cache VALUES ('2cf24dba5fb0a30e', x'09', 'c', 'd')")
+        reversal = await memory.revert(kept.backwards(), Kept())
+        assert reversal.reverted == 2
+    small_store.change(path, "UPDATE embedding_cache SET embedding = x'0102', created_at = 'a', accessed_at = 'b'"
+                             " WHERE content_hash = '2cf24dba5fb0a30e'")  # fmt: skip
+    assert sorted(row[1:] for row in everything(path)["embedding_cache"]) == sorted(
+        row[1:] for row in before["embedding_cache"]
+    )

@@ -1,0 +1,166 @@
+"""Any sequence of stores, edits and removals, then all of it taken back: the store is what it was."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from changed_stores import GENERATIONS, Kept, everything, hits, opened, shape
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, Vector
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+
+WORDS = ("alpha", "bravo", "naïve", "memory")
+KEYS = ("a", "b", "c d", "ключ", "e\x00f", "x" * 300)
+MOMENT = "2026-03-01T10:00:00.{:09d}+02:00"
+
+texts = st.one_of(st.sampled_from(WORDS), st.text(min_size=1, max_size=40)).filter(lambda text: bool(text.strip()))
+vectors = st.none() | st.binary(min_size=8, max_size=8).map(lambda data: Vector(data, "hash", "hash:2"))
+
+
+@dataclass(frozen=True)
+class Store:
+    key: str
+    content: str
+    category: str
+    session: str | None
+    agent: str | None
+    vector: Vector | None
+    replace: bool
+
+
+@dataclass(frozen=True)
+class Change:
+    which: int
+    values: dict[str, object]
+    vector: Vector | None
+
+
+@dataclass(frozen=True)
+class Remove:
+    which: frozenset[int]
+
+
+fields = st.fixed_dictionaries(
+    {},
+    optional={
+        "content": texts,
+        "key": st.sampled_from(KEYS),
+        "category": texts,
+        "session_id": st.none() | texts,
+        "importance": st.sampled_from([0, 0.25, 1]),
+        "pinned": st.booleans(),
+        "namespace": texts,
+    },
+)
+stores = st.builds(
+    Store, st.sampled_from(KEYS), texts, texts, st.none() | texts, st.sampled_from([None, "writer", "новый"]), vectors,
+    st.booleans(),
+)  # fmt: skip
+steps = st.lists(
+    st.one_of(
+        stores,
+        st.builds(Change, st.integers(0, 20), fields, vectors),
+        st.builds(Remove, st.frozensets(st.integers(0, 20), max_size=8)),
+    ),
+    max_size=12,
+)
+
+
+def make_odd_store(path: Path, generation: str) -> None:
+    """Rows such as other programs leave: bytes for text, text that is no UTF-8, NULLs, columns nobody knows."""
+    create_database(path, generation, default_agent_id="agent-0")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("ALTER TABLE memories ADD COLUMN mood TEXT DEFAULT 'calm'")
+        connection.execute('ALTER TABLE memories ADD COLUMN "odd "" name" NUMERIC DEFAULT 7')
+        connection.execute("ALTER TABLE memories ADD COLUMN doubled AS (length(content) * 2)")
+        connection.execute("INSERT INTO embedding_cache VALUES ('00ff', x'0102', 'then', 'now')")
+        owned = generation in ("G3", "G4")
+        if owned:
+            connection.execute("INSERT INTO agents VALUES ('agent-1', 'writer', 'then')")
+        odd: list[tuple[str, str, str]] = [
+            ("'one'", "'alpha bravo'", "x'0000803f0000803f'"),
+            ("'two'", "x'ff00fe'", "NULL"),
+            ("CAST(x'6bff79' AS TEXT)", "CAST(x'616c706861ff' AS TEXT)", "x'01'"),
+            ("x'6b6579'", "'bravo' || char(0) || 'alpha'", "x''"),
+            ("'a'", "'memory naïve'", "NULL"),
+        ]
+        for at, (key, content, vector) in enumerate(odd):
+            moment = MOMENT.format(at)
+            connection.execute(
+                f"INSERT INTO memories (rowid, id, key, content, embedding, created_at, updated_at, session_id, mood"
+                f"{', agent_id' if owned else ''}) VALUES (?, ?, {key}, {content}, {vector}, ?, ?, ?, ?"
+                f"{', ?' if owned else ''})",
+                (at * 3 + 1, f"id-{at}", moment, moment, "s" if at % 2 else None, None if at % 2 else b"\x00glad",
+                 *([f"agent-{at % 2}"] if owned else [])),
+            )  # fmt: skip
+
+
+async def take(memory: SqliteMemory, step: Store | Change | Remove, kept: Kept) -> None:
+    has_agents, schema = memory.capabilities.agents, memory.schema
+    stamps = await memory.stamps(MemoryFilter(superseded=Superseded.SHOW))
+    with suppress(DuplicateKey):
+        match step:
+            case Store():
+                agent = step.agent if has_agents else None
+                draft = Draft(step.key, step.content, step.category, step.session, agent=agent)
+                await memory.create(draft, kept, vector=step.vector, replace=step.replace)
+            case Change() if stamps:
+                row = await memory.stored(stamps[step.which % len(stamps)].id)
+                assert row is not None
+                values = {name: value for name, value in step.values.items() if schema.has(name)}
+                await memory.update(row.id, Edit(values), row.fingerprint, kept, vector=step.vector)
+            case Remove():
+                chosen = [stamp for at, stamp in enumerate(stamps) if at in step.which]
+                removal = await memory.remove(chosen, kept)
+                assert (removal.removed, removal.changed, removal.gone) == (len(chosen), (), ())
+
+
+async def there_and_back(path: Path, sequence: list[Store | Change | Remove], one_by_one: bool) -> None:
+    async with opened(path) as memory:
+        actions: list[Kept] = []
+        for step in sequence:
+            kept = Kept()
+            await take(memory, step, kept)
+            actions.append(kept)
+        hits(path, WORDS)
+        if not one_by_one:
+            together = Kept()
+            together([change for kept in actions for change in kept.changes])
+            actions = [together]
+        for kept in reversed(actions):
+            back = Kept()
+            reversal = await memory.revert(kept.backwards(), back)
+            assert sorted(change.reverses or 0 for change in back.changes) == [c.number for c in kept.changes]
+            assert (reversal.renamed, reversal.notes) == ({}, ())
+
+
+@pytest.mark.parametrize("one_by_one", [True, False], ids=["one by one", "all at once"])
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_everything_taken_back_leaves_every_byte_and_every_hit(generation, one_by_one, tmp_path_factory):
+    base = tmp_path_factory.mktemp("base") / "brain.db"
+    make_odd_store(base, generation)
+    before, found, made = everything(base), hits(base, WORDS), shape(base)
+
+    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(steps)
+    def check(sequence):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "brain.db"
+            shutil.copy(base, path)
+            asyncio.run(there_and_back(path, sequence, one_by_one))
+            assert everything(path) == before
+            assert hits(path, WORDS) == found
+            assert shape(path) == made
+
+    check()

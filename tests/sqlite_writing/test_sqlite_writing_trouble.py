@@ -1,0 +1,280 @@
+"""What can go wrong with a write is one sentence each, and nothing is half done."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from contextlib import closing
+
+import changed_stores
+import pytest
+from changed_stores import GENERATIONS, Kept, everything, hits, opened, select, shape
+from support import small_store
+
+from zeroclaw_tui.backends.sqlite import connection as connections
+from zeroclaw_tui.backends.sqlite import writing
+from zeroclaw_tui.memory.change import Draft, Edit, TriggersMissing
+from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, Refused, Unreadable
+from zeroclaw_tui.memory.query import MemoryFilter
+
+MIGRATION = ("kind TEXT", "pinned INTEGER NOT NULL DEFAULT 0", "tenant_id TEXT")
+
+
+async def fails(memory, kind, match):
+    """A store, an edit and a removal all fail so, and neither change nor keep anything."""
+    before, kept = everything(memory.path), Kept()
+    row = await memory.stored("id-000")
+    stamps = await memory.stamps(MemoryFilter())
+    for deed in (
+        lambda: memory.create(Draft("new", "words " * 2000), kept),
+        lambda: memory.update("id-000", Edit({"content": "words " * 2000}), row.fingerprint, kept),
+        lambda: memory.remove(stamps, kept),
+    ):
+        with pytest.raises(kind, match=match) as caught:
+            await deed()
+    assert everything(memory.path) == before
+    return caught.value
+
+
+async def test_a_lock_that_lasts_is_told(make_store, monkeypatch):
+    path = make_store([{}])
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.02)
+    async with opened(path) as memory:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            error = await fails(memory, Locked, "locked by another program, so it could not be written")
+            assert "Nothing was changed." in error.hint
+            other.execute("ROLLBACK")
+        await memory.create(Draft("k", "c"), Kept())
+
+
+async def test_a_lock_that_ends_is_waited_for(make_store, monkeypatch):
+    path = make_store([{}])
+    async with opened(path) as memory:
+        with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            other.execute("UPDATE memories SET content = 'theirs'")
+            begun = changed_stores.connecting(monkeypatch)
+            storing = asyncio.ensure_future(memory.create(Draft("k", "c"), Kept()))
+            await asyncio.to_thread(begun.wait, 30)
+            other.execute("COMMIT")
+            await storing
+    assert select(path, "SELECT content FROM memories ORDER BY rowid") == [("theirs",), ("c",)]
+
+
+async def test_a_full_disk_is_told_and_nothing_is_half_done(make_store, monkeypatch):
+    path = make_store([{"content": "text"}])
+    connected = writing._connected
+
+    def nearly_full(path, *, zero):
+        connection = connected(path, zero=zero)
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
+        return connection
+
+    async with opened(path) as memory:
+        row, before, kept = await memory.stored("id-000"), everything(path), Kept()
+        monkeypatch.setattr(writing, "_connected", nearly_full)
+        with pytest.raises(Unreadable, match="no space left") as caught:
+            await memory.create(Draft("new", "words " * 4000), kept)
+        assert caught.value.title == "Disk full"
+        assert "Nothing was changed." in caught.value.hint
+        with pytest.raises(Unreadable, match="no space left"):
+            await memory.update("id-000", Edit({"content": "words " * 4000}), row.fingerprint, kept)
+        assert (kept.changes, everything(path)) == ([], before)
+        monkeypatch.undo()
+        await memory.create(Draft("new", "words " * 4000), kept)
+    hits(path, ["words"])
+
+
+async def test_an_error_in_a_later_batch_says_what_was_done_before(make_store, monkeypatch):
+    path = make_store([{"content": f"text {at}"} for at in range(300)])
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.02)
+    kept = Kept()
+    async with opened(path) as memory:
+        with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+
+            def lock(done: int) -> bool:
+                other.execute("BEGIN IMMEDIATE")
+                return True
+
+            with pytest.raises(Locked) as caught:
+                await memory.remove(await memory.stamps(MemoryFilter()), kept, lock)
+            other.execute("ROLLBACK")
+        assert f"{len(kept.changes)} rows were done before" in caught.value.hint
+        assert await memory.count() == 300 - len(kept.changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "match"),
+    [
+        ("SQLITE_READONLY_DBMOVED", Refused, "may not be written by this user"),
+        ("SQLITE_IOERR_WRITE", Unreadable, "could not be written to its disk"),
+        ("SQLITE_CORRUPT_VTAB", Corrupt, "is damaged"),
+        ("SQLITE_FULL", Unreadable, "no space left"),
+        ("SQLITE_NOTADB", Unreadable, "not a SQLite database"),
+    ],
+)
+async def test_each_of_sqlites_failures_has_its_sentence(name, kind, match, make_store, monkeypatch):
+    def failing(path, *, zero):
+        error = sqlite3.OperationalError("in SQLite's words")
+        error.sqlite_errorname = name
+        raise error
+
+    async with opened(make_store([{}])) as memory:
+        monkeypatch.setattr(writing, "_connected", failing)
+        error = await fails(memory, kind, match)
+        assert error.hint.startswith("Nothing was changed.")
+
+
+async def test_a_rule_of_the_tables_refuses_in_words(make_store):
+    path = make_store([{"content": "c"}])
+    small_store.change(path, "CREATE UNIQUE INDEX theirs ON memories(content)")
+    kept, before = Kept(), everything(path)
+    async with opened(path) as memory:
+        with pytest.raises(Refused, match=r"does not take this: UNIQUE constraint failed: memories\.content"):
+            await memory.create(Draft("k", "c"), kept)
+    assert (kept.changes, everything(path)) == ([], before)
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+@pytest.mark.parametrize("lost", ["memories_ai", "memories_ad", "memories_au"])
+async def test_a_missing_trigger_stops_every_write_until_it_is_repaired(generation, lost, make_store):
+    path = make_store([{"content": "alpha"}], generation)
+    made = shape(path)
+    small_store.change(path, f"DROP TRIGGER {lost}")
+    small_store.add(path, [{"content": "bravo"}], start=1)
+    async with opened(path) as memory:
+        error = await fails(memory, TriggersMissing, lost)
+        assert "repairs that" in error.hint
+        await memory.repair()
+        assert shape(path) == made
+        found = hits(path, ["alpha", "bravo"])
+        assert [[rowid for rowid, _ in found[word]] for word in found] == [[1], [2]]
+        await memory.create(Draft("k", "charlie"), Kept())
+        assert len(hits(path, ["charlie"])["charlie"]) == 1
+
+
+async def test_a_missing_index_is_made_and_filled_by_the_repair(make_store):
+    path = make_store([{"content": "alpha"}])
+    made = shape(path)
+    small_store.change(path, "DROP TABLE memories_fts")
+    async with opened(path) as memory:
+        assert not memory.capabilities.keyword
+        await fails(memory, TriggersMissing, "memories_fts")
+        await memory.repair()
+        assert memory.capabilities.keyword
+        assert [scored.entry.key for scored in await memory.recall("alpha", 5)] == ["key0"]
+    assert (shape(path), len(hits(path, ["alpha"])["alpha"])) == (made, 1)
+
+
+@pytest.mark.parametrize("deed", ["create", "update", "remove", "revert"])
+async def test_a_file_that_zeroclaw_migrates_meanwhile_is_written_as_it_is_then(deed, make_store):
+    path = make_store([{"content": "alpha"}, {"content": "bravo"}], "G3")
+    kept, removed = Kept(), Kept()
+    async with opened(path) as memory:
+        await memory.remove(await memory.stamps_of([2]), removed)
+        row, stamps = await memory.stored("id-000"), await memory.stamps_of([1])
+        for column in MIGRATION:
+            small_store.change(path, f"ALTER TABLE memories ADD COLUMN {column}")
+        match deed:
+            case "create":
+                await memory.create(Draft("k", "c"), kept)
+                assert kept.changes[0].after.values["pinned"] == 0
+            case "update":
+                with pytest.raises(InspectorError, match="changed since"):
+                    await memory.update("id-000", Edit({"content": "new"}), row.fingerprint, kept)
+            case "remove":
+                assert (await memory.remove(stamps, kept)).removed == 1
+            case "revert":
+                assert (await memory.revert(removed.backwards(), kept)).reverted == 1
+                assert (await memory.stored("id-001")).values["pinned"] == 0
+        assert memory.generation == "G4"
+
+
+async def test_a_file_that_became_unknown_meanwhile_is_refused(make_store):
+    path = make_store([{}])
+    async with opened(path) as memory:
+        small_store.change(path, "ALTER TABLE memories DROP COLUMN tenant_id")
+        with pytest.raises(Refused, match="lacks tenant_id"):
+            await memory.create(Draft("k", "c"), Kept())
+        assert not memory.capabilities.write
+
+
+async def test_a_file_that_became_empty_is_left_alone(make_store, tmp_path):
+    path = make_store([{}])
+    async with opened(path) as memory:
+        os.rename(path, tmp_path / "moved.db")
+        path.touch()
+        with pytest.raises(Unreadable, match="empty"):
+            await memory.create(Draft("k", "c"), Kept())
+        assert path.stat().st_size == 0
+        path.unlink()
+        with pytest.raises(Unreadable, match="There is no file"):
+            await memory.create(Draft("k", "c"), Kept())
+        assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "match"),
+    [
+        (lambda path: path.parent, "The folder .* may not be written"),
+        (lambda path: path, "The file .*brain.db may not be written"),
+        (lambda path: path.with_name("brain.db-wal"), "The file .*brain.db-wal may not be written"),
+    ],
+    ids=["folder", "file", "log"],
+)
+async def test_what_this_user_may_not_write_is_named(forbidden, match, make_store, monkeypatch):
+    path = make_store([{}])
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("UPDATE memories SET content = 'x'")
+        other.commit()
+        monkeypatch.setattr(os, "access", lambda name, mode: not (mode & os.W_OK and name == forbidden(path)))
+        async with opened(path) as memory:
+            assert not memory.capabilities.write
+            assert memory.capabilities.editable == ()
+            assert memory.capabilities.why_not["write"] == memory.read_only_because
+            with pytest.raises(Refused, match=match):
+                await memory.store("k", "c", "core")
+            with pytest.raises(Refused, match=match):
+                await memory.repair()
+
+
+async def test_read_only_as_asked_refuses_every_write(make_store):
+    path = make_store([{}])
+    before = everything(path)
+    async with opened(path, read_only=True) as memory:
+        await fails(memory, Refused, "as asked")
+        for deed in (memory.forget("key0"), memory.repair(), memory.revert(lambda: iter([]), Kept())):
+            with pytest.raises(Refused, match="as asked"):
+                await deed
+        assert memory.capabilities.why_not["write"] == "It was opened read-only, as asked."
+    assert everything(path) == before
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+async def test_writes_change_neither_the_schema_nor_the_journal(generation, make_store):
+    path = make_store([{"content": "alpha"}], generation)
+    made = shape(path)
+    async with opened(path) as memory:
+        assert memory.capabilities.write
+        assert memory.read_only_because is None
+        kept = Kept()
+        await memory.store("k", "c", "core", "s")
+        await memory.store("k", "newer", "daily")
+        await memory.remove(await memory.stamps(MemoryFilter()), kept, zero=True)
+        await memory.revert(kept.backwards(), Kept())
+        await memory.repair()
+    assert shape(path) == made
+
+
+async def test_a_rollback_journal_stays_one(make_store):
+    path = make_store([{"content": "alpha"}])
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA journal_mode = DELETE")
+    async with opened(path) as memory:
+        await memory.create(Draft("k", "c"), Kept())
+        await memory.remove(await memory.stamps(MemoryFilter()), Kept(), zero=True)
+    assert select(path, "PRAGMA journal_mode") == [("delete",)]
+    assert not path.with_name("brain.db-wal").exists()

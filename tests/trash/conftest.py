@@ -1,0 +1,44 @@
+"""A library to change, on each backend that takes writes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from support.small_store import make
+from trash_world import Clock, World, install_at
+
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.trash import Trash, store_name
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> Install:
+    return install_at(tmp_path)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(params=["in-memory", "G1", "G2", "G4"])
+async def world(request: pytest.FixtureRequest, install: Install, clock: Clock) -> AsyncIterator[World]:
+    memory: InMemory | SqliteMemory
+    if request.param == "in-memory":
+        memory = InMemory(clock=clock)
+    else:
+        memory = SqliteMemory(make(install.database, request.param, []))
+    await memory.open()
+    trash = Trash(install, store_name(memory.name, memory.location), clock)
+    choice = ProfileChoice.by_hand("0.8.4")
+    config = MemoryConfig(install)
+    yield World(Library(config, memory, choice, ScoringSettings(), None, trash), install, clock)
+    await memory.close()

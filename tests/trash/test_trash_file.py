@@ -1,0 +1,622 @@
+"""The trash itself: exact rows, durable, private, bounded, one action at a time, and put right after a cut."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import sqlite3
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trash_world import Clock, World, install_at
+
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.settings import save_theme, settings_file, settings_problem, trash_limits
+from zeroclaw_tui.curation import trash as trash_module
+from zeroclaw_tui.curation import trash_file
+from zeroclaw_tui.curation.changing import edit_memory, remove_memories, store_memory, undo
+from zeroclaw_tui.curation.purge import plan_purge, plan_rows
+from zeroclaw_tui.curation.trash import Trash, store_name
+from zeroclaw_tui.curation.trash_rows import pack, unpack
+from zeroclaw_tui.memory.change import AGENTS, FILE, Draft, Edit, RowChange, StoredRow
+from zeroclaw_tui.memory.errors import Locked, NotThere, Unreadable
+from zeroclaw_tui.memory.query import MemoryFilter
+
+STORE = "sqlite:/somewhere/brain.db"
+
+
+def a_row(number: int, content: str = "text", **values: Any) -> StoredRow:
+    plain = {"id": f"id{number}", "key": f"key{number}", "content": content, "embedding": None}
+    return StoredRow(f"id{number}", plain | values, number)
+
+
+@pytest.fixture
+def trash(install: Install, clock: Clock) -> Trash:
+    return Trash(install, STORE, clock)
+
+
+async def kept(trash: Trash, *changes: RowChange, verb: Any = "purge", summary: str = "deleted") -> int:
+    number = await trash.begin(verb, summary)
+    trash.keeper(number)(changes)
+    assert await trash.finish(number) is not None
+    return number
+
+
+def deletion(number: int, content: str = "text", **values: Any) -> RowChange:
+    return RowChange(a_row(number, content, **values), None)
+
+
+_VALUES = st.one_of(
+    st.none(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False),
+    st.text(),
+    st.binary(max_size=60),
+    st.binary(max_size=20).map(lambda data: data.decode("utf-8", "surrogateescape")),
+)
+_ROWS = st.builds(
+    StoredRow,
+    id=st.text(min_size=1),
+    values=st.dictionaries(
+        st.sampled_from(["id", "key", "content", "embedding", "importance", "a column of a plug-in", "größe"]), _VALUES
+    ),
+    handle=st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1), st.text()),
+    agent=st.one_of(st.none(), st.text()),
+    table=st.sampled_from(["memories", "agents", "embedding_cache"]),
+)
+
+
+def _typed(row: StoredRow | None) -> object:
+    """Everything of a row with its types: True equals 1, and 1 equals 1.0."""
+    if row is None:
+        return None
+    return row, [(name, type(value), repr(value)) for name, value in row.values.items()], type(row.handle)
+
+
+@given(row=_ROWS, earlier=_ROWS)
+def test_every_row_is_unpacked_as_it_was(row: StoredRow, earlier: StoredRow) -> None:
+    assert _typed(unpack(pack(row))) == _typed(row)
+    assert _typed(unpack(pack(row, earlier), earlier)) == _typed(row)
+
+
+@given(rows=st.lists(_ROWS, min_size=1, max_size=4))
+def test_every_row_comes_back_from_the_file_as_it_was(rows: list[StoredRow]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        trash = Trash(install_at(Path(folder)), STORE, Clock())
+
+        async def keep_and_read() -> list[RowChange]:
+            number = await kept(trash, *(RowChange(row, None) for row in rows))
+            return [change for batch in trash.open_changes(number)() for change in batch]
+
+        back = asyncio.run(keep_and_read())
+        assert [_typed(change.before) for change in reversed(back)] == [_typed(row) for row in rows]
+
+
+async def test_vector_of_an_edit_is_held_once(trash: Trash) -> None:
+    before = a_row(1, embedding=b"\x07" * 300_000)
+    after = replace(before, values={**before.values, "content": "new"})
+    number = await kept(trash, RowChange(before, after), verb="edit")
+    assert trash.file.stat().st_size < 500_000
+    ((change,),) = trash.open_changes(number)()
+    assert (change.before, change.after) == (before, after)
+
+
+async def test_reading_without_a_trash_makes_none(trash: Trash, install: Install) -> None:
+    assert await trash.last() is None
+    assert await trash.actions() == []
+    assert await trash.listing() == ([], 0)
+    assert await trash.numbers("x") == []
+    assert await trash.history("id1") == []
+    assert (await trash.usage()).rows == 0
+    assert await trash.empty() == 0
+    assert list(trash.open_changes(1)()) == []
+    for missing in (trash.action(1), trash.row(1)):
+        with pytest.raises(NotThere):
+            await missing
+    assert not install.own_dir.exists()
+
+
+async def test_only_the_owner_can_read_it_even_while_it_is_written(trash: Trash, install: Install) -> None:
+    old = os.umask(0)
+    try:
+        number = await trash.begin("purge", "deleted")
+        trash.keeper(number)([deletion(1)])
+        files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in install.own_dir.iterdir()}
+        await trash.finish(number)
+        await trash.listing()
+    finally:
+        os.umask(old)
+    assert files == dict.fromkeys(("trash.db", "trash.db-wal", "trash.db-shm", "trash.lock"), 0o600)
+    assert stat.S_IMODE(install.own_dir.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(file.stat().st_mode) for file in install.own_dir.iterdir()} == {0o600}
+
+
+async def test_a_file_left_open_to_others_is_closed_to_them(trash: Trash, install: Install) -> None:
+    await kept(trash, deletion(1))
+    install.own_dir.chmod(0o755)
+    trash.file.chmod(0o644)
+    await kept(trash, deletion(2))
+    assert stat.S_IMODE(trash.file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(install.own_dir.stat().st_mode) == 0o700
+
+
+async def test_what_a_batch_kept_is_on_disk_when_it_returns(trash: Trash, install: Install, tmp_path: Path) -> None:
+    """A copy of the files taken then, as after a crash, has it."""
+    number = await trash.begin("purge", "deleted")
+    trash.keeper(number)([deletion(1, "precious")])
+    copy = install_at(tmp_path / "copy")
+    copy.own_dir.mkdir(parents=True)
+    for name in ("trash.db", "trash.db-wal"):
+        (copy.own_dir / name).write_bytes((install.own_dir / name).read_bytes())
+    await trash.finish(number)
+    rows, total = await Trash(copy, STORE, Clock()).listing()
+    assert (total, rows[0].row) == (1, a_row(1, "precious"))
+
+
+async def test_listing_pages_and_searches(trash: Trash, install: Install, clock: Clock) -> None:
+    await kept(trash, *(deletion(number, f"Note {number} about Größe") for number in range(600)))
+    await kept(trash, RowChange(None, a_row(700)), verb="store")
+    await kept(trash, RowChange(a_row(701, "one"), a_row(701, "two")), verb="edit")
+    rows, total = await trash.listing(limit=100, offset=150)
+    assert total == 600
+    assert [row.row.id for row in rows] == [f"id{number}" for number in range(449, 349, -1)]
+    assert (await trash.listing("NOTE 59"))[1] == 11
+    assert (await trash.listing("GRÖSSE"))[1] == 600
+    assert (await trash.listing("KEY123"))[1] == 1
+    assert (await trash.listing("100%_"))[1] == 0
+    other = Trash(install, "sqlite:/another/brain.db", clock)
+    assert await other.listing() == ([], 0)
+    rows, total = await other.listing(every_store=True, limit=1)
+    assert (total, rows[0].store) == (600, STORE)
+
+
+async def test_numbers_of_one_action(trash: Trash) -> None:
+    first = await kept(trash, deletion(1), deletion(2))
+    await kept(trash, deletion(3))
+    listed, _ = await trash.listing()
+    assert await trash.numbers(action=first) == [row.number for row in listed if row.action == first]
+    assert len(await trash.numbers()) == 3
+
+
+async def test_batches_are_small_and_may_be_read_again(trash: Trash) -> None:
+    number = await kept(trash, *(deletion(at) for at in range(700)))
+    changes = trash.open_changes(number)
+    for _ in range(2):
+        read = list(changes())
+        assert max(map(len, read)) <= 250
+        assert [change.row.id for batch in read for change in batch] == [f"id{at}" for at in range(699, -1, -1)]
+    numbers = [change.number for batch in changes() for change in batch]
+    chosen = [numbers[5], numbers[600]]
+    (batch,) = trash.changes_numbered([number for number in chosen if number is not None])()
+    assert [change.number for change in batch] == chosen
+
+
+async def test_old_actions_go_after_their_days_as_a_new_one_ends(trash: Trash, clock: Clock) -> None:
+    await kept(trash, deletion(1))
+    clock.pass_days(20)
+    await kept(trash, deletion(2))
+    clock.pass_days(15)
+    assert (await trash.listing())[1] == 2
+    await kept(trash, deletion(3))
+    assert [row.row.id for row in (await trash.listing())[0]] == ["id3", "id2"]
+    assert len(await trash.actions()) == 2
+
+
+async def test_the_oldest_actions_go_whole_beyond_the_size(trash: Trash, install: Install) -> None:
+    install.own_dir.mkdir()
+    settings_file(install).write_text("trash_megabytes = 1\n")
+    big = b"\1" * 300_000
+    for number in range(3):
+        await kept(trash, deletion(number, embedding=big), deletion(number + 10))
+    assert (await trash.listing())[1] == 6
+    await kept(trash, deletion(3, embedding=big))
+    assert [row.row.id for row in (await trash.listing())[0]] == ["id3", "id12", "id2", "id11", "id1"]
+
+
+async def test_an_action_larger_than_the_trash_is_kept_whole(trash: Trash, install: Install) -> None:
+    await kept(trash, deletion(99))
+    settings_file(install).write_text("trash_megabytes = 1\n")
+    number = await trash.begin("purge", "deleted")
+    keep = trash.keeper(number)
+    for at in range(5):
+        keep([deletion(at, embedding=b"\1" * 400_000)])
+    await trash.finish(number)
+    assert [row.row.id for row in (await trash.listing())[0]] == [f"id{at}" for at in range(4, -1, -1)]
+
+
+async def test_taking_back_drops_nothing_though_it_is_old(trash: Trash, clock: Clock) -> None:
+    first = await kept(trash, deletion(1), deletion(2))
+    clock.pass_days(400)
+    ((later, earlier),) = trash.open_changes(first)()
+    await kept(trash, RowChange(None, later.before, reverses=later.number), verb="undo")
+    assert [row.number for row in (await trash.listing())[0]] == [earlier.number]
+
+
+async def test_two_inspectors_do_not_change_at_once(trash: Trash, install: Install, clock: Clock) -> None:
+    other = Trash(install, "markdown:/elsewhere", clock)
+    number = await trash.begin("purge", "deleted")
+    waiting = asyncio.create_task(other.begin("edit", "edited"))
+    done, _ = await asyncio.wait([waiting], timeout=0.2)
+    assert not done
+    trash.keeper(number)([deletion(1)])
+    await trash.finish(number)
+    second = await waiting
+    assert second == number + 1
+    assert await other.finish(second) is None
+
+
+async def test_waiting_ends_in_a_sentence(
+    trash: Trash, install: Install, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = await trash.begin("purge", "deleted")
+    monkeypatch.setattr(trash_module, "LOCK_SECONDS", 0.1)
+    with pytest.raises(Locked, match="in the middle of a change"):
+        await Trash(install, STORE, clock).begin("edit", "edited")
+    await trash.finish(number)
+    assert await trash.finish(await Trash.begin(trash, "edit", "edited")) is None
+
+
+async def test_action_that_changed_nothing_is_struck_out(trash: Trash) -> None:
+    number = await trash.begin("purge", "deleted")
+    assert await trash.finish(number) is None
+    assert await trash.actions() == []
+    with pytest.raises(NotThere):
+        await trash.action(number)
+
+
+async def test_agents_and_cached_vectors_do_not_count_beside_memories(trash: Trash) -> None:
+    agent = StoredRow("a1", {"id": "a1", "alias": "scout"}, table=AGENTS)
+    number = await kept(trash, RowChange(None, agent), RowChange(None, a_row(1)), verb="store")
+    action = await trash.action(number)
+    assert (action.count, action.open) == (1, 1)
+    ((memory, _),) = trash.open_changes(number)()
+    await kept(trash, RowChange(a_row(1), None, reverses=memory.number), verb="undo")
+    assert (await trash.action(number)).open == 0
+    assert await trash.last() is None
+
+
+class Store:
+    """A store of one table that answers `stored`, for settling."""
+
+    def __init__(self, *rows: StoredRow) -> None:
+        self.rows = {row.id: row for row in rows}
+
+    async def stored(self, id: str) -> StoredRow | None:
+        return self.rows.get(id)
+
+
+async def cut_off(trash: Trash, *changes: RowChange) -> int:
+    """An action whose process ended without a word after it had kept these."""
+    number = await trash.begin("purge", "deleted")
+    trash.keeper(number)(changes)
+    await trash.leave(number)
+    return number
+
+
+async def test_cut_off_removal_keeps_what_went_and_strikes_out_what_stayed(trash: Trash, clock: Clock) -> None:
+    number = await cut_off(trash, deletion(1), deletion(2), deletion(3))
+    changed = a_row(3, "changed since by the agent")
+    await trash.settle(Store(a_row(2, embedding=b"anew"), changed))  # type: ignore[arg-type]
+    assert sorted(row.row.id for row in (await trash.listing())[0]) == ["id1", "id3"]
+    assert (await trash.action(number)).count == 2
+
+
+async def test_cut_off_action_of_which_nothing_happened_goes(trash: Trash) -> None:
+    agent = StoredRow("a1", {"id": "a1"}, table=AGENTS)
+    await cut_off(trash, RowChange(None, agent), RowChange(None, a_row(1)), RowChange(a_row(2), a_row(2, "new")))
+    await trash.settle(Store(a_row(2)))  # type: ignore[arg-type]
+    assert await trash.actions() == []
+
+
+async def test_cut_off_edit_and_store_that_happened_can_be_undone(trash: Trash) -> None:
+    agent = StoredRow("a1", {"id": "a1"}, table=AGENTS)
+    number = await cut_off(trash, RowChange(None, agent), RowChange(None, a_row(1)), RowChange(a_row(2), a_row(2, "n")))
+    await trash.settle(Store(a_row(1), a_row(2, "n")))  # type: ignore[arg-type]
+    last = await trash.last()
+    assert last is not None
+    assert (last.number, last.count, last.open) == (number, 2, 2)
+    assert sum(len(batch) for batch in trash.open_changes(number)()) == 3
+
+
+async def test_cut_off_overwriting_of_one_id_is_told_by_its_last_state(trash: Trash) -> None:
+    """A row removed to make room for an older one of the same id: nothing of it happened."""
+    number = await cut_off(trash, RowChange(a_row(1, "now"), None), RowChange(None, a_row(1, "old")))
+    await trash.settle(Store(a_row(1, "now")))  # type: ignore[arg-type]
+    assert await trash.actions() == []
+    number = await cut_off(trash, RowChange(a_row(1, "now"), None), RowChange(None, a_row(1, "old")))
+    await trash.settle(Store(a_row(1, "old")))  # type: ignore[arg-type]
+    assert (await trash.action(number)).count == 2
+
+
+async def test_cut_off_undo_is_undone_again_where_it_did_nothing(trash: Trash) -> None:
+    number = await kept(trash, deletion(1), deletion(2))
+    ((second, first),) = trash.open_changes(number)()
+    await cut_off(trash, *(RowChange(None, change.before, reverses=change.number) for change in (second, first)))
+    assert await trash.numbers() == []
+    await trash.settle(Store(a_row(2)))  # type: ignore[arg-type]
+    assert await trash.numbers() == [first.number]
+    assert (await trash.action(number)).open == 1
+
+
+async def test_cut_off_change_of_a_file_is_told_by_its_bytes(trash: Trash, tmp_path: Path) -> None:
+    paths = [tmp_path / "one.md", tmp_path / "two.md"]
+    rows = [
+        RowChange(
+            StoredRow(str(path), {"path": str(path), "bytes": b"old"}, table=FILE),
+            StoredRow(str(path), {"path": str(path), "bytes": b"new"}, table=FILE),
+        )
+        for path in paths
+    ]
+    number = await cut_off(trash, *rows)
+    paths[0].write_bytes(b"new")
+    paths[1].write_bytes(b"old")
+    await trash.settle(Store())  # type: ignore[arg-type]
+    ((change,),) = trash.open_changes(number)()
+    assert change.row.id == str(paths[0])
+
+
+async def test_action_that_still_runs_is_not_settled(trash: Trash, install: Install, clock: Clock) -> None:
+    number = await trash.begin("purge", "deleted")
+    trash.keeper(number)([deletion(1)])
+    await Trash(install, STORE, clock).settle(Store(a_row(1)))  # type: ignore[arg-type]
+    assert len(await trash.numbers()) == 1
+    await trash.finish(number)
+
+
+async def test_next_change_settles_first(world: World) -> None:
+    row = (await store_memory(world.library, Draft("lang", "one"))).row
+    assert row is not None
+    await cut_off(world.trash, RowChange(row, None))
+    world.later()
+    await edit_memory(world.library, row.id, Edit({"content": "two"}), row.fingerprint)
+    assert await world.trash.listing() == ([], 0)
+    assert [action.verb for action in await world.trash.actions()] == ["edit", "store"]
+
+
+async def test_emptying_chosen_ones_leaves_no_byte_of_them(trash: Trash, world: World) -> None:
+    library = world.library
+    first = (await store_memory(library, Draft("one", "SECRETWORD early " * 500))).row
+    assert first is not None
+    second = (await edit_memory(library, first.id, Edit({"content": "SECRETWORD"}), first.fingerprint)).row
+    other = (await store_memory(library, Draft("two", "this stays"))).row
+    assert second is not None
+    assert other is not None
+    await remove_memories(library, await plan_rows(library, [second.id, other.id]), "purge")
+    await undo(library)
+    await remove_memories(library, await plan_rows(library, [second.id, other.id]), "purge")
+    (number,) = [row.number for row in (await world.trash.listing())[0] if row.row.id == second.id]
+    assert await world.trash.empty([number, 10_000]) == 1
+    assert b"SECRETWORD" not in world.bytes_of_trash()
+    assert [row.row.id for row in (await world.trash.listing())[0]] == [other.id]
+    assert (await undo(library)).count == 1
+    assert list(await world.rows()) == [other.id]
+
+
+async def test_emptying_everything_makes_the_file_small_and_spares_other_stores(
+    trash: Trash, install: Install, clock: Clock
+) -> None:
+    other = Trash(install, "markdown:/elsewhere", clock)
+    await kept(other, deletion(1, "of another store"))
+    await kept(trash, *(deletion(at, "SECRETWORD", embedding=b"\1" * 3000) for at in range(1000)))
+    assert (await trash.usage()).bytes > 3_000_000
+    assert await trash.empty() == 1000
+    assert (await trash.usage()).bytes < 200_000
+    assert b"SECRETWORD" not in b"".join(file.read_bytes() for file in install.own_dir.iterdir())
+    assert (await trash.listing())[1] == 0
+    assert await trash.last() is None
+    assert (await other.listing())[1] == 1
+
+
+async def test_deletion_undone_and_redone_is_listed_once_and_emptied_once(trash: Trash) -> None:
+    first = await kept(trash, deletion(1))
+    ((gone,),) = trash.open_changes(first)()
+    again = await kept(trash, RowChange(None, gone.before, reverses=gone.number), verb="restore")
+    ((back,),) = trash.open_changes(again)()
+    await kept(trash, RowChange(back.after, None, reverses=back.number), verb="undo")
+    assert await trash.numbers() == [gone.number]
+    assert await trash.empty([gone.number or 0]) == 1
+    assert (await trash.listing())[1] == 0
+    assert await trash.actions() == []
+
+
+async def test_last_deletion_stays_when_the_trash_lets_go_of_the_first(trash: Trash, clock: Clock) -> None:
+    first = await kept(trash, deletion(1))
+    ((gone,),) = trash.open_changes(first)()
+    clock.pass_days(25)
+    again = await kept(trash, RowChange(None, gone.before, reverses=gone.number), verb="restore")
+    ((back,),) = trash.open_changes(again)()
+    await kept(trash, RowChange(back.after, None, reverses=back.number), verb="undo")
+    clock.pass_days(10)
+    await kept(trash, deletion(2))
+    assert [row.row.id for row in (await trash.listing())[0]] == ["id2", "id1"]
+
+
+async def test_ten_thousand_rows_are_purged_and_brought_back(world: World) -> None:
+    rows = 10_000 if world.library.memory.name == "sqlite" and world.library.memory.generation == "G2" else 1000
+    if world.library.memory.name == "sqlite":
+        from support.small_store import add
+
+        add(world.install.database, ({"embedding": b"\2" * 3072} for _ in range(rows)))
+    else:
+        for number in range(rows):
+            await world.library.memory.store(f"key{number}", "text", "core")
+    before = await world.rows() if rows == 1000 else None
+    plan = await plan_purge(world.library, MemoryFilter())
+    told: list[int] = []
+    outcome = await remove_memories(world.library, plan, "purge", advance=lambda done: told.append(done) or True)
+    assert outcome.count == rows
+    assert told == sorted(told)
+    assert await world.library.memory.count() == 0
+    assert (await world.later().listing(limit=1))[1] == rows
+    assert (await undo(world.library)).count == rows
+    assert await world.library.memory.count() == rows
+    assert before is None or await world.rows() == before
+
+
+def _full(monkeypatch: pytest.MonkeyPatch, pages: int) -> None:
+    """Make a disk that has room for so many pages more."""
+    connect = trash_file._connect
+
+    def with_little_room(file: Path, mode: str) -> sqlite3.Connection:
+        connection = connect(file, mode)
+        there = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {there + pages}")
+        return connection
+
+    monkeypatch.setattr(trash_file, "_connect", with_little_room)
+
+
+async def test_full_disk_stops_the_change_before_it_happens(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(600):
+        await world.library.memory.store(f"key{number}", "x" * 3000, "core")
+    before = await world.rows()
+    with closing(trash_file.for_writing(world.trash.file)):
+        pass
+    with monkeypatch.context() as patched:
+        _full(patched, 20)
+        with pytest.raises(Unreadable, match="disk is full"):
+            await remove_memories(world.library, await plan_purge(world.library, MemoryFilter()), "purge")
+    assert await world.rows() == before
+    assert await world.later().listing() == ([], 0)
+    with monkeypatch.context() as patched:
+        _full(patched, 400)
+        with pytest.raises(Unreadable, match="disk is full"):
+            await remove_memories(world.library, await plan_purge(world.library, MemoryFilter()), "purge")
+    left = await world.rows()
+    listed = {row.row.id for row in (await world.later().listing(limit=1000))[0]}
+    assert set(left).isdisjoint(listed)
+    assert {*left, *listed} == set(before)
+    if listed:
+        await undo(world.library)
+    assert await world.rows() == before
+
+
+async def test_place_that_cannot_be_written_refuses_the_change(world: World) -> None:
+    await world.library.memory.store("lang", "text", "core")
+    world.install.own_dir.write_text("a file where the folder should be")
+    before = await world.rows()
+    with pytest.raises(Unreadable, match=r"trash.* cannot be"):
+        await remove_memories(world.library, await plan_purge(world.library, MemoryFilter()), "purge")
+    assert await world.rows() == before
+
+
+def _as_another_user(folder: str, queue: Any) -> None:
+    """What a user who may read the trash but not write there is told."""
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    trash = Trash(install_at(Path(folder)), STORE, Clock())
+
+    async def look() -> tuple[object, ...]:
+        listed = [row.row.id for row in (await trash.listing())[0]]
+        try:
+            await trash.begin("purge", "deleted")
+        except Unreadable as error:
+            return listed, str(error)
+        return listed, "begun"
+
+    queue.put(asyncio.run(look()))
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A folder that every user can reach."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+        (Path(name) / "zeroclaw-tui").chmod(0o700)
+
+
+async def test_read_only_folder_is_read_and_refuses_a_change(shared: Path) -> None:
+    install = install_at(shared)
+    await kept(Trash(install, STORE, Clock()), deletion(1))
+    for file in install.own_dir.iterdir():
+        file.chmod(0o444)
+    install.own_dir.chmod(0o555)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=_as_another_user, args=(str(shared), queue))
+    process.start()
+    listed, told = await asyncio.to_thread(queue.get, timeout=60)
+    process.join()
+    assert listed == ["id1"]
+    assert "cannot be written" in told
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda file: file.write_bytes(b"no database, but long enough to be taken for one" * 100), "damaged"),
+        (lambda file: _run(file, "PRAGMA user_version = 99"), "newer version"),
+        (lambda file: _run(file, "PRAGMA user_version = 0"), "not this program's trash"),
+    ],
+)
+async def test_foreign_or_broken_file_is_a_sentence(trash: Trash, spoil: Callable[[Path], None], told: str) -> None:
+    await kept(trash, deletion(1))
+    spoil(trash.file)
+    for use in (trash.listing, trash.last, trash.empty, lambda: trash.begin("purge", "deleted")):
+        with pytest.raises(Unreadable, match=told):
+            await use()
+    trash.file.unlink()
+    await kept(trash, deletion(2))
+
+
+def _run(file: Path, statement: str) -> None:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(statement)
+
+
+async def test_empty_file_counts_as_none(trash: Trash, install: Install) -> None:
+    install.own_dir.mkdir()
+    trash.file.touch()
+    assert await trash.listing() == ([], 0)
+    await kept(trash, deletion(1))
+    assert (await trash.listing())[1] == 1
+
+
+def test_stores_are_named_by_their_real_place(tmp_path: Path) -> None:
+    real = tmp_path / "real.db"
+    real.touch()
+    (tmp_path / "link.db").symlink_to(real)
+    assert store_name("sqlite", str(tmp_path / "link.db")) == f"sqlite:{real}"
+    assert store_name("sqlite", str(tmp_path / "link.db"), tmp_path) == f"sqlite:{real.relative_to(tmp_path.resolve())}"
+    assert store_name("sqlite", str(tmp_path / "link.db"), tmp_path / "elsewhere") == f"sqlite:{real}"
+    assert store_name("postgres", "postgresql://host/db") == "postgres:postgresql://host/db"
+    assert store_name("in-memory", "this process") == "in-memory:this process"
+    store_name("sqlite", os.fsdecode(os.fsencode(tmp_path) + b"/\xff.db")).encode()
+
+
+MOST = 500 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("text", "limits", "problem"),
+    [
+        ("", (30, MOST), None),
+        ("trash_days = 7\ntrash_megabytes = 20\n", (7, 20 * 1024 * 1024), None),
+        ("trash_days = 0\n", (30, MOST), "trash_days must be a whole number from 1 on; until then 30 holds"),
+        ("trash_megabytes = 'many'\n", (30, MOST), "trash_megabytes must be"),
+        ("trash_days = true\ntrash_megabytes = 1.5\n", (30, MOST), "trash_days and trash_megabytes must be"),
+    ],
+)
+async def test_limits_come_from_the_settings(
+    trash: Trash, install: Install, text: str, limits: tuple[int, int], problem: str | None
+) -> None:
+    install.own_dir.mkdir()
+    settings_file(install).write_text(text)
+    assert trash_limits(install) == limits
+    assert ((await trash.usage()).days_kept, (await trash.usage()).bytes_kept) == limits
+    told = settings_problem(install)
+    assert (told is None) if problem is None else (told is not None and problem in told)
+    save_theme(install, "dusk")
+    assert trash_limits(install) == limits

@@ -1,0 +1,58 @@
+"""A library to change, and its trash as a later process sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.trash import Trash
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+
+
+@dataclass
+class Clock:
+    """A clock that stands until it is moved."""
+
+    moment: datetime = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+    def pass_days(self, days: float) -> None:
+        self.moment += timedelta(days=days)
+
+
+@dataclass
+class World:
+    """An install with an opened store."""
+
+    library: Library
+    install: Install
+    clock: Clock
+
+    @property
+    def trash(self) -> Trash:
+        return self.library.trash
+
+    def later(self) -> Trash:
+        """The trash as another process, started later, sees it."""
+        self.library.trash = Trash(self.install, self.library.trash.store, self.clock)
+        return self.library.trash
+
+    async def rows(self) -> dict[str, StoredRow]:
+        """Every memory as it is stored, by id."""
+        stamps = await self.library.memory.stamps(MemoryFilter(superseded=Superseded.SHOW))
+        found = [await self.library.memory.stored(stamp.id) for stamp in stamps]
+        return {row.id: row for row in found if row is not None}
+
+    def bytes_of_trash(self) -> bytes:
+        """Every byte this program keeps beside the install."""
+        return b"".join(file.read_bytes() for file in sorted(self.install.own_dir.iterdir()))
+
+
+def install_at(folder: Path) -> Install:
+    return Install(folder, folder / "workspace", folder / "brain.db", "workspace", "test", folder / "zeroclaw-tui")

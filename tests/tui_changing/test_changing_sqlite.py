@@ -1,0 +1,125 @@
+"""The same way on a real database, and in a real terminal."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from changing_samples import asked, back, rows_of, said, screen_of
+from support.terminal import Terminal
+from tui_samples import NARROW, STILL, click_text, screen_text, settled
+
+from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.tui.app import InspectorApp
+
+MOMENT = "2026-01-02T03:04:05.000000001+00:00"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """Thirty memories, twelve of them small talk."""
+    path = tmp_path / "memory" / "brain.db"
+    path.parent.mkdir()
+    create_database(path, "G1")
+    talk = [(f"talk_{number}", f"ok {number}", "conversation") for number in range(12)]
+    rest = [(f"note_{number}", f"worth keeping {number}", "core") for number in range(18)]
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany(
+            "INSERT INTO memories (id, key, content, category, created_at, updated_at)"
+            f" VALUES (?1, ?1, ?2, ?3, '{MOMENT}', '{MOMENT}')",
+            [*talk, *rest],
+        )
+    return path
+
+
+def rows_in(path: Path) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        return connection.execute("SELECT rowid, * FROM memories ORDER BY rowid").fetchall()
+
+
+def found_in(path: Path, word: str) -> int:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        query = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
+        return int(connection.execute(query, (word,)).fetchone()[0])
+
+
+async def test_a_filter_is_marked_purged_and_brought_back_row_for_row(database: Path) -> None:
+    """Filter, mark all, type the number, undo: every row with its rowid, and the keyword index with them."""
+    before = rows_in(database)
+    app = InspectorApp(OpenOptions(path=database), clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        screen_of(pilot).look(screen_of(pilot).view.toggled("category", "conversation"))
+        await settled(pilot)
+        await pilot.press("asterisk")
+        await settled(pilot)
+        await pilot.press("d")
+        await asked(pilot)
+        assert "Purge 12 memories?" in screen_text(app)
+        await pilot.press("1", "2", "enter")
+        await back(pilot)
+        assert [row for row in before if row[0] > 12] == rows_in(database)
+        assert found_in(database, "ok") == 0
+        assert "12 in the trash until" in said(pilot)
+        assert len(rows_of(pilot).marks) == 0
+        await pilot.press("u")
+        await back(pilot)
+        assert rows_in(database) == before
+        assert found_in(database, "ok") == 12
+        assert "12 memories" in screen_text(app)
+
+
+async def test_without_triggers_the_deletion_asks_repairs_and_goes_on(database: Path) -> None:
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("DROP TRIGGER memories_ad")
+    app = InspectorApp(OpenOptions(path=database), clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("d")
+        await asked(pilot)
+        await pilot.press("y")
+        await asked(pilot)
+        await click_text(pilot, "Yes, repair")
+        await back(pilot)
+        assert len(rows_in(database)) == 29
+        assert found_in(database, "worth") == 17
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 40)], ids=["80x24", "140x40"])
+def test_find_mark_purge_and_undo_in_a_real_terminal(database: Path, size: tuple[int, int]) -> None:
+    """The whole way by keys: what is gone is gone from the file, and comes back into it as it was."""
+    before = rows_in(database)
+    program = [sys.executable, "-m", "zeroclaw_tui", str(database)]
+    with Terminal(program, columns=size[0], lines=size[1]) as screen:
+        screen.wait_for("30 memories", "note_17")
+        screen.press("/")
+        screen.wait_for("recall as the agent")
+        screen.press("ctrl+f")
+        screen.wait_for("contains")
+        screen.press("talk_")
+        screen.wait_for("talk_11", "12 found")
+        screen.press("enter")
+        screen.wait_for("d delete")
+        screen.press("*")
+        screen.wait_for("12 marked")
+        screen.press("d")
+        screen.wait_for("Purge 12 memories?", "Type 12 to purge:")
+        screen.press("12")
+        screen.wait_for("purge: 12")
+        screen.press("enter")
+        screen.wait_for("12 in the trash until", "Nothing contains")
+        assert len(rows_in(database)) == 18
+        screen.press("u")
+        screen.wait_for("talk_11", "Taken back")
+        assert rows_in(database) == before
+        screen.press("escape")
+        screen.wait_for("30 memories")
+        screen.press("q")
+        assert screen.wait_exit() == 0
+    assert b"Traceback" not in screen.raw

@@ -1,0 +1,201 @@
+"""The person's own editor: what it is given, what comes back, and that nothing typed is ever lost."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from editor_samples import ScreenApp, editor_program
+from textual.app import App, SuspendNotSupported
+
+from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.tui import external_editor
+from zeroclaw_tui.tui.external_editor import Edited, chosen_program, edit_text
+
+
+@pytest.fixture(autouse=True)
+def temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where private folders are made, empty at first."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(external_editor.tempfile, "tempdir", str(folder))
+    return folder
+
+
+def is_empty(folder: Path) -> bool:
+    return list(folder.iterdir()) == []
+
+
+async def edited(text: str, editor: str, app: App[Any] | None = None) -> Edited:
+    app = app or ScreenApp()
+    async with app.run_test():
+        return edit_text(app, text, {"EDITOR": editor})
+
+
+def test_visual_wins_over_editor_and_both_may_have_arguments() -> None:
+    assert chosen_program({"VISUAL": "code --wait 'a b'", "EDITOR": "vi"}).arguments == ("code", "--wait", "a b")
+    assert chosen_program({"VISUAL": " ", "EDITOR": "vi"}).arguments == ("vi",)
+
+
+def test_without_either_one_on_the_path_is_taken_and_that_is_said(tmp_path: Path) -> None:
+    program = tmp_path / "nano"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    found = chosen_program({"PATH": str(tmp_path)})
+    assert found.arguments == ("nano",)
+    assert "Neither VISUAL nor EDITOR" in found.remark
+
+
+def test_without_any_editor_the_way_to_name_one_is_told() -> None:
+    with pytest.raises(Refused, match="EDITOR=nano"):
+        chosen_program({"PATH": "/nowhere"})
+
+
+def test_quotes_that_do_not_match_are_told() -> None:
+    with pytest.raises(WrongUse, match="EDITOR"):
+        chosen_program({"EDITOR": "vi 'x"})
+
+
+async def test_the_file_is_private_and_holds_the_very_bytes(tmp_path: Path, temporary_files: Path) -> None:
+    """0600 in a folder of 0700, named .md; afterwards nothing of it is left."""
+    told = tmp_path / "told"
+    modes = "f'{path.stat().st_mode:o} {path.parent.stat().st_mode:o} {path} {before!r}'"
+    script = f"Path({str(told)!r}).write_text({modes})"
+    app = ScreenApp()
+    result = await edited("a\r\nb\x00\udcff\x1b", editor_program(tmp_path, script), app)
+    assert told.read_text().split(" ", 3)[:2] == ["100600", "40700"]
+    assert told.read_text().endswith(".md " + repr(b"a\r\nb\x00\xff\x1b"))
+    assert (result.text, result.sentence, app.suspended) == (None, "Nothing was changed in the editor.", 1)
+    assert is_empty(temporary_files)
+
+
+async def test_what_was_saved_comes_back_and_is_overwritten_when_used(tmp_path: Path, temporary_files: Path) -> None:
+    """The file stays until the text is in use; a hard link shows that it was overwritten then."""
+    result = await edited("old", editor_program(tmp_path, "path.write_bytes('new é\\r\\n'.encode() + b'x')"))
+    assert result.text == "new é\r\nx"
+    assert result.file is not None
+    link = tmp_path / "link"
+    link.hardlink_to(result.file)
+    result.discard()
+    assert is_empty(temporary_files)
+    assert set(link.read_bytes()) == {0}
+
+
+@pytest.mark.parametrize(
+    ("before", "saved", "text"),
+    [("a", b"a\n", None), ("a", b"b\n", "b"), ("a\n", b"b\n", "b\n"), ("a", b"b\n\n", "b\n"), ("a", b"b\r\n", "b")],
+)
+async def test_a_line_feed_that_the_editor_adds_is_left_out(
+    tmp_path: Path, before: str, saved: bytes, text: str | None
+) -> None:
+    """Editors end the last line; a content that did not end so stays that way."""
+    assert (await edited(before, editor_program(tmp_path, f"path.write_bytes({saved!r})"))).text == text
+
+
+async def test_an_editor_that_is_not_there_is_told(temporary_files: Path) -> None:
+    result = await edited("a", "/nowhere/editor -x")
+    assert (result.text, result.is_failure) == (None, True)
+    assert result.sentence == "The editor '/nowhere/editor' was not found."
+    assert is_empty(temporary_files)
+
+
+async def test_a_program_that_cannot_start_is_told(tmp_path: Path, temporary_files: Path) -> None:
+    (tmp_path / "data").write_text("no program")
+    assert "did not start" in (await edited("a", str(tmp_path / "data"))).sentence
+    assert is_empty(temporary_files)
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("path.write_text('typed'); sys.exit(3)", "exit code 3"),
+        ("path.write_text('typed'); os.kill(os.getpid(), 9)", "signal 9"),
+        ("path.write_bytes(b'typed \\xff')", "no UTF-8 (byte 7)"),
+    ],
+)
+async def test_what_cannot_be_used_is_kept(tmp_path: Path, script: str, words: str) -> None:
+    """The sentence names the file, and what was typed is in it."""
+    result = await edited("a", editor_program(tmp_path, script))
+    assert (result.text, result.is_failure) == (None, True)
+    assert words in result.sentence
+    assert result.file is not None
+    assert str(result.file) in result.sentence
+    assert result.file.read_bytes().startswith(b"typed")
+
+
+async def test_more_than_any_memory_takes_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(external_editor, "LARGEST", 10)
+    result = await edited("a", editor_program(tmp_path, "path.write_text('x' * 11)"))
+    assert result.text is None
+    assert "11 B, more than any memory" in result.sentence
+    assert result.file is not None
+    assert result.file.stat().st_size == 11
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("sys.exit(1)", "exit code 1"),
+        ("path.unlink()", "left no file"),
+        ("path.write_text('')", "is empty"),
+        ("path.write_text(' \\n')", "is empty"),
+    ],
+)
+async def test_where_nothing_was_typed_nothing_is_kept(
+    tmp_path: Path, temporary_files: Path, script: str, words: str
+) -> None:
+    result = await edited("a", editor_program(tmp_path, script))
+    assert (result.text, result.file) == (None, None)
+    assert words in result.sentence
+    assert is_empty(temporary_files)
+
+
+async def test_bytes_that_were_no_utf8_before_may_stay(tmp_path: Path) -> None:
+    result = await edited("a\udcff", editor_program(tmp_path, "path.write_bytes(before + b'b')"))
+    assert result.text == "a\udcffb"
+
+
+async def test_an_editor_with_a_window_is_told_to_wait(tmp_path: Path) -> None:
+    program = tmp_path / "code"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    assert "needs --wait" in (await edited("a", str(program))).sentence
+
+
+async def test_ctrl_c_in_the_editor_leaves_this_program_alone(tmp_path: Path) -> None:
+    """The signal reaches both; the editor may end by it, this program goes on and says so."""
+    before = signal.getsignal(signal.SIGINT)
+    script = "os.kill(os.getppid(), 2); path.write_text('typed')"
+    result = await edited("a", editor_program(tmp_path, script))
+    assert result.text == "typed"
+    ended = await edited(
+        "a", editor_program(tmp_path, "import signal; signal.default_int_handler; os.kill(os.getpid(), 2)")
+    )
+    assert ended.is_failure
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+async def test_a_terminal_that_cannot_be_handed_over_is_told(temporary_files: Path) -> None:
+    class Web(ScreenApp):
+        @contextmanager
+        def suspend(self) -> Iterator[None]:
+            raise SuspendNotSupported
+            yield
+
+    result = await edited("a", sys.executable, Web())
+    assert result.sentence == "This terminal cannot be handed over to an editor."
+    assert is_empty(temporary_files)
+
+
+async def test_a_full_disk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(external_editor.tempfile, "mkdtemp", full)
+    result = await edited("a", "vi")
+    assert result.sentence == "No file for the editor could be made: No space left on device."

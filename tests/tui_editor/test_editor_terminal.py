@@ -1,0 +1,81 @@
+"""The editor in a real terminal: nothing a memory holds steers it, and it is given away and taken back whole."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from editor_samples import editor_program
+from support.terminal import Terminal
+
+SCRIPT = str(Path(__file__).with_name("editor_in_terminal.py"))
+SIZES = [(80, 24), (140, 40)]
+STEERING = [
+    b"\x1b]0;EVIL",
+    b"\x1b]52;c;RVZJ",
+    b"\x1b[31mEVIL",
+    "\x9b2J".encode(),
+    b"\x9b2J",
+    "\x9d0;".encode(),
+    b"\x00",
+]
+HIDING = ["\u202e".encode(), "\u2066".encode(), b"\x08"]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("kind", ["editor", "conflict"])
+def test_nothing_hostile_reaches_the_terminal(tmp_path: Path, kind: str, size: tuple[int, int]) -> None:
+    """Moving through every field, typing, saving into an error and looking at the merge: no raw control character."""
+    with Terminal([sys.executable, SCRIPT, kind, str(tmp_path)], columns=size[0], lines=size[1]) as screen:
+        if kind == "editor":
+            screen.wait_for("category", "EVIL", "ctrl+s save", "U+")
+            screen.press("tab", "tab", "x", "tab", "tab", "\x13")
+            screen.wait_for("changed while you edited it", "Keep theirs")
+            screen.press("escape")
+            screen.wait_gone("Keep theirs")
+            screen.press("escape")
+            screen.wait_for("Throw away what you typed?")
+            screen.press("y")
+        else:
+            screen.wait_for("Keep theirs", "EVIL")
+            screen.press("j", "j", "enter")
+            screen.wait_for("save the merge")
+            screen.press("escape")
+            screen.wait_for("Keep theirs")
+            screen.press("escape")
+        assert screen.wait_exit() == 0
+    assert b"EVIL" in screen.raw
+    assert [sent for sent in (*STEERING, *HIDING) if sent in screen.raw] == []
+
+
+def test_the_terminal_is_given_to_the_editor_and_taken_back(tmp_path: Path) -> None:
+    """The editor reads a line from the same terminal as a person types it; the screen comes back with the text."""
+    program = editor_program(tmp_path, "path.write_text(input('Your turn: '))")
+    arguments = [sys.executable, SCRIPT, "editor", str(tmp_path)]
+    with Terminal(arguments, env={**os.environ, "VISUAL": program}) as screen:
+        screen.wait_for("ctrl+s save")
+        screen.press("\x05")
+        screen.wait_for("Your turn:")
+        screen.press("Written outside.", "enter")
+        screen.wait_for("ctrl+s save", "Written outside.")
+        screen.wait_gone("Your turn:")
+        screen.press("escape")
+        screen.wait_for("Throw away what you typed?")
+        screen.press("y")
+        assert screen.wait_exit() == 0
+
+
+def test_ctrl_c_in_the_editor_does_not_end_the_program(tmp_path: Path) -> None:
+    """Ctrl+c ends the editor, whose failure is told; what stood in the screen is still there."""
+    program = editor_program(tmp_path, "input('Your turn: ')")
+    arguments = [sys.executable, SCRIPT, "editor", str(tmp_path)]
+    with Terminal(arguments, env={**os.environ, "VISUAL": program}) as screen:
+        screen.wait_for("ctrl+s save")
+        screen.press("\x05")
+        screen.wait_for("Your turn:")
+        screen.press("ctrl+c")
+        screen.wait_for("was ended by signal 2", "EVIL")
+        screen.press("escape")
+        assert screen.wait_exit() == 0

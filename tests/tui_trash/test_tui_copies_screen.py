@@ -1,0 +1,154 @@
+"""Places where a deleted text still lies: what can be cleaned is chosen, asked about, cleaned, and taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import OptionList
+from tui_trash_samples import NARROW, WIDE, Sample, ScreenApp, screen_text, screen_words, settled
+
+from zeroclaw_tui.curation.copies import Copy, Text, find_copies
+from zeroclaw_tui.tui.screens.copies import CopiesScreen
+
+TEXT = Text("id-1", "fav_food", "Likes ramen and rust coloured plates to eat from.")
+FIXED = Copy("backup", "/srv/[/foo]\x1b[31m.bak", None, False, "A backup that [bold]changes[/] is\x07 none.")
+
+
+def copies_app(sample: Sample, copies: Sequence[Copy]) -> ScreenApp:
+    return ScreenApp(lambda: CopiesScreen(sample.library, copies))
+
+
+def bytes_of(file: Path) -> bytes:
+    return file.read_bytes()
+
+
+async def press(pilot: Pilot[Any], *keys: str) -> None:
+    for key in keys:
+        await pilot.press(key)
+        await settled(pilot)
+
+
+@pytest.fixture
+def archived(tmp_path: Path) -> Path:
+    """An archived day that holds the text."""
+    archive = tmp_path / "workspace" / "memory" / "archive"
+    archive.mkdir(parents=True)
+    file = archive / "2026-10-01.md"
+    file.write_text(f"# Daily Log\n\n- {TEXT.content}\n- Something else.\n")
+    return file
+
+
+@pytest.fixture
+async def found(tmp_path: Path, archived: Path) -> tuple[Sample, list[Copy]]:
+    """A library whose folders are real, and the copies found there."""
+    sample = Sample(tmp_path, location=str(tmp_path))
+    copies = await find_copies(sample.library, [TEXT])
+    assert [(one.kind, one.place, one.count, one.can_clean) for one in copies] == [("archive", str(archived), 1, True)]
+    return sample, copies
+
+
+async def test_nothing_is_chosen_at_first_and_enter_alone_cleans_nothing(
+    found: tuple[Sample, list[Copy]], archived: Path
+) -> None:
+    sample, copies = found
+    before = bytes_of(archived)
+    app = copies_app(sample, copies)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert "The text may still lie in 1 place, 1 can be cleaned here" in screen_words(app)
+        await press(pilot, "enter", "enter")
+        assert "Nothing is chosen yet" in screen_words(app)
+        await press(pilot, "escape")
+    assert app.given == [None]
+    assert bytes_of(archived) == before
+
+
+async def test_what_is_chosen_is_cleaned_after_a_second_enter_and_u_takes_it_back(
+    found: tuple[Sample, list[Copy]], archived: Path
+) -> None:
+    sample, copies = found
+    before = bytes_of(archived)
+    app = copies_app(sample, [FIXED, *copies])
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert app.screen.query_one(OptionList).highlighted == 1
+        await press(pilot, "space", "enter")
+        assert "Remove the texts from this place?" in screen_words(app)
+        assert bytes_of(archived) == before
+        await press(pilot, "enter")
+        assert "✓ 1 text removed." in screen_words(app)
+        assert "u takes it back" in screen_words(app)
+        assert "ramen" not in bytes_of(archived).decode()
+        assert "Something else." in bytes_of(archived).decode()
+        await press(pilot, "u")
+        assert bytes_of(archived) == before
+        assert "Taken back: cleaned" in screen_words(app)
+        await press(pilot, "escape")
+    assert [outcome.verb for outcome in app.given] == ["undo"]
+
+
+async def test_escape_at_the_question_keeps_the_choice_and_cleans_nothing(
+    found: tuple[Sample, list[Copy]], archived: Path
+) -> None:
+    sample, copies = found
+    app = copies_app(sample, copies)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, "asterisk", "enter", "escape")
+        assert "Remove the texts" not in screen_words(app)
+        assert "● archive" in screen_words(app)
+        await press(pilot, "escape")
+    assert app.given == [None]
+    assert "ramen" in bytes_of(archived).decode()
+
+
+async def test_the_outcome_is_given_back(found: tuple[Sample, list[Copy]], archived: Path) -> None:
+    sample, copies = found
+    app = copies_app(sample, copies)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, "asterisk", "enter", "enter", "escape")
+    (outcome,) = app.given
+    assert (outcome.verb, outcome.count) == ("clean", 1)
+    assert outcome.action is not None
+
+
+async def test_what_cannot_be_cleaned_says_why_and_is_not_chosen(sample: Sample) -> None:
+    app = copies_app(sample, [FIXED])
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        assert "1 place, none can be cleaned here" in screen_words(app)
+        await press(pilot, "asterisk", "enter", "enter", "space")
+        assert (
+            "A backup that [bold]changes[/] is␇ none. This place cannot be cleaned here; its line says why."
+            in screen_words(app)
+        )
+        assert "●" not in screen_text(app)
+        assert not {"\x1b", "\x07"} & set(screen_text(app))
+        await press(pilot, "q")
+    assert app.given == [None]
+
+
+async def test_nothing_is_chosen_in_a_store_that_is_only_read(found: tuple[Sample, list[Copy]], archived: Path) -> None:
+    sample, copies = found
+    sample.memory.read_only_because = "It was opened with --read-only."
+    app = copies_app(sample, copies)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert "It was opened with --read-only." in screen_words(app)
+        await press(pilot, "asterisk", "enter", "enter")
+        assert "●" not in screen_text(app)
+    assert "ramen" in bytes_of(archived).decode()
+
+
+async def test_without_copies_it_says_so(sample: Sample) -> None:
+    app = copies_app(sample, [])
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        assert "The text lies nowhere else." in screen_words(app)
+        await press(pilot, "space", "enter", "escape")
+    assert app.given == [None]

@@ -1,0 +1,214 @@
+"""A trash on disk with what a person deleted over some weeks, and an app that shows one screen on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from textual.app import App
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.trash import Trash, Verb
+from zeroclaw_tui.memory.change import RowChange, StoredRow, Value
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.scoring.profiles import profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+WIDE = (140, 40)
+NARROW = (80, 24)
+STORE = "in-memory:this process"
+OTHER_STORE = "sqlite:/srv/zeroclaw/second/workspace/memory/brain.db"
+BROWSER_SHEET = Path(__file__).parents[2] / "zeroclaw_tui" / "tui" / "screens" / "browser.tcss"
+
+HOSTILE = (
+    ("[/markup]", "[/foo] [bold]not bold[/] [@click=app.bell()]no link[/] [", "core"),
+    ("escape", "before \x1b[31mred\x1b]0;title\x07\x1b]52;c;aGk=\x1b\\ after\x9b2J\r\x08\x00 end", "core"),
+    ("bidi", "user \u202egnp.exe\u202c and \u2066isolated\u2069 \u200frtl", "daily"),
+    ("k" * 300, "A key of three hundred letters.", "notes"),
+    ("", "A memory whose key is empty.", "core"),
+    ("emoji 👩‍👩‍👧‍👦", "Family 👩‍👩‍👧‍👦, flag 🇫🇷, zalgo Z̸̡̢̧͎͙͚͈̦͚̞̘", "notes"),
+    ("宽字符", "全角文字也要对齐：" + "宽" * 80, "daily"),
+    ("surrogate \udc80", "lone \udcff surrogate", "core"),
+    ("blank", "", "core"),
+)
+NAMED = (
+    ("food_allergy", "Allergic to peanuts, careful with satay and mole. Carries an antihistamine.", "core"),
+    ("fav_food", "Likes ramen and rust coloured plates to eat from.", "core"),
+    ("lunch_2026_11", "Ordered sushi twice this week: what she likes to eat most.", "daily"),
+    ("market", "The farmers' market opens at eight and has things to eat.", "notes"),
+    ("cutlery", "Bought new chopsticks. She said she would like a wok as well.", "daily"),
+)
+
+
+class Clock:
+    """A moment that a test moves."""
+
+    def __init__(self, moment: datetime = NOW) -> None:
+        self.moment = moment
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+
+def row(number: int, key: str, content: str, category: str = "core", **more: Value) -> StoredRow:
+    """A memory as its store held it, created a few weeks before."""
+    created = (NOW - timedelta(days=60, minutes=number)).isoformat()
+    values: dict[str, Value] = {
+        "id": row_id(number),
+        "key": key,
+        "content": content,
+        "category": category,
+        "created_at": created,
+        "updated_at": created,
+        "session_id": None,
+        "namespace": "default",
+        "importance": None,
+        "superseded_by": None,
+        "pinned": None,
+        "embedding": None,
+    }
+    return StoredRow(row_id(number), values | more, number)
+
+
+def row_id(number: int) -> str:
+    return f"00000000-0000-4000-8000-{number:012}"
+
+
+def chat_rows(count: int) -> list[StoredRow]:
+    return [
+        row(1000 + number, f"user_msg_{number:04}", f"Asked about topic {number % 17}.", "conversation")
+        for number in range(count)
+    ]
+
+
+def named_rows() -> list[StoredRow]:
+    return [
+        row(number, *parts, session_id="telegram_12345" if number % 2 else None, embedding=bytes(4 * 256))
+        for number, parts in enumerate(NAMED, 1)
+    ]
+
+
+def hostile_rows() -> list[StoredRow]:
+    return [row(100 + number, *parts) for number, parts in enumerate(HOSTILE)]
+
+
+def entries_of(rows: Iterable[StoredRow]) -> list[MemoryEntry]:
+    """The memories that these rows were."""
+    return [one.entry() for one in rows]
+
+
+class Sample:
+    """A library around an in-memory store, with a real trash in a folder of its own."""
+
+    def __init__(self, folder: Path, entries: Iterable[MemoryEntry] = (), location: str = "/srv/zeroclaw") -> None:
+        place = Path(location)
+        install = Install(
+            config_dir=place / ".zeroclaw",
+            root=place / "workspace",
+            database=place / "workspace" / "memory" / "brain.db",
+            layout="workspace",
+            rule="the default place",
+            own_dir=folder / "own",
+        )
+        self.clock = Clock()
+        self.install = install
+        self.memory = InMemory(entries, clock=self.clock)
+        self.trash = Trash(install, STORE, self.clock)
+        self.library = Library(
+            config=MemoryConfig(install),
+            memory=self.memory,
+            profile=ProfileChoice(profile_for("0.6.2"), "assumed"),
+            settings=ScoringSettings(),
+            embedder=None,
+            trash=self.trash,
+        )
+
+    async def kept(
+        self,
+        verb: Verb,
+        changes: Sequence[RowChange],
+        ago: timedelta,
+        summary: str = "",
+        store: str = STORE,
+    ) -> int:
+        """Note an action as if it had been done so long ago."""
+        trash = Trash(self.install, store, Clock(NOW - ago))
+        number = await trash.begin(verb, summary or f"{verb} {len(changes)}")
+        await asyncio.to_thread(trash.keeper(number), changes)
+        await trash.finish(number)
+        return number
+
+    async def deleted(
+        self, rows: Sequence[StoredRow], ago: timedelta, verb: Verb = "forget", summary: str = "", store: str = STORE
+    ) -> int:
+        """Note a deletion as if it had been done so long ago."""
+        return await self.kept(verb, [RowChange(one, None) for one in rows], ago, summary, store)
+
+    async def fill(self, chat: int = 300) -> None:
+        """A purge of chat weeks ago, hostile rows days ago, single deletions today."""
+        await self.deleted(chat_rows(chat), timedelta(days=20), "purge", f"Purged {chat} memories by category")
+        await self.deleted(hostile_rows(), timedelta(days=3), "purge", "Purged 9 memories")
+        for number, one in enumerate(reversed(named_rows())):
+            key = str(one.values["key"])
+            await self.deleted([one], timedelta(hours=5 * (5 - number)), "forget", f"Deleted {key}")
+
+
+class ScreenApp(App[None]):
+    """One screen over an empty one, and what it gave back."""
+
+    CSS_PATH = BROWSER_SHEET
+
+    def __init__(self, make: Callable[[], Screen[Any]], before: Callable[[], Any] | None = None) -> None:
+        super().__init__()
+        self._make = make
+        self._before = before
+        self.given: list[Any] = []
+        self.register_theme(ZEROCLAW_DARK)
+        self.register_theme(ZEROCLAW_LIGHT)
+        self.theme = ZEROCLAW_DARK.name
+
+    async def on_mount(self) -> None:
+        if self._before is not None:
+            await self._before()
+        await self.push_screen(self._make(), self.given.append)
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Let everything that was asked be answered and painted; a worker that waits for a dialog counts as done."""
+    quiet = 0
+    async with asyncio.timeout(20):
+        while quiet < 3:
+            await pilot.pause()
+            waits = len(pilot.app.screen_stack) > 2
+            running = [one for one in pilot.app.workers if not one.is_finished and not (waits and "write" in one.group)]
+            quiet = 0 if running else quiet + 1
+
+
+async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
+    """Let the app run until something holds."""
+    async with asyncio.timeout(20):
+        while not condition():
+            await pilot.pause()
+    await pilot.pause()
+
+
+def screen_text(app: App[Any]) -> str:
+    """Every line on the screen, as a person reads it."""
+    strips = app.screen._compositor.render_strips(app.size)
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
+def screen_words(app: App[Any]) -> str:
+    """The same with one space between words, and without the bar beside a row or a toast."""
+    return " ".join(screen_text(app).replace("▌", " ").split())

@@ -1,0 +1,111 @@
+"""Replacing a file whole, and only while it is what was read."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from zeroclaw_tui.memory.errors import Refused, Unreadable
+
+Answer = TypeVar("Answer")
+_TRIES = 20
+
+
+class Rewritten(Exception):
+    """The file is no longer what was read; nothing was written."""
+
+
+def read_bytes(path: Path) -> bytes | None:
+    """What a file holds; None when there is none. Raises Unreadable."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise Unreadable(f"{path} is no regular file.", hint="Move it out of the way.")
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
+
+
+def replace_bytes(path: Path, expected: bytes | None, data: bytes | None) -> None:
+    """Put `data` in place of `expected` in one step; None stands for no file.
+
+    Links are followed, so that a link stays one; the mode is kept, and the owner where that is allowed. Raises
+    Rewritten when the file holds anything but `expected`, and Refused when it cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        if data is None:
+            if read_bytes(target) != expected:
+                raise Rewritten
+            target.unlink(missing_ok=True)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with _written_beside(target, data) as beside:
+                if read_bytes(target) != expected:
+                    raise Rewritten
+                _put(beside, target, is_new=expected is None)
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise Refused(
+            f"{path} cannot be written: {error.strerror}.", hint="Nothing was changed in it.", title="Not written"
+        ) from error
+
+
+def until_it_holds(attempt: Callable[[], Answer], path: Path) -> Answer:
+    """Do something anew for as long as the file is rewritten under it. Raises Refused when that never ends."""
+    for _ in range(_TRIES):
+        with suppress(Rewritten):
+            return attempt()
+    raise Refused(f"{path} is being rewritten all the time.", hint="Try again when the agent rests.")
+
+
+@contextmanager
+def _written_beside(target: Path, data: bytes) -> Iterator[Path]:
+    status = target.stat() if target.exists() else None
+    handle, name = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=target.parent)
+    beside = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            if status is None:
+                os.fchmod(file.fileno(), 0o666 & ~_umask())
+            else:
+                with suppress(PermissionError):
+                    os.fchown(file.fileno(), status.st_uid, status.st_gid)
+                os.fchmod(file.fileno(), stat.S_IMODE(status.st_mode))
+            file.flush()
+            os.fsync(file.fileno())
+        yield beside
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _put(beside: Path, target: Path, *, is_new: bool) -> None:
+    if not is_new:
+        beside.replace(target)
+        return
+    try:
+        # A link, unlike a rename, fails where the agent has made the file in the meantime.
+        target.hardlink_to(beside)
+    except FileExistsError as error:
+        raise Rewritten from error
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,171 @@
+"""The verbs that change a store of ZeroClaw's, and those that look at rows as they are for that."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+from typing import TypeVar
+
+from zeroclaw_tui.backends.base import Memory, Stamps
+from zeroclaw_tui.backends.sqlite import browse, changes
+from zeroclaw_tui.backends.sqlite.raw_rows import RawTable
+from zeroclaw_tui.backends.sqlite.removing import Removing, count_cached_vectors, forget_cached_vectors
+from zeroclaw_tui.backends.sqlite.repair import repair
+from zeroclaw_tui.backends.sqlite.reverting import Reverting
+from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.sqlite.stamps import stamps
+from zeroclaw_tui.backends.sqlite.writing import SchemaMoved, Writing
+from zeroclaw_tui.memory.change import (
+    EMBEDDING_CACHE,
+    Advance,
+    Batches,
+    Clash,
+    Draft,
+    Edit,
+    Keep,
+    Removal,
+    Reversal,
+    RowChange,
+    Stamp,
+    StoredRow,
+    Vector,
+    Written,
+)
+from zeroclaw_tui.memory.entry import Handle
+from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.query import MemoryFilter
+
+Answer = TypeVar("Answer")
+
+
+class WritableSqlite(Memory):
+    """What writes: each change has a connection of its own, and short transactions that check the file first."""
+
+    path: Path
+    _writings: set[Writing]
+
+    @property
+    @abstractmethod
+    def schema(self) -> Schema:
+        """What the database has."""
+
+    @abstractmethod
+    async def open_anew(self) -> None:
+        """Look at the file again, and let go of every earlier connection."""
+
+    @abstractmethod
+    async def _in_thread(self, work: Callable[[Connection], Answer], *, is_find: bool = False) -> Answer:
+        """What `work` answers on a connection that only reads."""
+
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
+        await self.create(Draft(key, content, category, session_id), _keep_nothing, replace=True)
+
+    async def forget(self, key: str) -> bool:
+        """Delete the memory of that key. Raises Refused with the agents' names when several hold one."""
+        while True:
+            held = await self.with_key(key)
+            if len(held) > 1:
+                names = ", ".join(sorted(str(entry.agent) for entry in held))
+                raise Refused(f"Several agents hold the key {key!r}: {names}.", hint="Name the agent, or the id.")
+            removal = await self.remove(await self.stamps_of([entry.handle for entry in held]), _keep_nothing)
+            if not removal.changed:
+                return removal.removed > 0
+
+    async def stamps(self, filter: MemoryFilter) -> Stamps:
+        """Every memory a filter leaves, in the order of storing; cancelling the await stops the pass."""
+        schema, found = self.schema, browse.where(self.schema, filter)
+        return await self._in_thread(
+            lambda connection: stamps(connection, schema, found), is_find=filter.contains is not None
+        )
+
+    async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
+        """The stamps of these rowids, in that order; rows gone meanwhile are left out."""
+        schema = self.schema
+
+        def look(connection: Connection) -> Stamps:
+            by_handle: dict[Handle, Stamp] = {}
+            for start in range(0, len(handles), browse.ROWS_AT_ONCE):
+                some = handles[start : start + browse.ROWS_AT_ONCE]
+                wanted = browse.Where().also(f"m.rowid IN ({', '.join('?' * len(some))})", some)
+                by_handle |= {stamp.handle: stamp for stamp in stamps(connection, schema, wanted)}
+            return [by_handle[handle] for handle in handles if handle in by_handle]
+
+        return await self._in_thread(look)
+
+    async def stored(self, id: str) -> StoredRow | None:
+        """One memory with every column, or None."""
+        if not self.schema.has("id"):
+            return None
+        return await self._in_thread(lambda connection: RawTable(connection).with_id(id))
+
+    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
+        """Store a new memory, durably."""
+        return await self._write(
+            partial(changes.create, draft=draft, keep=keep, vector=vector, replace=replace),
+        )
+
+    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
+        """Change a row. An edit that changes nothing is neither kept nor written."""
+        return await self._write(
+            partial(changes.update, id=id, edit=edit, expected=expected, keep=keep, vector=vector),
+        )
+
+    async def remove(
+        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
+    ) -> Removal:
+        """Delete rows in batches that hold the write lock for about 40 ms each, with pauses for other writers.
+
+        With `zero` SQLite overwrites what it frees (PRAGMA secure_delete); cancelling the await stops at a batch's end.
+        """
+        return await self._write(Removing(stamps, keep, advance).run, zero=zero)
+
+    async def revert(
+        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
+    ) -> Reversal:
+        """Take changes back in such batches, rowids and vectors too."""
+        return await self._write(Reverting(changes, keep, clash, advance).run)
+
+    async def forget_cached_vectors(self, contents: Sequence[str], keep: Keep) -> int:
+        """Remove ZeroClaw's cached vectors of these contents."""
+        if not self.capabilities.cached_vectors:
+            return 0
+        return await self._write(partial(forget_cached_vectors, contents=contents, keep=keep))
+
+    async def count_cached_vectors(self, contents: Sequence[str]) -> int:
+        """How many of these contents ZeroClaw's embedding cache holds."""
+        if not self.capabilities.cached_vectors:
+            return 0
+        return await self._in_thread(
+            lambda connection: count_cached_vectors(RawTable(connection, EMBEDDING_CACHE), contents)
+        )
+
+    async def repair(self) -> None:
+        """Put ZeroClaw's keyword index and its triggers back where they are missing, and fill the index anew."""
+        await self._write(repair)
+        await self.open_anew()
+
+    async def _write(self, work: Callable[[Writing], Answer], *, zero: bool = False) -> Answer:
+        try:
+            return await self._written(work, zero)
+        except SchemaMoved:
+            # ZeroClaw has migrated the file: nothing was written, and what may be written is decided again.
+            await self.open_anew()
+            return await self._written(work, zero)
+
+    async def _written(self, work: Callable[[Writing], Answer], zero: bool) -> Answer:
+        if self.read_only_because is not None:
+            raise self.refuse_to_write()
+        writing = Writing(self.path, self.schema, zero=zero)
+        self._writings.add(writing)
+        try:
+            return await writing.run(work)
+        finally:
+            self._writings.discard(writing)
+
+
+def _keep_nothing(changes: Sequence[RowChange]) -> None:
+    """For ZeroClaw's own verbs, which keep nothing."""

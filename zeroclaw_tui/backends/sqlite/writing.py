@@ -1,0 +1,271 @@
+"""Short transactions on a connection of their own, and what SQLite's errors mean when something was to be written."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from zeroclaw_tui.backends.sqlite import connection as connections
+from zeroclaw_tui.backends.sqlite.connection import any_text, check_file, explained, wal_file
+from zeroclaw_tui.backends.sqlite.ddl import TRIGGERS
+from zeroclaw_tui.backends.sqlite.raw_rows import RawTable, aliases_of
+from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.memory.change import MEMORIES, Keep, RowChange, TriggersMissing
+from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused, SearchInterrupted, Unreadable
+
+Answer = TypeVar("Answer")
+
+HELD_SECONDS = 0.04
+"""How long a batch may hold the write lock."""
+PAUSE_SECONDS = 0.015
+"""How long the lock is free between two batches: a program that waits for it asks at least ten times a second."""
+MOST_ROWS = 250
+MOST_BYTES = 4_000_000
+_FIRST_ROWS = 60
+_INDEX = "memories_fts"
+
+
+class SchemaMoved(Exception):
+    """The columns are no longer those that were read on opening: ZeroClaw has migrated the file."""
+
+
+class Pace:
+    """How many rows a batch takes, so that it holds the lock for about HELD_SECONDS."""
+
+    def __init__(self) -> None:
+        self.rows = _FIRST_ROWS
+
+    def took(self, rows: int, seconds: float) -> None:
+        """Learn from a batch."""
+        fitting = rows * HELD_SECONDS / max(seconds, 1e-4)
+        self.rows = max(1, min(MOST_ROWS, self.rows * 2, int(fitting)))
+
+
+@dataclass(slots=True)
+class Transaction:
+    """An open transaction that holds the write lock. `aliases` are those of the agents by id, as they are in it."""
+
+    connection: sqlite3.Connection
+    schema: Schema
+    memories: RawTable
+    aliases: dict[str, str]
+    began: float
+
+    def table(self, name: str) -> RawTable:
+        """Any of the tables that keep rows."""
+        return self.memories if name == MEMORIES else RawTable(self.connection, name, self.aliases)
+
+    @property
+    def seconds(self) -> float:
+        """How long it has held the lock."""
+        return time.perf_counter() - self.began
+
+
+class Writing:
+    """One change, on a connection and a thread of its own."""
+
+    def __init__(self, path: Path, schema: Schema, *, zero: bool = False) -> None:
+        self.path = path
+        self.schema = schema
+        self.done = 0
+        """How many rows are changed for good."""
+        self.zero = zero
+        self._connection: sqlite3.Connection | None = None
+        self._stop = threading.Event()
+        self._given_up = False
+        self._released = 0.0
+        self._not_ours: BaseException | None = None
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """Open while the work runs."""
+        if self._connection is None:
+            raise RuntimeError("only the work uses the connection")
+        return self._connection
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether no further batch should begin."""
+        return self._stop.is_set()
+
+    async def run(self, work: Callable[[Writing], Answer]) -> Answer:
+        """What `work` answers. Raises InspectorError kinds, and SchemaMoved.
+
+        Cancelling the await stops the work before its next batch, or before it keeps anything, and waits until what
+        is under way is committed or rolled back.
+        """
+        running = asyncio.get_running_loop().run_in_executor(None, self._run, work)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            self._given_up = True
+            self.stop()
+            while not running.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([running])
+            if not running.cancelled():
+                running.exception()
+            raise
+
+    def stop(self) -> None:
+        """Begin no further batch; from any thread."""
+        self._stop.set()
+
+    def rest(self, held: float) -> None:
+        """Let others write, for as long as is fair after the lock was held so many seconds.
+
+        What went by since it was let go counts.
+        """
+        fair = PAUSE_SECONDS * min(1.0, held / HELD_SECONDS)
+        self._stop.wait(max(0.0, self._released + fair - time.perf_counter()))
+
+    @contextmanager
+    def transaction(self, *, needs_index: bool = True) -> Iterator[Transaction]:
+        """Hold the write lock; commit at the end, or roll everything back.
+
+        Raises SchemaMoved, and with `needs_index` TriggersMissing, before anything can be written.
+        """
+        connection = self.connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            transaction = self.look()
+            if needs_index:
+                check_index(connection)
+            yield transaction
+            connection.execute("COMMIT")
+            self._released = time.perf_counter()
+        except BaseException:
+            # Closing the connection rolls back as well, whatever this meets.
+            with suppress(sqlite3.Error):
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+            raise
+
+    def look(self) -> Transaction:
+        """The tables as they are now; outside of `transaction` only to be read. Raises SchemaMoved."""
+        began = time.perf_counter()
+        aliases = aliases_of(self.connection)
+        memories = RawTable(self.connection, MEMORIES, aliases)
+        if memories.lower_columns != self.schema.columns:
+            raise SchemaMoved
+        return Transaction(self.connection, self.schema, memories, aliases, began)
+
+    def zeroed(self) -> None:
+        """Have what was overwritten leave the write-ahead log too, unless another program still reads from it."""
+        self.connection.execute("PRAGMA busy_timeout = 0").fetchall()
+        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def keep(self, keep: Keep, changes: Sequence[RowChange]) -> None:
+        """Have changes kept. What that raises is no error of this database's."""
+        if self._given_up:
+            raise SearchInterrupted
+        if not changes:
+            return
+        try:
+            keep(changes)
+        except BaseException as error:
+            self._not_ours = error
+            raise
+
+    def _run(self, work: Callable[[Writing], Answer]) -> Answer:
+        try:
+            with closing(_connected(self.path, zero=self.zero)) as self._connection:
+                return work(self)
+        except (sqlite3.Error, OverflowError) as error:
+            if error is self._not_ours:
+                raise
+            raise _not_written(self.path, error, self.done) from error
+        finally:
+            self._connection = None
+
+
+def check_index(connection: sqlite3.Connection) -> None:
+    """Raises TriggersMissing when the keyword index or one of its triggers is not there."""
+    missing = missing_of_index(connection)
+    if missing:
+        raise TriggersMissing(missing)
+
+
+def missing_of_index(connection: sqlite3.Connection) -> list[str]:
+    """The names of what the keyword index lacks: its table, its triggers."""
+    wanted = (_INDEX, *TRIGGERS)
+    marks = ", ".join("?" * len(wanted))
+    statement = f"SELECT lower(name) FROM sqlite_master WHERE type IN ('table', 'trigger') AND lower(name) IN ({marks})"
+    found = {name for (name,) in connection.execute(statement, wanted)}
+    return [name for name in wanted if name not in found]
+
+
+def why_not_writable(path: Path) -> str | None:
+    """A sentence when this user may not write the database, its folder or the files SQLite keeps beside it."""
+    file = path.resolve()
+    if not os.access(file.parent, os.W_OK):
+        return f"The folder {file.parent} may not be written by this user."
+    beside = [wal_file(file), file.with_name(file.name + "-shm")]
+    for needed in (file, *(other for other in beside if other.exists())):
+        if not os.access(needed, os.W_OK):
+            return f"The file {needed} may not be written by this user."
+    return None
+
+
+def _connected(path: Path, *, zero: bool) -> sqlite3.Connection:
+    check_file(path)
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw",
+        uri=True,
+        timeout=connections.BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.text_factory = any_text
+        # See the connections that read: a mapped file that is cut short ends the process.
+        connection.execute("PRAGMA mmap_size = 0")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = FULL")
+        if zero:
+            connection.execute("PRAGMA secure_delete = ON").fetchall()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _not_written(path: Path, error: Exception, done: int) -> InspectorError:
+    """The sentence for one of SQLite's result codes (https://sqlite.org/rescode.html)."""
+    name = getattr(error, "sqlite_errorname", None)
+    so_far = f"{done:,} rows were done before and can be undone." if done else "Nothing was changed."
+    if (isinstance(error, (OverflowError, sqlite3.DataError)) and name is None) or name == "SQLITE_TOOBIG":
+        return Refused("A memory is longer than SQLite takes.", hint=f"{so_far} Store it in parts.")
+    if name is None or not isinstance(error, sqlite3.Error):
+        raise error
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return Locked(
+            f"{path} is locked by another program, so it could not be written.",
+            hint=f"{so_far} Try again when that program has finished, or stop ZeroClaw.",
+        )
+    if name == "SQLITE_FULL":
+        return Unreadable(
+            f"There is no space left for {path}.", hint=f"{so_far} Make room on its disk.", title="Disk full"
+        )
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
+        return Refused(
+            f"{path} may not be written by this user.",
+            hint=f"{so_far} Check the permissions of the file, of its folder and of the -wal and -shm files beside it.",
+            title="Read-only",
+        )
+    if name.startswith("SQLITE_CONSTRAINT"):
+        return Refused(f"The database does not take this: {error}.", hint=f"{so_far} A rule of its tables forbids it.")
+    if name.startswith("SQLITE_IOERR") and name != "SQLITE_IOERR_SHORT_READ":
+        return Unreadable(
+            f"{path} could not be written to its disk.", hint=f"{so_far} Check the disk or the network mount."
+        )
+    meant = explained(path, name, error)
+    return type(meant)(meant.message, hint=f"{so_far} {meant.hint}", title=meant.title)

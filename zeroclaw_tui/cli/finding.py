@@ -1,0 +1,106 @@
+"""Which memories the options of a verb mean: by filter, by key, by id."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from datetime import datetime
+
+from zeroclaw_tui.cli.arguments import agents_given
+from zeroclaw_tui.cli.moments import moment_meant
+from zeroclaw_tui.cli.zeroclaw_words import in_one_line
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.memory.change import BUILT_IN_CATEGORIES
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import NotThere, Refused, WrongUse
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+
+MOST_PREFIX_MATCHES = 1000
+HOW_TO_FIND = "`zeroclaw memory list --contains TEXT` finds part of a key."
+
+
+def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
+    """The filter that the options mean. ZeroClaw's own categories in any case."""
+    categories = [name.lower() if name.lower() in BUILT_IN_CATEGORIES else name for name in given.category or ()]
+    return MemoryFilter(
+        category=tuple(categories) or None,
+        session=tuple(given.session or ()) or None,
+        agent=agents_given(given) or None,
+        namespace=tuple(given.namespace or ()) or None,
+        older_than=moment_meant(given.older_than, now) if given.older_than is not None else None,
+        newer_than=moment_meant(given.newer_than, now) if given.newer_than is not None else None,
+        contains=given.contains or None,
+        superseded=Superseded(given.superseded),
+        longer_than=given.longer_than,
+        shorter_than=given.shorter_than,
+    )
+
+
+async def exactly(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> list[MemoryEntry]:
+    """The memories of exactly this key that these agents hold (any agent: none named), or the one of this id.
+
+    With both, the key's memory that has the id. Raises WrongUse for neither.
+    """
+    if key is None and id is None:
+        raise WrongUse("Which memory?", hint="Give its KEY, or --id ID; a key that begins with - goes after --.")
+    found = await (with_key(library, key, agents) if key is not None else with_id(library, id or ""))
+    return found if id is None else [entry for entry in found if entry.id == id]
+
+
+async def the_one(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> MemoryEntry:
+    """The one memory that is meant. Raises NotThere, and Refused for a key that several agents hold."""
+    found = await exactly(library, key, id, agents)
+    if not found:
+        raise NotThere(nothing_found(key, id), hint=HOW_TO_FIND)
+    if len(found) > 1:
+        raise several_agents(found)
+    return found[0]
+
+
+async def with_key(library: Library, key: str, agents: Sequence[str]) -> list[MemoryEntry]:
+    """Every memory of a key that these agents hold; of any agent when none is named."""
+    if not agents:
+        return await library.memory.with_key(key)
+    return [entry for agent in dict.fromkeys(agents) for entry in await library.memory.with_key(key, agent)]
+
+
+async def with_id(library: Library, wanted: str) -> list[MemoryEntry]:
+    """The memory of an id, if there is one."""
+    entry = await library.memory.with_id(wanted)
+    return [] if entry is None else [entry]
+
+
+async def starting(library: Library, prefix: str, agents: Sequence[str]) -> list[MemoryEntry]:
+    """Memories whose key begins so, the last written first."""
+    found = await library.memory.keys_starting(prefix, MOST_PREFIX_MATCHES)
+    return [entry for entry in found if not agents or entry.agent in agents]
+
+
+def agent_given(given: argparse.Namespace) -> str | None:
+    """The one agent that is named. Raises WrongUse for several."""
+    agents = tuple(dict.fromkeys(agents_given(given)))
+    if len(agents) > 1:
+        raise WrongUse(f"One memory belongs to one agent, and {len(agents)} are named.", hint="Name one --agent.")
+    return agents[0] if agents else None
+
+
+def address(entry: MemoryEntry) -> str:
+    """What names this memory and no other: its handle where that is a text, since agents' files can share ids."""
+    return entry.handle if isinstance(entry.handle, str) and entry.handle else entry.id
+
+
+def nothing_found(key: str | None, id: str | None) -> str:
+    """The sentence for a memory that is not there."""
+    if key is None:
+        return f"No memory entry found for id: {in_one_line(id or '')}"
+    with_id = f" with id {in_one_line(id)}" if id is not None else ""
+    return f"No memory entry found for key: {in_one_line(key)}{with_id}"
+
+
+def several_agents(found: Sequence[MemoryEntry]) -> Refused:
+    """The error for a key that several agents hold, naming them."""
+    holders = ", ".join(f"{in_one_line(entry.agent or '(none)')} (id {in_one_line(entry.id)})" for entry in found)
+    return Refused(
+        f"Several agents hold the key {in_one_line(found[0].key)!r}: {holders}.",
+        hint="Say which with --agent ALIAS or --id ID.",
+    )

@@ -1,0 +1,69 @@
+"""A plan to remove memories, as a person sees it before saying yes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled, counted, cut, date_shown, padded, size_shown
+from zeroclaw_tui.curation.copies import Copy, summary
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.purge import PurgePlan, plan_of
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.text import one_line
+
+ROWS_AT_ONCE = 500
+KEY_CELLS, TEXT_CELLS = 24, 44
+FOR_EVER = "Nothing brings them back: the trash keeps nothing of them, and lets go of their earlier versions too."
+
+
+async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> PurgePlan:
+    """The plan for exactly these memories, those gone meanwhile left out."""
+    handles = list(dict.fromkeys(entry.handle for entry in entries))
+    return plan_of(
+        [
+            stamp
+            for start in range(0, len(handles), ROWS_AT_ONCE)
+            for stamp in await library.memory.stamps_of(handles[start : start + ROWS_AT_ONCE])
+        ]
+    )
+
+
+async def plan_lines(
+    library: Library, plan: PurgePlan, verb: str, *, forever: bool, copies: Sequence[Copy]
+) -> list[Line]:
+    """The plan: how many, of what, how old, the first few, where they go and where copies lie."""
+    samples = await library.rows([stamp.handle for stamp in plan.samples])
+    lines: list[Line] = [
+        (Styled(f"{verb.capitalize()} {counted(plan.count)}{' for ever' if forever else ''}?", BOLD),),
+        ("  ", one_line(_facts(plan))),
+        *map(_sample_line, samples),
+    ]
+    if plan.count > len(samples):
+        lines.append((Styled(f"  … {plan.count - len(samples):,} more", DIM),))
+    lines += _whereto(plan, forever=forever, copies=copies)
+    return lines
+
+
+def _facts(plan: PurgePlan) -> str:
+    facts = [f"{category or '(no category)'} {count:,}" for category, count in plan.categories.items()]
+    if plan.oldest and plan.newest:
+        oldest, newest = date_shown(plan.oldest), date_shown(plan.newest)
+        facts += [f"of {oldest}"] if oldest == newest else [f"oldest {oldest}", f"newest {newest}"]
+    return " · ".join([*facts, size_shown(plan.size)])
+
+
+def _sample_line(entry: MemoryEntry) -> Line:
+    text = cut(f'"{one_line(entry.content)}"', TEXT_CELLS)
+    key = padded(cut(one_line(entry.key), KEY_CELLS), KEY_CELLS)
+    return ("  ", key, "  ", padded(text, TEXT_CELLS), "  ", date_shown(entry.timestamp))
+
+
+def _whereto(plan: PurgePlan, *, forever: bool, copies: Sequence[Copy]) -> Iterator[Line]:
+    alone = plan.count == 1
+    if forever:
+        yield (Styled("  " + (FOR_EVER.replace("them", "it").replace("their", "its") if alone else FOR_EVER), YELLOW),)
+    else:
+        they, them = ("It goes", "it") if alone else ("They go", "them")
+        yield (f"  {they} to the trash; `zeroclaw memory undo` brings {them} back.",)
+    if copies:
+        yield ("  Copies also lie in: ", one_line(summary(copies)))

@@ -1,0 +1,104 @@
+"""The options of the verbs that look, and the kinds of values that options take."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from typing import Any
+
+from zeroclaw_tui.memory.query import Superseded
+
+AddVerb = Callable[..., argparse.ArgumentParser]
+"""Adds a verb by its name, what it does in a few words, and its other names."""
+
+_LENGTH = re.compile(r"(\d{1,12})\s*([kmg]?)i?b?", re.IGNORECASE | re.ASCII)
+_UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+
+
+def add_verb(verbs: argparse._SubParsersAction[Any], name: str, about: str, *aliases: str) -> argparse.ArgumentParser:
+    """A verb whose help is its description too."""
+    sentence = f"{about[:1].upper()}{about[1:]}."
+    made: argparse.ArgumentParser = verbs.add_parser(
+        name, aliases=list(aliases), help=about, description=sentence, allow_abbrev=False
+    )
+    return made
+
+
+def add_reading_verbs(verb: AddVerb) -> None:
+    """list, get, recall, stats, facets and health."""
+    listing = verb("list", "the newest memories first, as ZeroClaw lists them")
+    add_filters(listing)
+    listing.add_argument("--limit", type=count, default=50, metavar="N", help="how many at most (50)")
+    listing.add_argument("--offset", type=count, default=0, metavar="N", help="how many to leave out first (0)")
+
+    one = verb("get", "one memory, by its key, a unique beginning of it, or its id")
+    one.add_argument("key", nargs="?", metavar="KEY")
+    one.add_argument("--id", metavar="ID", help="the memory of this id")
+
+    _add_recall(verb("recall", "what the agent would recall for a query, with every part of the score", "search"))
+    add_filters(verb("stats", "how much is remembered, as ZeroClaw counts it"))
+    add_filters(verb("facets", "counts by category, session, agent, namespace and age"))
+    verb("health", "whether the store answers, what is wrong with it, and which settings hold")
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """The filters that list, stats, facets and purge take."""
+    group = parser.add_argument_group("filters", "All must hold; a repeated one takes any of its values.")
+    group.add_argument("--category", action="append", metavar="NAME")
+    group.add_argument("--session", action="append", metavar="ID", help='"" means memories without a session')
+    group.add_argument("--namespace", action="append", metavar="NAME")
+    group.add_argument("--older-than", metavar="WHEN", help="created before: 30d, 12h, 2w, a date or RFC 3339")
+    group.add_argument("--newer-than", metavar="WHEN", help="created after")
+    group.add_argument("--longer-than", type=length, metavar="BYTES", help="longer than so many bytes: 200, 4k, 2M")
+    group.add_argument("--shorter-than", type=length, metavar="BYTES", help="shorter than that")
+    group.add_argument("--contains", metavar="TEXT", help="in key or content, whatever its case")
+    group.add_argument(
+        "--superseded",
+        nargs="?",
+        const=str(Superseded.SHOW),
+        default=str(Superseded.HIDE),
+        choices=[str(choice) for choice in Superseded],
+        help="memories that a newer one replaced: hide (as ZeroClaw does), show or only",
+    )
+
+
+def _add_recall(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", nargs="*", metavar="QUERY", help="words to recall by; - reads them from stdin")
+    parser.add_argument("--limit", type=positive, default=5, metavar="N", help="how many at most (5)")
+    parser.add_argument("--session", metavar="ID", help="recall within this session")
+    parser.add_argument("--namespace", metavar="NAME", help="recall within this namespace")
+    parser.add_argument("--since", metavar="WHEN", help="created then or later: 30d, 12h, 2w, a date or RFC 3339")
+    parser.add_argument("--until", metavar="WHEN", help="created then or earlier")
+    parser.add_argument(
+        "--layer", choices=("agent", "store"), default="agent", help="what reaches an agent, or the store's own recall"
+    )
+    parser.add_argument(
+        "--rule", choices=("cli", "channel"), default="cli", help="injection rule of the CLI agent or of the channels"
+    )
+    parser.add_argument("--as-of", metavar="WHEN", help="count time decay to this moment in place of now")
+    parser.add_argument(
+        "--batch", metavar="FILE", help="JSON lines of {query, limit, ...} (- for stdin); answers one document a line"
+    )
+
+
+def count(text: str) -> int:
+    """A whole number of 0 or more."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 0 or more")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """A whole number of 1 or more."""
+    if (number := count(text)) == 0:
+        raise argparse.ArgumentTypeError("it must be at least 1")
+    return number
+
+
+def length(text: str) -> int:
+    """Bytes: "200", "4k", "2 MB", 1,024 to the unit."""
+    meant = _LENGTH.fullmatch(text.strip())
+    if meant is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes (200, 4k, 2M)")
+    return int(meant.group(1)) * _UNITS[meant.group(2).lower()]

@@ -1,0 +1,104 @@
+"""`memory undo`: take back the last change.
+
+Its document is that of every change (see `told`) with "undone": {"number", "verb", "at", "summary", "count"} of the
+change that was taken back, or with --dry-run would be. Exit code 1 where there is nothing to take back, after a no,
+and where something came in between: then each memory is named with what is in its way.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Awaitable, Iterator
+from datetime import datetime
+from itertools import islice
+
+from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
+from zeroclaw_tui.cli.guarding import Progress, check_writable, telling_clashes, with_triggers
+from zeroclaw_tui.cli.output import DIM, GREEN, Line, Styled, counted, cut, moment_shown, note, width, write_lines
+from zeroclaw_tui.cli.told import (
+    MOST_ENTRIES,
+    action_as_json,
+    left_alone_lines,
+    row_as_json,
+    tell_document,
+    tell_notes,
+)
+from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.changing import undo as take_back
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.trash import Action
+from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, FILE, MEMORIES, RowChange
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere
+from zeroclaw_tui.memory.text import one_line
+
+SAMPLES = 3
+_OTHERS = {FILE: "file", AGENTS: "agent", EMBEDDING_CACHE: "cached vector"}
+
+
+async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Say what the last change was and what taking it back does, ask, and do it."""
+    if not given.dry_run:
+        check_writable(library, given)
+        check_can_ask("undo", yes=given.yes)
+        await library.trash.settle(library.memory)
+    last = await library.trash.last()
+    if last is None:
+        raise NotThere("There is nothing to take back.", hint="`zeroclaw memory trash list` shows what was deleted.")
+    if given.dry_run:
+        return _tell_plan(library, given, last)
+    if not given.yes and not confirm("Take it back?", _plan_lines(library, last)):
+        return REFUSED
+    with Progress("Taking back", last.open) as progress:
+
+        def work() -> Awaitable[Outcome]:
+            return take_back(library, expected=last.number, clash=given.clash, advance=progress.advance)
+
+        outcome = await with_triggers(library, given, lambda: telling_clashes(work), asks=True)
+    return REFUSED if outcome is None else _tell_done(library, given, outcome)
+
+
+def _tell_plan(library: Library, given: argparse.Namespace, last: Action) -> int:
+    if given.json:
+        entries = [row_as_json(change.row) for change in islice(_changes(library, last), MOST_ENTRIES)]
+        planned = Outcome("undo", last.open)
+        tell_document(library, planned, dry_run=True, entries=entries, undone=action_as_json(last))
+    else:
+        write_lines(_plan_lines(library, last))
+        note(NOTHING_DONE)
+    return DONE
+
+
+def _tell_done(library: Library, given: argparse.Namespace, outcome: Outcome) -> int:
+    tell_notes(outcome)
+    undone = outcome.undone
+    if given.json:
+        tell_document(library, outcome, undone=action_as_json(undone) if undone else None)
+    else:
+        what = f": {one_line(undone.summary)}" if undone else ""
+        write_lines([(Styled("✓", GREEN), f" Took back {counted(outcome.count, 'change')}{what}")])
+        write_lines(left_alone_lines(outcome))
+    return INTERRUPTED if outcome.cancelled else DONE
+
+
+def _plan_lines(library: Library, last: Action) -> Iterator[Line]:
+    yield (f"The last change, {moment_shown(last.at)}: ", one_line(last.summary) or last.verb)
+    for change in islice(_changes(library, last), SAMPLES):
+        yield ("  ", cut(_what_happens(change), max(20, width() - 2)))
+    if last.open > SAMPLES:
+        yield (Styled(f"  … {last.open - SAMPLES:,} more", DIM),)
+
+
+def _what_happens(change: RowChange) -> str:
+    if change.row.table != MEMORIES:
+        return f"{_OTHERS.get(change.row.table, change.row.table)} as before:  {one_line(change.row.id)}"
+    entry = change.row.entry()
+    key = one_line(entry.key)
+    if change.before is None:
+        return f"goes:  {key}"
+    text = one_line(entry.content[:400])
+    return f'{"comes back" if change.after is None else "is again"}:  {key}  "{text}"'
+
+
+def _changes(library: Library, action: Action) -> Iterator[RowChange]:
+    for batch in library.trash.open_changes(action.number)():
+        yield from batch

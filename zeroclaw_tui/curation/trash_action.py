@@ -1,0 +1,101 @@
+"""An action under way: it holds the lock and the connection that writes until it is finished."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from zeroclaw_tui.curation import trash_reads as reads
+from zeroclaw_tui.curation import trash_writes as writes
+from zeroclaw_tui.curation.trash_file import explained, for_writing, let_go, transaction, wipe
+from zeroclaw_tui.memory.change import RowChange
+
+TAKING_BACK = ("undo", "restore")
+
+
+class ActionUnderWay:
+    """What `Trash.begin` begins. Its methods block, may be called from any thread, and raise Unreadable and Locked.
+
+    `limits` are days and bytes; `descriptor` is the lock, which `finish` gives up.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        store: str,
+        descriptor: int,
+        begun: tuple[str, str, datetime],
+        limits: tuple[int, int],
+    ) -> None:
+        verb, summary, now = begun
+        days, self._most_bytes = limits
+        self._file, self._store, self._descriptor = file, store, descriptor
+        # Who takes back, takes out of older actions, and may do so again.
+        self._drops = verb not in TAKING_BACK
+        self._since = (now - timedelta(days=days)).timestamp()
+        self._guard = threading.Lock()
+        self._forgets = False
+        self._connection = for_writing(file)
+        try:
+            with explained(file, "written"):
+                self.number = writes.begin(self._connection, store, verb, now, summary)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def keep(self, changes: Sequence[RowChange]) -> None:
+        """Put these changes on disk."""
+        with self._guard, explained(self._file, "written"), transaction(self._connection):
+            writes.keep(self._connection, self.number, changes)
+
+    def forget(self, changes: Sequence[RowChange]) -> None:
+        """Drop what was kept of these rows earlier."""
+        self._forgets = True
+        connection = self._connection
+        with self._guard, explained(self._file, "written"), transaction(connection):
+            store = reads.store_number(connection, self._store)
+            if store is not None:
+                writes.forget_rows(connection, store, [change.row for change in changes])
+
+    def take_as_reversed(self, numbers: Sequence[int]) -> None:
+        """Note that these changes are taken back already."""
+        with self._guard, explained(self._file, "written"), transaction(self._connection):
+            writes.take_as_reversed(self._connection, self.number, numbers)
+
+    def finish(self) -> reads.ActionFacts | None:
+        """End it, drop what is too old or too much, and give up the lock; None when nothing was kept."""
+        connection = self._connection
+        try:
+            with self._guard, explained(self._file, "written"), closing(connection):
+                with transaction(connection):
+                    left = writes.finish(connection, self.number)
+                    if self._forgets:
+                        writes.count_anew(connection)
+                if self._forgets:
+                    wipe(connection)
+                if not left:
+                    return None
+                self._drop_old()
+                return reads.action(connection, self.number)
+        finally:
+            let_go(self._descriptor)
+
+    def _drop_old(self) -> None:
+        """Only at the end: while a batch is kept the store is locked, and an agent may wait for it."""
+        if not self._drops:
+            return
+        # What cannot go now goes after the next action.
+        with suppress(sqlite3.Error), transaction(self._connection):
+            writes.drop_old(self._connection, self.number, self._since, self._most_bytes)
+
+    def leave(self) -> None:
+        """Give up the lock and leave it unfinished, for `Trash.settle` to put right."""
+        try:
+            with self._guard:
+                self._connection.close()
+        finally:
+            let_go(self._descriptor)

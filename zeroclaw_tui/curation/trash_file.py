@@ -1,0 +1,260 @@
+"""The file trash.db: making it, opening it, its tables, and the lock beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from zeroclaw_tui.memory.errors import InspectorError, Locked, Unreadable
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - a system without it has one inspector at a time by agreement only
+    fcntl = None  # type: ignore[assignment]
+
+VERSION = 1
+"""The schema's version, in the file's user_version."""
+BUSY_SECONDS = 5.0
+
+_CHECKPOINT_PAGES = 4000
+"""Pages of the write-ahead log before it is written back, four times SQLite's own: fewer syncs in a long purge."""
+
+_VACUUM_BYTES = 16_000_000
+"""Up to so much content is written anew to make the file small."""
+
+_SCHEMA = (
+    "CREATE TABLE stores (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    """CREATE TABLE actions (
+      number INTEGER PRIMARY KEY AUTOINCREMENT, store INTEGER NOT NULL REFERENCES stores(number), verb TEXT NOT NULL,
+      at TEXT NOT NULL, moment REAL NOT NULL, summary TEXT NOT NULL,
+      state TEXT NOT NULL CHECK (state IN ('begun', 'done')), size INTEGER NOT NULL DEFAULT 0)""",
+    # `deleted`: a memory was there before and is no more, and no other row stands for it in the trash.
+    # `taken_back`: how many rows reverse this one and are not reversed themselves; only triggers write it.
+    """CREATE TABLE kept (
+      number INTEGER PRIMARY KEY AUTOINCREMENT, action INTEGER NOT NULL REFERENCES actions(number),
+      store INTEGER NOT NULL REFERENCES stores(number), table_name TEXT NOT NULL, id NOT NULL,
+      deleted INTEGER NOT NULL, taken_back INTEGER NOT NULL DEFAULT 0, reverses INTEGER, size INTEGER NOT NULL,
+      key TEXT, content TEXT, before TEXT, after TEXT, content_after TEXT)""",
+    # Vectors apart: a search through the contents need not step over them.
+    """CREATE TABLE blobs (
+      number INTEGER PRIMARY KEY REFERENCES kept(number) ON DELETE CASCADE, before BLOB, after BLOB)""",
+    "CREATE INDEX actions_of_store ON actions(store, number)",
+    "CREATE INDEX kept_of_action ON kept(action, table_name, taken_back)",
+    "CREATE INDEX kept_of_id ON kept(id)",
+    "CREATE INDEX kept_reversing ON kept(reverses) WHERE reverses IS NOT NULL",
+    "CREATE INDEX kept_in_trash ON kept(store) WHERE deleted = 1 AND taken_back = 0",
+    """CREATE TRIGGER kept_reverses AFTER INSERT ON kept WHEN new.reverses IS NOT NULL BEGIN
+      UPDATE kept SET taken_back = taken_back + 1 WHERE number = new.reverses; END""",
+    """CREATE TRIGGER kept_toggled AFTER UPDATE OF taken_back ON kept
+      WHEN new.reverses IS NOT NULL AND (old.taken_back = 0) <> (new.taken_back = 0) BEGIN
+      UPDATE kept SET taken_back = taken_back + iif(new.taken_back = 0, 1, -1) WHERE number = new.reverses; END""",
+    """CREATE TRIGGER kept_struck AFTER DELETE ON kept WHEN old.reverses IS NOT NULL AND old.taken_back = 0 BEGIN
+      UPDATE kept SET taken_back = taken_back - 1 WHERE number = old.reverses; END""",
+    # A row deleted, restored and deleted again by undoing that stands in the trash under its first deletion. When that
+    # one goes, the last one takes its place.
+    """CREATE TRIGGER kept_heir AFTER DELETE ON kept WHEN old.deleted = 1 AND old.taken_back = 0 BEGIN
+      UPDATE kept SET deleted = 1 WHERE number = (SELECT max(again.number) FROM kept restored
+        JOIN kept again ON again.reverses = restored.number
+        WHERE restored.reverses = old.number AND again.before IS NOT NULL AND again.after IS NULL); END""",
+)
+
+
+def for_reading(file: Path) -> sqlite3.Connection | None:
+    """A connection that only reads; None when there is no trash yet. Raises Unreadable, Locked."""
+    if not file.exists():
+        return None
+    with explained(file, "read"):
+        connection = _connect(file, _reading_mode(file))
+        try:
+            connection.execute("PRAGMA query_only = ON")
+            if _checked_version(connection, file) == 0:
+                connection.close()
+                return None
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def for_writing(file: Path) -> sqlite3.Connection:
+    """A connection that writes durably and zeroes what it deletes; makes the file where there is none.
+
+    Any thread may use it, one at a time. Raises Unreadable, Locked.
+    """
+    with explained(file, "written"):
+        _make(file)
+        connection = _connect(file, "mode=rw")
+        try:
+            version = _checked_version(connection, file)
+            if version == 0:
+                # Both only take hold in a file without tables.
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+                connection.execute("PRAGMA journal_mode = WAL")
+            for pragma in ("synchronous = FULL", "secure_delete = ON", "foreign_keys = ON", "recursive_triggers = ON"):
+                connection.execute(f"PRAGMA {pragma}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+            if version == 0:
+                _make_tables(connection)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All of it or nothing, durable when the block ends."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def explained(file: Path, verb: str) -> Iterator[None]:
+    """Turn errors of SQLite and of the system into one sentence; `verb` is "read" or "written"."""
+    try:
+        yield
+    except OSError as error:
+        raise _cannot(file, verb, error.strerror or str(error)) from error
+    except sqlite3.Error as error:
+        raise _explained(file, verb, error) from error
+
+
+def wipe(connection: sqlite3.Connection) -> None:
+    """Give freed pages back to the system and empty the write-ahead log, in which old contents would outlive."""
+    pages, free, page_bytes = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    if free > pages - free and (pages - free) * page_bytes <= _VACUUM_BYTES:
+        # In memory, so that no content goes through a temporary file. Page by page would take a hundred times longer.
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("VACUUM")
+    else:
+        # `execute` would take one step of it, which is one page.
+        connection.executescript("PRAGMA incremental_vacuum")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def size_on_disk(file: Path) -> int:
+    """The bytes of the file and of its write-ahead log."""
+    total = 0
+    for part in (file, file.with_name(f"{file.name}-wal")):
+        with contextlib.suppress(FileNotFoundError):
+            total += part.stat().st_size
+    return total
+
+
+def try_lock(file: Path) -> int | None:
+    """The lock that an action holds on a config dir, as a file descriptor; None while another one has it.
+
+    The system lets go of it when the process ends, however that happens. Raises Unreadable.
+    """
+    with explained(file, "written"):
+        _make_folder(file.parent)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            if fcntl is not None:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        except OSError:
+            os.close(descriptor)
+            raise
+    return descriptor
+
+
+def let_go(descriptor: int) -> None:
+    """Give the lock up."""
+    os.close(descriptor)
+
+
+def _make(file: Path) -> None:
+    """The file, readable by its owner only from its first moment on; SQLite gives -wal and -shm the same mode."""
+    _make_folder(file.parent)
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if os.fstat(descriptor).st_mode & 0o077:
+            os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
+
+
+def _make_folder(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if folder.stat().st_mode & 0o077:
+        folder.chmod(0o700)
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    with transaction(connection):
+        # Another process may have made them since.
+        if not connection.execute("PRAGMA user_version").fetchone()[0]:
+            for statement in _SCHEMA:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _connect(file: Path, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{file.absolute().as_uri()}?{mode}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _checked_version(connection: sqlite3.Connection, file: Path) -> int:
+    """0 for an empty file. Raises Unreadable for one that is not ours."""
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > VERSION:
+        raise Unreadable(
+            f"{file} was written by a newer version of this program.",
+            hint="Update it, or move the file away: the trash then begins anew.",
+        )
+    if version == 0:
+        with closing(connection.execute("SELECT count(*) FROM sqlite_master")) as found:
+            if found.fetchone()[0]:
+                raise Unreadable(f"{file} is not this program's trash.", hint="Move the file away.")
+    return version
+
+
+def _reading_mode(file: Path) -> str:
+    """How to open the file for reading.
+
+    A writer that was killed may have left an unfinished transaction, which only a connection that could write takes
+    back; where neither is possible, nor SQLite's shared memory can be made or found, the file is read as it lies there.
+    """
+    if os.access(file.parent, os.W_OK) and os.access(file, os.W_OK):
+        return "mode=rw"
+    has_shared_memory = os.access(file.parent, os.W_OK) or file.with_name(f"{file.name}-shm").exists()
+    return "mode=ro" if has_shared_memory else "mode=ro&immutable=1"
+
+
+def _explained(file: Path, verb: str, error: sqlite3.Error) -> InspectorError:
+    """The sentence for one of SQLite's result codes (https://sqlite.org/rescode.html)."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return Locked(f"The trash {file} is held by another program.", hint="Try again when it has finished.")
+    if name == "SQLITE_FULL":
+        return _cannot(file, verb, "the disk is full", hint="Make room, then try again.")
+    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        return _cannot(file, verb, "it is damaged", hint="Move the file away: the trash then begins anew.")
+    return _cannot(file, verb, str(error))
+
+
+def _cannot(
+    file: Path, verb: str, why: str, hint: str = "Check the permissions of the folder and the disk."
+) -> Unreadable:
+    nothing = " Without it nothing is changed." if verb == "written" else ""
+    return Unreadable(f"The trash {file} cannot be {verb}: {why}.{nothing}", hint=hint)

@@ -1,0 +1,154 @@
+"""What is written to trash.db, in SQL; but for `begin`, callers open the transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from zeroclaw_tui.curation.trash_file import transaction
+from zeroclaw_tui.curation.trash_reads import NOTHING_DONE, store_number
+from zeroclaw_tui.curation.trash_rows import bindable, pack_change
+from zeroclaw_tui.memory.change import FILE, RowChange, StoredRow
+
+
+def begin(connection: sqlite3.Connection, store: str, verb: str, now: datetime, summary: str) -> int:
+    """A new action."""
+    with transaction(connection):
+        connection.execute("INSERT OR IGNORE INTO stores (name) VALUES (?)", (store,))
+        number = store_number(connection, store)
+        made = connection.execute(
+            "INSERT INTO actions (store, verb, at, moment, summary, state) VALUES (?, ?, ?, ?, ?, 'begun')",
+            (number, verb, now.isoformat(), now.timestamp(), bindable(summary)),
+        )
+    return int(made.lastrowid or 0)
+
+
+def keep(connection: sqlite3.Connection, action: int, changes: Iterable[RowChange]) -> None:
+    """Add these changes to an action."""
+    store = connection.execute("SELECT store FROM actions WHERE number = ?", (action,)).fetchone()[0]
+    size = 0
+    for change in changes:
+        packed = pack_change(change)
+        size += packed.size
+        before, after = packed.before, packed.after
+        made = connection.execute(
+            "INSERT INTO kept (action, store, table_name, id, deleted, reverses, size, key, content, before, after,"
+            " content_after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                action, store, packed.table, packed.id,
+                packed.is_deletion and not _deletes_again(connection, packed.reverses), packed.reverses, packed.size,
+                packed.key, before and before.content, before and before.row, after and after.row,
+                after and after.content,
+            ),
+        )  # fmt: skip
+        blobs = (before and before.blob, after and after.blob)
+        if any(blobs):
+            connection.execute("INSERT INTO blobs (number, before, after) VALUES (?, ?, ?)", (made.lastrowid, *blobs))
+    connection.execute("UPDATE actions SET size = size + ? WHERE number = ?", (size, action))
+
+
+def take_as_reversed(connection: sqlite3.Connection, action: int, numbers: Sequence[int]) -> None:
+    """Note under an action that these changes are taken back though nothing had to be done for them."""
+    connection.executemany(
+        "INSERT INTO kept (action, store, table_name, id, deleted, reverses, size)"
+        " SELECT ?, store, ?, id, 0, number, 0 FROM kept WHERE number = ? AND taken_back = 0",
+        ((action, NOTHING_DONE, number) for number in numbers),
+    )
+
+
+def drop_old(connection: sqlite3.Connection, newest: int, since: float, most_bytes: int) -> None:
+    """Drop actions from before `since`, then the oldest until `most_bytes` are left; never the `newest`."""
+    old = connection.execute("SELECT number FROM actions WHERE moment < ? AND number <> ?", (since, newest))
+    drop_actions(connection, [number for (number,) in old.fetchall()])
+    left = connection.execute("SELECT coalesce(sum(size), 0) FROM actions").fetchone()[0]
+    if left <= most_bytes:
+        return
+    oldest = []
+    for number, size in connection.execute("SELECT number, size FROM actions ORDER BY number"):
+        if left <= most_bytes:
+            break
+        if number != newest:
+            oldest.append(number)
+            left -= size
+    drop_actions(connection, oldest)
+
+
+def drop_actions(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
+    """These actions and all they kept."""
+    for number in numbers:
+        connection.execute("DELETE FROM kept WHERE action = ?", (number,))
+        connection.execute("DELETE FROM actions WHERE number = ?", (number,))
+
+
+def forget_rows(connection: sqlite3.Connection, store: int, rows: Iterable[StoredRow]) -> None:
+    """Drop every kept version of these rows, and of files beside the store that hold their content."""
+    for row in rows:
+        connection.execute(
+            "DELETE FROM kept WHERE id = ? AND store = ? AND table_name IN (?, ?)",
+            (bindable(row.id), store, row.table, NOTHING_DONE),
+        )
+    contents = [row.values.get("content") for row in rows]
+    for number, blob in connection.execute(
+        "SELECT k.number, b.before FROM kept k JOIN blobs b ON b.number = k.number"
+        " WHERE k.store = ? AND k.table_name = ?",
+        (store, FILE),
+    ).fetchall():
+        texts = [text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in contents if text]
+        if any(isinstance(text, bytes) and text in (blob or b"") for text in texts):
+            connection.execute("DELETE FROM kept WHERE number = ?", (number,))
+
+
+def forget_numbers(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
+    """Drop these deleted memories, what was kept of them earlier, and whatever took them back and was undone."""
+    for number in numbers:
+        connection.execute(
+            "WITH RECURSIVE chain(number) AS (VALUES (?) UNION"
+            " SELECT earlier.number FROM kept this JOIN kept earlier ON earlier.id = this.id"
+            " AND earlier.store = this.store AND earlier.table_name = this.table_name AND earlier.number < this.number"
+            " WHERE this.number = ? UNION"
+            " SELECT later.number FROM chain JOIN kept later ON later.reverses = chain.number)"
+            " DELETE FROM kept WHERE number IN (SELECT number FROM chain)",
+            (number, number),
+        )
+
+
+def forget_store(connection: sqlite3.Connection, store: str) -> None:
+    """Drop everything kept of a store."""
+    number = store_number(connection, store)
+    connection.execute("DELETE FROM kept WHERE store = ?", (number,))
+    connection.execute("DELETE FROM actions WHERE store = ?", (number,))
+
+
+def strike(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
+    """Take kept changes out that never happened."""
+    connection.executemany("DELETE FROM kept WHERE number = ?", ((number,) for number in numbers))
+
+
+def finish(connection: sqlite3.Connection, action: int) -> bool:
+    """The action is done, its size counted anew; False when nothing is kept of it, then it is struck out."""
+    size = connection.execute("SELECT sum(size) FROM kept WHERE action = ?", (action,)).fetchone()[0]
+    if size is None:
+        connection.execute("DELETE FROM actions WHERE number = ?", (action,))
+        return False
+    connection.execute("UPDATE actions SET state = 'done', size = ? WHERE number = ?", (size, action))
+    return True
+
+
+def count_anew(connection: sqlite3.Connection) -> None:
+    """After rows went: actions of which nothing is left go too, the others count what is left."""
+    connection.execute("DELETE FROM actions WHERE number NOT IN (SELECT action FROM kept)")
+    connection.execute(
+        "UPDATE actions SET size = (SELECT coalesce(sum(k.size), 0) FROM kept k WHERE k.action = actions.number)"
+    )
+
+
+def _deletes_again(connection: sqlite3.Connection, reverses: int | None) -> bool:
+    """Whether a deletion undoes a restore, so that the first deletion stands in the trash again."""
+    if reverses is None:
+        return False
+    query = (
+        "SELECT 1 FROM kept restore JOIN kept first ON first.number = restore.reverses"
+        " WHERE restore.number = ? AND first.deleted = 1"
+    )
+    return connection.execute(query, (reverses,)).fetchone() is not None

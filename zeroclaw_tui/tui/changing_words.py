@@ -1,0 +1,126 @@
+"""The sentences of changing memory: what a plan would remove, what was done, what came back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.tui.format import absolute_time, count_text, fit, size_text
+from zeroclaw_tui.tui.screens.trash_words import key_words, undone_words
+from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT
+from zeroclaw_tui.tui.words import memories_words
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.changing import Outcome
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.purge import PurgePlan
+    from zeroclaw_tui.memory.entry import MemoryEntry
+
+_CATEGORIES_NAMED = 4
+_KEYS_NAMED = 3
+_LONGEST_CATEGORY = 24
+_LONGEST_LINE = 160
+_LONGEST_LOOKED_AT = 2000
+
+
+def plan_title(plan: PurgePlan) -> str:
+    """The question of a plan."""
+    return f"{'Purge' if plan.is_typed else 'Delete'} {memories_words(plan.count)}?"
+
+
+def plan_facts(plan: PurgePlan) -> str:
+    """How many of which category; on a second line from when to when, and how much."""
+    named = list(plan.categories.items())
+    facts = [f"{_category(name)} {count_text(count)}" for name, count in named[:_CATEGORIES_NAMED]]
+    if len(named) > _CATEGORIES_NAMED:
+        rest = sum(count for _, count in named[_CATEGORIES_NAMED:])
+        facts.append(f"{len(named) - _CATEGORIES_NAMED} other categories {count_text(rest)}")
+    ages = []
+    if plan.oldest and plan.newest:
+        oldest, newest = absolute_time(plan.oldest)[:10], absolute_time(plan.newest)[:10]
+        ages = [f"all of {oldest}"] if oldest == newest else [f"oldest {oldest}", f"newest {newest}"]
+    return "\n".join([" · ".join(facts), " · ".join([*ages, size_text(plan.size)])])
+
+
+def plan_remarks(library: Library) -> str:
+    """Where deleted memories go, and what ZeroClaw itself would have done."""
+    remarks = ["They go to the trash; u brings them back.", library.memory.capabilities.why_not.get("zeroclaw_forget")]
+    return " ".join(remark for remark in remarks if remark)
+
+
+def copies_words(found: str) -> str:
+    """Where else the texts lie, out of the summary of what was found."""
+    return f"Copies also lie in: {one_line(found)}" if found else "No copies of them were found elsewhere."
+
+
+def memory_facts(entry: MemoryEntry) -> str:
+    """Category, creation and size of one memory."""
+    return " · ".join([_category(entry.category), absolute_time(entry.timestamp), size_text(entry.size)])
+
+
+def first_line(content: str) -> str:
+    """The beginning of a memory, as one line."""
+    return fit(one_line(content[:_LONGEST_LOOKED_AT]), _LONGEST_LINE).rstrip() or EMPTY_CONTENT
+
+
+def one_remark(library: Library) -> str:
+    """Where one deleted memory goes, and what ZeroClaw itself would have done."""
+    remarks = ["It goes to the trash; u brings it back.", library.memory.capabilities.why_not.get("zeroclaw_forget")]
+    return " ".join(remark for remark in remarks if remark)
+
+
+def removed_words(outcome: Outcome, planned: int, key: str | None, now: datetime) -> str:
+    """What a removal did; `key` is that of a single memory."""
+    until = until_words(outcome.action.until, now) if outcome.action else ""
+    kept = f"in the trash{f' until {until}' if until else ''}"
+    if outcome.count == 0:
+        said = "Nothing was deleted."
+    elif outcome.count == 1:
+        said = f"{key_words(key) if key is not None else '1'} is {kept} · u brings it back."
+    else:
+        said = f"{count_text(outcome.count)} {kept} · u brings them back."
+    sentences = [said]
+    if outcome.cancelled:
+        sentences.append(f"Stopped: {count_text(max(0, planned - outcome.count))} were left as they are.")
+    if outcome.changed:
+        sentences.append(f"{_changed(len(outcome.changed))} meanwhile and stayed.")
+    if outcome.gone:
+        sentences.append(f"{count_text(len(outcome.gone))} had gone already.")
+    return " ".join([*sentences, *map(one_line, outcome.notes)])
+
+
+def taken_back_words(outcome: Outcome) -> str:
+    """What an undo took back, and under which keys where those are others."""
+    renamed = [f"{key_words(old)} is now {key_words(new)}." for old, new in list(outcome.renamed.items())[:_KEYS_NAMED]]
+    more = len(outcome.renamed) - len(renamed)
+    return " ".join(
+        [undone_words(outcome), *renamed, *([f"{count_text(more)} more came back under other keys."] if more else [])]
+    )
+
+
+def written_words(outcome: Outcome) -> str:
+    """What a new or edited memory came to."""
+    if outcome.count == 0:
+        return " ".join(["Nothing was changed.", *map(one_line, outcome.notes)])
+    key = key_words(outcome.row.entry().key) if outcome.row else memories_words(outcome.count)
+    said = f"{key} is {'stored' if outcome.verb == 'store' else 'changed'} · u takes it back."
+    return " ".join([said, *map(one_line, outcome.notes)])
+
+
+def until_words(until: str, now: datetime) -> str:
+    """A day to come as "22 Dec", with its year when that is another one; empty when it is no moment."""
+    then = moment(until)
+    if then is None:
+        return ""
+    then = then.astimezone(now.tzinfo)
+    return f"{then.day} {then:%b}" + (f" {then.year}" if then.year != now.year else "")
+
+
+def _changed(count: int) -> str:
+    return "1 changed" if count == 1 else f"{count_text(count)} changed"
+
+
+def _category(category: str) -> str:
+    return fit(one_line(category[:_LONGEST_LOOKED_AT]), _LONGEST_CATEGORY).rstrip() or "(blank)"

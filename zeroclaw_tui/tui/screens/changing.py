@@ -1,0 +1,293 @@
+"""What the browser changes: new, edit, delete, undo, and the ways to trash, history and copies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.events import Key
+
+from zeroclaw_tui.memory.change import Clashes
+from zeroclaw_tui.memory.errors import InspectorError, NotThere
+from zeroclaw_tui.tui.commands import CHANGE_COMMANDS, Command
+from zeroclaw_tui.tui.screens.marking import MarkingScreen
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.status_bar import Banner
+
+# What a change needs is imported when one is made: none of it must delay the first frame.
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.changing import Outcome
+    from zeroclaw_tui.curation.copies import Copy
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.purge import PurgePlan
+    from zeroclaw_tui.memory.change import Advance, Clash, StoredRow
+    from zeroclaw_tui.memory.entry import MemoryEntry
+
+Change = Callable[["Library"], Awaitable[None]]
+_WRITING = frozenset(command.action for command in CHANGE_COMMANDS if command.writes)
+
+
+class ChangingScreen(MarkingScreen):
+    """Changes memories: one change after the other, each asked for, kept in the trash, and undoable."""
+
+    _is_changing = False
+    _copies: Sequence[Copy] = ()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What writes is dimmed where nothing can be written."""
+        if action in _WRITING and self._read_only_because() is not None:
+            return None
+        return True
+
+    def why_not(self, command: Command) -> str | None:
+        """Why a command is dimmed, in a sentence; None when it works."""
+        return self._read_only_because() if command.writes else None
+
+    def on_key(self, event: Key) -> None:
+        """A dimmed key says why it is dimmed."""
+        bound = self.active_bindings.get(event.key)
+        because = self._read_only_because()
+        if bound is not None and not bound.enabled and bound.binding.action in _WRITING and because is not None:
+            event.stop()
+            self.notify(because, title="Read-only", severity="warning", markup=False)
+
+    def action_create(self) -> None:
+        """Write a new memory."""
+        self._change(self._create)
+
+    def action_edit(self) -> None:
+        """Edit the memory under the cursor."""
+        self._change(self._edit)
+
+    def action_edit_externally(self) -> None:
+        """Edit the memory under the cursor in $EDITOR."""
+        self._change(self._edit_externally)
+
+    def action_delete(self) -> None:
+        """Delete the marked memories, else the one under the cursor."""
+        self._change(self._delete)
+
+    def action_delete_shown(self) -> None:
+        """Delete all that the view shows."""
+        self._change(self._delete_shown)
+
+    def action_undo(self) -> None:
+        """Take back the last change."""
+        self._change(self._undo)
+
+    def action_show_trash(self) -> None:
+        """What was deleted here."""
+        if self.library is not None:
+            from zeroclaw_tui.tui.screens.trash import TrashScreen
+
+            self.app.push_screen(TrashScreen(self.library, self._clock), self._after_trash)
+
+    def action_show_history(self) -> None:
+        """What was done here to the memory under the cursor."""
+        entry = self._entry_here()
+        if self.library is not None and entry is not None:
+            from zeroclaw_tui.tui.screens.history import HistoryScreen
+
+            self.app.push_screen(HistoryScreen(self.library, entry.id, entry.key, self._clock))
+
+    def action_show_copies(self) -> None:
+        """Where else the text lies: of what was deleted last, else of the memory under the cursor."""
+        self._change(self._show_copies)
+
+    def _change(self, change: Change) -> None:
+        if self.library is None:
+            return
+        if self._is_changing:
+            self.notify("One moment: the change before is still under way.", severity="warning", markup=False)
+            return
+        self._is_changing = True
+        # Never exclusive: a change is not to be cut off by the next.
+        self.run_worker(self._carry_out(self.library, change), group="change")
+
+    async def _carry_out(self, library: Library, change: Change) -> None:
+        try:
+            await change(library)
+        except InspectorError as error:
+            self.say_failure(error)
+            # Part of it may be done: what is shown and what is marked has to be what is there.
+            await self._refresh_marks(library)
+            self.look_again()
+        finally:
+            self._is_changing = False
+
+    async def _create(self, library: Library) -> None:
+        from zeroclaw_tui.tui.screens.editor import EditorScreen
+
+        await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, None)))
+
+    async def _edit(self, library: Library) -> None:
+        from zeroclaw_tui.tui.screens.editor import EditorScreen
+
+        row = await self._stored_here(library)
+        if row is not None:
+            await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, row)))
+
+    async def _edit_externally(self, library: Library) -> None:
+        from zeroclaw_tui.tui.screens.editing import edit_externally
+
+        row = await self._stored_here(library)
+        if row is not None:
+            await self._after_writing(library, await edit_externally(self.app, library, row))
+
+    async def _after_writing(self, library: Library, outcome: Outcome | None) -> None:
+        if outcome is None:
+            return
+        from zeroclaw_tui.tui.changing_words import written_words
+
+        rows = self.query_one(MemoryList)
+        is_new = outcome.verb == "store"
+        if outcome.row is not None:
+            entry = outcome.row.entry().excerpt()
+            rows.put_rows([entry])
+            rows.glow([entry.handle])
+        self.notify(written_words(outcome), markup=False)
+        self.look_again(go_to=outcome.row.handle if is_new and outcome.row is not None else None)
+        if outcome.row is not None:
+            await self.stamp_again(library, [outcome.row.id])
+
+    async def _delete(self, library: Library) -> None:
+        from zeroclaw_tui.curation.purge import plan_of
+
+        stamps = await self.chosen_stamps(library)
+        await self._remove(library, await asyncio.to_thread(plan_of, stamps))
+
+    async def _delete_shown(self, library: Library) -> None:
+        from zeroclaw_tui.curation.purge import plan_of
+
+        stamps = await self.shown_stamps(library)
+        chosen = None if self.view.is_recall else self.view.listing_filter(self._clock())
+        await self._remove(library, await asyncio.to_thread(plan_of, stamps, chosen))
+
+    async def _remove(self, library: Library, plan: PurgePlan) -> None:
+        from zeroclaw_tui.curation.changing import remove_memories
+        from zeroclaw_tui.tui.changing_words import removed_words
+        from zeroclaw_tui.tui.screens.progress import with_progress
+        from zeroclaw_tui.tui.screens.questions import confirms_removal
+        from zeroclaw_tui.tui.screens.saving import repairing
+        from zeroclaw_tui.tui.words import memories_words
+
+        if not plan.count:
+            self.notify("There is no memory to delete here.", severity="warning", markup=False)
+            return
+        now = self._clock()
+        if not await confirms_removal(self.app, library, plan, now):
+            return
+
+        async def remove(advance: Advance) -> Outcome:
+            return await remove_memories(library, plan, "forget" if plan.count == 1 else "purge", advance=advance)
+
+        sentence = f"Deleting {memories_words(plan.count)}"
+        show = partial(with_progress, self.app, sentence, plan.count, self.pace.patience, remove)
+        outcome = await repairing(self.app, library, show)
+        marks = self.query_one(MemoryList).marks
+        if not outcome.cancelled:
+            stayed = frozenset(outcome.changed)
+            marks.drop(stamp.id for stamp in plan.stamps if stamp.id not in stayed)
+        key = plan.stamps[0].key if plan.count == 1 else None
+        is_whole = outcome.count == plan.count
+        words = removed_words(outcome, plan.count, key, now)
+        self.notify(words, severity="information" if is_whole else "warning", markup=False)
+        self.look_again()
+        await self.stamp_again(library)
+        if outcome.action is not None:
+            self.run_worker(self._look_for_copies(library, outcome.action.number), group="copies")
+
+    async def _look_for_copies(self, library: Library, action: int) -> None:
+        from zeroclaw_tui.curation.copies import find_copies, summary, texts_of
+
+        banner = self.query_one("#copies", Banner)
+        try:
+            self._copies = await find_copies(library, await texts_of(library, action))
+        except InspectorError as error:
+            self.say_failure(error)
+            return
+        found = summary(self._copies)
+        if found:
+            banner.show("quiet", f"Also found in {found}", "C", "shows them", "show_copies")
+        else:
+            banner.hide()
+
+    async def _show_copies(self, library: Library) -> None:
+        from zeroclaw_tui.curation.copies import Text, find_copies
+        from zeroclaw_tui.tui.screens.copies import CopiesScreen
+
+        banner = self.query_one("#copies", Banner)
+        found, self._copies = self._copies, ()
+        if not (found and banner.has_class("-quiet")):
+            entry = self._entry_here()
+            if entry is None:
+                return
+            whole = await library.whole(entry.handle)
+            found = await find_copies(library, [Text(whole.id, whole.key, whole.content)])
+        banner.hide()
+        outcome = await self.app.push_screen_wait(CopiesScreen(library, found))
+        if outcome is not None:
+            self.look_again()
+            await self.stamp_again(library)
+
+    async def _undo(self, library: Library) -> None:
+        from zeroclaw_tui.curation.changing import undo
+        from zeroclaw_tui.tui.changing_words import taken_back_words
+        from zeroclaw_tui.tui.screens.progress import with_progress
+        from zeroclaw_tui.tui.screens.saving import repairing
+        from zeroclaw_tui.tui.screens.trash_dialogs import ClashScreen
+        from zeroclaw_tui.tui.words import memories_words
+
+        last = await library.trash.last()
+        if last is None:
+            self.notify("There is nothing to take back: no change was made here.", markup=False)
+            return
+
+        async def take_back(clash: Clash, advance: Advance) -> Outcome:
+            return await undo(library, clash=clash, advance=advance)
+
+        sentence = f"Taking back {memories_words(last.open)}"
+        show = partial(with_progress, self.app, sentence, last.open, self.pace.patience)
+        try:
+            outcome = await repairing(self.app, library, partial(show, partial(take_back, "refuse")))
+        except Clashes as clashes:
+            clash = await self.app.push_screen_wait(ClashScreen(clashes))
+            if clash not in ("overwrite", "rename"):
+                return
+            outcome = await repairing(self.app, library, partial(show, partial(take_back, clash)))
+        self.notify(taken_back_words(outcome), markup=False)
+        self.query_one("#copies", Banner).hide()
+        self.look_again(glows_news=True)
+        await self.stamp_again(library)
+
+    async def _refresh_marks(self, library: Library) -> None:
+        try:
+            await self.stamp_again(library)
+        except InspectorError:
+            # The failure that led here was told; the marks keep the state they had.
+            self.show_marks()
+
+    async def _stored_here(self, library: Library) -> StoredRow | None:
+        entry = self._entry_here()
+        if entry is None:
+            return None
+        row = await library.memory.stored(entry.id)
+        if row is None:
+            raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+        return row
+
+    def _entry_here(self) -> MemoryEntry | None:
+        entry = self.query_one(MemoryList).selected_entry
+        if entry is None:
+            self.notify("There is no memory under the cursor.", severity="warning", markup=False)
+        return entry
+
+    def _after_trash(self, came_back: bool | None) -> None:
+        if came_back and self.library is not None:
+            self.look_again(glows_news=True)
+            self.run_worker(self._refresh_marks(self.library), group="marks")
+
+    def _read_only_because(self) -> str | None:
+        return None if self.library is None else self.library.read_only_because

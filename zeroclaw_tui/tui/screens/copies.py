@@ -1,0 +1,233 @@
+"""Where the text of a memory still lies, and cleaning the places that can be cleaned."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import copies as cleaning
+from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.copies import Copy
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
+from zeroclaw_tui.tui.format import NO_VALUE, count_text, fit
+from zeroclaw_tui.tui.looks import ACCENT, MUTED
+from zeroclaw_tui.tui.screens.trash_words import undone_words
+from zeroclaw_tui.tui.widgets.header import with_tilde
+from zeroclaw_tui.tui.widgets.plain_content import next_line
+from zeroclaw_tui.tui.widgets.trash_rows import tail
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+
+_CHOSEN, _FREE, _FIXED = "●", "○", NO_VALUE
+_PANEL = 100
+_PADDING = 6
+_LONGEST_REMARK = 400
+_KEYS = "space choose   * all   enter clean the chosen   esc leave them"
+_KEYS_ASKED = "enter clean them   esc leave them"
+_KEYS_DONE = "u takes it back   esc done"
+_KEYS_OVER = "esc done"
+
+
+class CopiesScreen(ModalScreen[Outcome | None]):
+    """Each place with what it holds; nothing is chosen at first. Gives what was done last, None when nothing was."""
+
+    CSS_PATH = "copies.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "choose", "choose", id="copies.choose"),
+        Binding("asterisk", "choose_all", "all that can be cleaned", id="copies.all"),
+        Binding("backslash", "choose_none", "none", id="copies.none"),
+        Binding("u", "undo", "take it back", id="copies.undo"),
+        Binding("escape,q", "step_out", "leave them", id="copies.out"),
+        Binding("j", "cursor('down')", "down", show=False),
+        Binding("k", "cursor('up')", "up", show=False),
+    ]
+
+    def __init__(self, library: Library, copies: Sequence[Copy]) -> None:
+        super().__init__()
+        self.library = library
+        self._copies = list(copies)
+        self._chosen: set[int] = set()
+        self._is_asked = False
+        self._is_working = False
+        self._outcome: Outcome | None = None
+
+    def compose(self) -> ComposeResult:
+        """A sentence, the places, what is asked or was done, keys."""
+        with Vertical(id="copies"):
+            yield Static(Content(self._sentence()), id="sentence")
+            yield OptionList(id="places", markup=False, compact=True)
+            yield Static("", id="asked", markup=False)
+            yield Static("", id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Start on the first place that can be cleaned."""
+        self._paint_places()
+        cleanable = self._cleanable()
+        self.query_one(OptionList).highlighted = cleanable[0] if cleanable else 0
+        self._say(self.library.read_only_because or "", _KEYS if cleanable else _KEYS_OVER)
+
+    def on_resize(self) -> None:
+        """Cut places to the new width."""
+        self._paint_places()
+
+    def on_option_list_option_selected(self) -> None:
+        """Ask, then clean."""
+        if self._is_working or self._outcome is not None or not self._cleanable():
+            return
+        if not self._chosen:
+            self._say("Nothing is chosen yet: space chooses a place.", _KEYS)
+        elif not self._is_asked:
+            self._is_asked = True
+            places = "this place" if len(self._chosen) == 1 else f"these {len(self._chosen)} places"
+            self._say(f"Remove the texts from {places}? What goes is kept, and can be taken back.", _KEYS_ASKED)
+        else:
+            self._work("Cleaning …", self._clean())
+
+    def action_cursor(self, way: str) -> None:
+        """Move like in a list."""
+        options = self.query_one(OptionList)
+        options.action_cursor_down() if way == "down" else options.action_cursor_up()
+
+    def action_choose(self) -> None:
+        """Choose the place, or no longer."""
+        at = self.query_one(OptionList).highlighted
+        if at in self._cleanable():
+            self._choose(self._chosen ^ {at})
+        elif at is not None and self._outcome is None:
+            self._say(
+                "This place cannot be cleaned here; its line says why.", _KEYS if self._cleanable() else _KEYS_OVER
+            )
+
+    def action_choose_all(self) -> None:
+        """Choose every place that can be cleaned."""
+        self._choose(set(self._cleanable()))
+
+    def action_choose_none(self) -> None:
+        """Choose nothing."""
+        self._choose(set())
+
+    def action_undo(self) -> None:
+        """Take back what was cleaned."""
+        if self._outcome is not None and self._outcome.action is not None:
+            self._work("Taking it back …", self._undo())
+
+    def action_step_out(self) -> None:
+        """From the question to the places, from there out; not while something is being written."""
+        if self._is_working:
+            return
+        if self._is_asked and self._outcome is None:
+            self._is_asked = False
+            self._say("", _KEYS)
+        else:
+            self.dismiss(self._outcome)
+
+    def _cleanable(self) -> list[int]:
+        if self.library.read_only_because is not None or self._outcome is not None:
+            return []
+        return [at for at, copy in enumerate(self._copies) if copy.can_clean]
+
+    def _choose(self, chosen: set[int]) -> None:
+        if self._is_working or self._outcome is not None:
+            return
+        self._chosen, self._is_asked = chosen, False
+        self._paint_places()
+        self._say(f"{count_text(len(chosen))} chosen" if chosen else "", _KEYS if self._cleanable() else _KEYS_OVER)
+
+    def _work(self, doing: str, work: Coroutine[Any, Any, None]) -> None:
+        if self._is_working:
+            work.close()
+            return
+        self._is_working = True
+        self._say(doing, "")
+        self.run_worker(self._guarded(work), group="copies-write")
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except InspectorError as error:
+            self._is_asked = False
+            self._say(f"✗ {error}", _KEYS if self._cleanable() else _KEYS_OVER)
+        finally:
+            self._is_working = False
+
+    async def _clean(self) -> None:
+        outcome = await cleaning.clean_copies(self.library, [self._copies[at] for at in sorted(self._chosen)])
+        self._outcome = outcome
+        texts = "1 text" if outcome.count == 1 else f"{count_text(outcome.count)} texts"
+        done = f"✓ {texts} removed." if outcome.count else "Nothing had to be removed."
+        self._paint_places()
+        self._say(" ".join([done, *outcome.notes]), _KEYS_DONE if outcome.action is not None else _KEYS_OVER)
+
+    async def _undo(self) -> None:
+        self._outcome = await changing.undo(self.library)
+        self._say(undone_words(self._outcome), _KEYS_OVER)
+
+    def _say(self, sentence: str, keys: str) -> None:
+        asked = self.query_one("#asked", Static)
+        asked.display = bool(sentence)
+        asked.update(Content(display_text(mask_secrets(sentence))))
+        self.query_one("#keys", Static).update(keys)
+
+    def _sentence(self) -> str:
+        places = "1 place" if len(self._copies) == 1 else f"{count_text(len(self._copies))} places"
+        if not self._copies:
+            return "The text lies nowhere else."
+        can = sum(copy.can_clean for copy in self._copies)
+        cleaned = "none can be cleaned here" if can == 0 else f"{count_text(can)} can be cleaned here"
+        return f"The text may still lie in {places}, {cleaned}"
+
+    def _paint_places(self) -> None:
+        options = self.query_one(OptionList)
+        at = options.highlighted
+        width = min(_PANEL, self.app.size.width * 96 // 100) - _PADDING - 2
+        options.clear_options()
+        options.add_options([Option(self._place(number, width)) for number in range(len(self._copies))])
+        options.highlighted = at
+
+    def _place(self, at: int, width: int) -> Content:
+        """Two lines: glyph, kind, place and count; then what it means."""
+        copy = self._copies[at]
+        can = copy.can_clean and self.library.read_only_because is None
+        glyph = _CHOSEN if at in self._chosen else _FREE if can else _FIXED
+        kind_cells = max(cell_len(one.kind) for one in self._copies)
+        count_words = NO_VALUE if copy.count is None else count_text(copy.count)
+        counts = max(cell_len(NO_VALUE if one.count is None else count_text(one.count)) for one in self._copies)
+        room = max(8, width - 2 - kind_cells - 2 - 2 - counts - 1)
+        place = one_line(mask_secrets(with_tilde(copy.place[:1000])))
+        plain = "" if can else MUTED
+        remark = "\n  ".join(_wrapped(_remark(copy), max(8, width - 3)))
+        return Content.assemble(
+            (glyph, ACCENT if can else MUTED),
+            " ",
+            (fit(copy.kind, kind_cells), plain),
+            "  ",
+            (fit(tail(place, room), room), plain),
+            "  ",
+            (fit(count_words, counts, "right"), plain),
+            "\n",
+            (f"  {remark}", MUTED),
+        )
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    lines, start = [], 0
+    while start < len(text):
+        line, start = next_line(text, start, width)
+        lines.append(line)
+    return lines
+
+
+def _remark(copy: Copy) -> str:
+    return one_line(mask_secrets(copy.remark[:_LONGEST_REMARK]))

@@ -1,0 +1,113 @@
+"""Marks: which memories the next action takes, wherever the list goes meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.tui.screens.listing import ListingScreen
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.memory.change import Stamp
+    from zeroclaw_tui.memory.entry import Handle
+
+_STAMPS_AT_ONCE = 500
+
+
+class MarkingScreen(ListingScreen):
+    """A list whose memories can be marked, by hand, in ranges, or all that are shown."""
+
+    def on_memory_list_marks_changed(self) -> None:
+        """Ask which state the marked rows are in, and say how many there are."""
+        self.paint_lines()
+        if self.library is not None:
+            self.run_worker(self._stamp_in_background(self.library), group="marks")
+
+    def action_toggle_mark(self) -> None:
+        """Mark the memory under the cursor and go on to the next."""
+        rows = self.query_one(MemoryList)
+        rows.toggle_mark()
+        rows.action_move(1)
+
+    def action_mark_range(self) -> None:
+        """Mark from the row marked last to the cursor."""
+        handles = self.query_one(MemoryList).handles_to_anchor()
+        if self.library is not None:
+            self.run_worker(self._mark(self.library, handles), group="marks")
+
+    def action_mark_all(self) -> None:
+        """Mark all that the view shows, also what is not loaded."""
+        if self.library is not None:
+            self.run_worker(self._mark(self.library, None), group="marks")
+
+    def action_mark_none(self) -> None:
+        """Take every mark away."""
+        rows = self.query_one(MemoryList)
+        rows.marks.clear()
+        self.show_marks()
+
+    def show_marks(self) -> None:
+        """Draw the marks and their count anew."""
+        self.query_one(MemoryList).show_marks()
+        self.paint_lines()
+
+    async def chosen_stamps(self, library: Library) -> list[Stamp]:
+        """The marked memories, else the one under the cursor, each in the state it was marked or is now."""
+        rows = self.query_one(MemoryList)
+        if rows.marks:
+            await self.stamp_marks(library)
+            return rows.marks.stamps
+        entry = rows.selected_entry
+        return [] if entry is None else await library.memory.stamps_of([entry.handle])
+
+    async def shown_stamps(self, library: Library) -> list[Stamp]:
+        """Every memory of the view; of a recall its results."""
+        rows = self.query_one(MemoryList)
+        if self.view.is_recall:
+            found = self.recalled
+            results = [*found.results, *found.withheld] if found is not None else []
+            return await self._stamps_of(library, [result.entry.handle for result in results])
+        stamps = await library.memory.stamps(self.view.listing_filter(self._clock()))
+        rows.marks.anchor = None
+        return stamps
+
+    async def stamp_marks(self, library: Library) -> None:
+        """Bring the state of every mark that has none yet; marks of rows that have gone leave."""
+        marks = self.query_one(MemoryList).marks
+        waiting = marks.waiting
+        if waiting:
+            marks.settle(waiting, await self._stamps_of(library, list(waiting.values())))
+
+    async def stamp_again(self, library: Library, ids: Sequence[str] | None = None) -> None:
+        """These marked memories, or all, were changed here: their marks hold for what they are now."""
+        self.query_one(MemoryList).marks.ask_again(ids)
+        await self.stamp_marks(library)
+        self.show_marks()
+
+    async def _stamp_in_background(self, library: Library) -> None:
+        try:
+            await self.stamp_marks(library)
+        except InspectorError as error:
+            self.say_failure(error)
+
+    async def _mark(self, library: Library, handles: Sequence[Handle] | None) -> None:
+        try:
+            found = await (self.shown_stamps(library) if handles is None else self._stamps_of(library, handles))
+        except InspectorError as error:
+            self.say_failure(error)
+            return
+        self.query_one(MemoryList).marks.put(found)
+        self.show_marks()
+
+    def say_failure(self, error: InspectorError) -> None:
+        """One sentence and what to do next; nothing on the screen changes."""
+        self.notify(str(error), title=error.title, severity="error", markup=False)
+
+    async def _stamps_of(self, library: Library, handles: Sequence[Handle]) -> list[Stamp]:
+        stamps: list[Stamp] = []
+        for start in range(0, len(handles), _STAMPS_AT_ONCE):
+            stamps += await library.memory.stamps_of(handles[start : start + _STAMPS_AT_ONCE])
+        return stamps
