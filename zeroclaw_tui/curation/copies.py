@@ -37,15 +37,14 @@ async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
     entry or line, contents in the log and in free pages not at all while another memory holds them too. Reads only,
     in threads. Raises InspectorError kinds where the store cannot be read; any other place tells that by itself.
     """
-    wanted = Wanted(texts)
+    wanted = await asyncio.to_thread(Wanted, list(texts))
     if not wanted.texts:
         return []
     places = await asyncio.to_thread(find_places, library.config, library.memory.name)
-    snapshots, unread = await asyncio.to_thread(_snapshots, places)
-    fragments = Fragments(wanted)
+    snapshots, keys, unread = await asyncio.to_thread(_snapshots, places, wanted)
+    fragments = await asyncio.to_thread(Fragments, wanted)
     if places.database is not None:
         unread += await asyncio.to_thread(copies_in_databases.in_own_bytes, places.database, fragments)
-    keys = {key for lines in snapshots.values() for key in copies_in_snapshot.keys_in_question(lines, wanted)}
     stored = await copies_in_store.stored_now(library, places, wanted, keys, fragments)
     elsewhere = await asyncio.to_thread(lambda: list(_elsewhere(places, wanted, stored, snapshots)))
     leftovers = copies_in_databases.own_leftovers(places.database, fragments, wanted) if places.database else []
@@ -141,9 +140,10 @@ async def _take_back(library: Library, action: int, path: str) -> None:
     await library.trash.take_as_reversed(action, await asyncio.to_thread(kept))
 
 
-def _snapshots(places: Places) -> tuple[dict[Path, list[str]], list[Copy]]:
-    """The lines of each snapshot, and those that could not be read."""
+def _snapshots(places: Places, wanted: Wanted) -> tuple[dict[Path, list[str]], set[str], list[Copy]]:
+    """The lines of each snapshot, the keys in question, and the snapshots that could not be read."""
     lines_of: dict[Path, list[str]] = {}
+    keys: set[str] = set()
     unread: list[Copy] = []
     for path in places.snapshots:
         try:
@@ -155,7 +155,8 @@ def _snapshots(places: Places) -> tuple[dict[Path, list[str]], list[Copy]]:
             unread.append(too_large("snapshot", path))
         else:
             lines_of[path] = lines
-    return lines_of, unread
+            keys |= copies_in_snapshot.keys_in_question(lines, wanted)
+    return lines_of, keys, unread
 
 
 def _keys_of(path: Path, wanted: Wanted) -> set[str]:

@@ -12,7 +12,7 @@ from zeroclaw_tui.tui.widgets.list_rows import EMPTY_KEY
 from zeroclaw_tui.tui.widgets.trash_rows import gone_words, store_words
 from zeroclaw_tui.tui.words import memories_words
 
-_MEGABYTE = 1_000_000
+_MEGABYTE = 1024 * 1024
 _LONGEST_KEY = 60
 _KEYS_NAMED = 3
 _VERBS = {
