@@ -95,6 +95,32 @@ def test_ctrl_c_in_the_middle_of_a_purge_stops_it_and_undo_still_brings_all_back
     assert memory("list", "--json", "--limit", "0").json["total"] == 3008
 
 
+def test_ctrl_c_in_the_middle_of_an_undo_is_told_and_another_undo_goes_on(memory: Run, install: Path) -> None:
+    _noise(install, 3000)
+    before = memory("list", "--json", "--limit", "4000").json
+    assert memory("purge", "--category", "noise", "--yes").code == 0
+    code = (
+        "import os, signal, sys\n"
+        "import zeroclaw_tui.cli.guarding as guarding\n"
+        "real = guarding.Progress.advance\n"
+        "def advance(self, done):\n"
+        "    if 0 < done < 3000 and not self.stopped:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        while not self.stopped: pass\n"
+        "    return real(self, done)\n"
+        "guarding.Progress.advance = advance\n"
+        "from zeroclaw_tui.cli.main import zeroclaw\n"
+        f"sys.argv = ['zeroclaw', 'memory', '--config-dir', {str(install)!r}, 'undo', '--yes', '--json']\n"
+        "sys.exit(zeroclaw())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    count = json.loads(done.stdout)["count"]
+    assert (done.returncode, 0 < count < 3000) == (130, True)
+    assert f"Stopped after {count:,} of 3,000 changes" in done.stderr
+    assert memory("undo", "--yes", "--json").json["count"] == 3000 - count
+    assert memory("list", "--json", "--limit", "4000").json == before
+
+
 def test_a_long_purge_shows_how_far_it_is_in_a_terminal_only(
     memory: Run, install: Path, script: Callable[[str], str]
 ) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.memory.change import Draft, Edit, RowChange
+from zeroclaw_tui.memory.change import Batches, Draft, Edit, RowChange
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter
 
@@ -80,11 +80,16 @@ async def do_all(memory: MarkdownMemory, deeds: Sequence[tuple[str, object, str]
             continue
 
 
-async def run(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, object, str]]) -> None:
+def written(root: Path, files: dict[str, bytes]) -> MarkdownMemory:
     for name, data in files.items():
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_bytes(data)
-    memory = MarkdownMemory(root, clock=lambda: NOW)
+    return MarkdownMemory(root, clock=lambda: NOW)
+
+
+async def run(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, object, str]]) -> None:
+    """Everything is taken back at once, and that again."""
+    memory = written(root, files)
     await memory.open()
     before = files_of(root)
     kept = Kept()
@@ -97,15 +102,47 @@ async def run(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, ob
     assert files_of(root) == before
     # A file that is back where it was, by an edit to and fro, needs nothing done.
     assert {change.reverses for change in undone.changes} <= {change.number for change in kept.changes}
+    again = await memory.revert(kept_again(kept), Kept())
+    assert again.reverted == len(kept.changes)
+    assert files_of(root) == before
     await memory.revert(lambda: iter([undone.last_first()]), Kept())
     assert files_of(root) == changed
 
 
+def kept_again(kept: Kept) -> Batches:
+    return lambda: iter([kept.last_first()])
+
+
+async def run_one_by_one(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, object, str]]) -> None:
+    """Each deed is taken back by itself, the last first, and then each of these undos."""
+    memory = written(root, files)
+    await memory.open()
+    states, deeds_kept = [files_of(root)], []
+    for deed in deeds:
+        deeds_kept.append(kept := Kept())
+        await do_all(memory, [deed], kept)
+        states.append(files_of(root))
+    undos = []
+    for at in reversed(range(len(deeds))):
+        undos.append(undone := Kept())
+        await memory.revert(kept_again(deeds_kept[at]), undone)
+        assert files_of(root) == states[at]
+    for at, undone in enumerate(reversed(undos), 1):
+        await memory.revert(kept_again(undone), Kept())
+        assert files_of(root) == states[at]
+
+
+TO_AND_FRO = [("update", 0, "new text"), ("update", 0, "same"), ("update", 0, "new text")]
+
+
 @settings(max_examples=300, deadline=None)
+@example(core=b"- same\n", daily=None, deeds=TO_AND_FRO)
+@example(core=b"- same\n", daily=None, deeds=TO_AND_FRO * 2)
 @given(core=FILES, daily=FILES | st.none(), deeds=DEEDS)
 def test_whatever_was_changed_the_very_bytes_come_back(
     core: bytes, daily: bytes | None, deeds: list[tuple[str, object, str]]
 ) -> None:
     files = {"MEMORY.md": core} | ({} if daily is None else {"memory/2026-11-21.md": daily})
-    with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(run(Path(folder), files, deeds))
+    for way in (run, run_one_by_one):
+        with tempfile.TemporaryDirectory() as folder:
+            asyncio.run(way(Path(folder), files, deeds))

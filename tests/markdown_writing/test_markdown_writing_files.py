@@ -308,6 +308,16 @@ async def test_an_edited_line_is_not_taken_back_unasked(tmp_path: Path) -> None:
     assert clashes.value.found[0].reason == "gone"
 
 
+async def test_a_line_the_agent_changes_while_it_is_taken_back_stays_beside_the_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, kept = await opened(tmp_path, b"- a\n- b\n- c\n"), Kept()
+    await edited(memory, "MEMORY:1", "mine", kept)
+    agent_writes_once(monkeypatch, lambda: (tmp_path / "MEMORY.md").write_bytes(b"- a\n- theirs\n- c\n"))
+    await memory.revert(kept.last_first, Kept())
+    assert core(tmp_path) == b"- a\n- theirs\n- b\n- c\n"
+
+
 async def test_agents_lines_of_one_number_keep_apart(tmp_path: Path) -> None:
     folders = {name: tmp_path / name for name in ("ada", "bob")}
     for name, folder in folders.items():

@@ -10,15 +10,21 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
 from textual.app import App
 from textual.pilot import Pilot
 
+from zeroclaw_tui.curation.changing import edit_memory, remove_memories
 from zeroclaw_tui.curation.demo import make_demo
-from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.curation.library import open_library
+from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.purge import plan_purge
+from zeroclaw_tui.curation.trash import Trash
+from zeroclaw_tui.memory.change import Edit
+from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 
@@ -37,12 +43,27 @@ SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "keys": (WIDE, ("question_mark",)),
     "palette": (WIDE, ("colon",)),
     "no-install-80x24": (NARROW, ()),
+    "marks": (WIDE, ("space", "j", "space", "j", "j", "v")),
+    "purge": (WIDE, ("/", "ctrl+f", *"murmur", "enter", "*", "d")),
+    "purge-80x24": (NARROW, ("/", "ctrl+f", *"murmur", "enter", "*", "d")),
+    "delete-80x24": (NARROW, ("j", "j", "d")),
+    "editor": (WIDE, ("j", "e")),
+    "new-80x24": (NARROW, ("n",)),
 }
+AFTER_CHANGES: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
+    "trash": (WIDE, ("T", "j")),
+    "trash-80x24": (NARROW, ("T", "j")),
+    "history": (WIDE, ("/", "ctrl+f", *"tomas_baby", "enter", "h")),
+}
+"""Drawn once some memories were edited and deleted."""
+PURGED = MemoryFilter(category=("daily",), contains="murmur")
+EDITED = "tomas_baby"
+NEW_TEXT = "Tomás and Rita expect a girl in February. No owl recordings at full volume near the nursery."
 
 
 async def picture(shot: str, config_dir: Path) -> str:
     """One screen as SVG, after its keys and once nothing is under way any more."""
-    size, keys = SHOTS[shot]
+    size, keys = (SHOTS | AFTER_CHANGES)[shot]
     options = OpenOptions() if shot.startswith("no-install") else OpenOptions(config_dir=config_dir)
     ticks = count()
     pace = Pace(debounce=0.0, poll=None, stopwatch=lambda: next(ticks) * 0.012)
@@ -59,9 +80,26 @@ async def settle(app: App[object], pilot: Pilot[object]) -> None:
     """Wait until no worker runs, twice over since one may start another."""
     for _ in range(3):
         await pilot.pause()
-        if list(app.workers):
-            await app.workers.wait_for_complete()
+        # A change waits for an answer as long as its question is open.
+        under_way = [worker for worker in app.workers if worker.group != "change"]
+        if under_way:
+            await app.workers.wait_for_complete(under_way)
     await pilot.pause()
+
+
+async def change(config_dir: Path) -> None:
+    """Edit one memory and delete a few, some time before the moment of the pictures."""
+    library = await open_library(configs_for(OpenOptions(config_dir=config_dir))[0])
+    times = (MOMENT - timedelta(hours=26 - 5 * at) for at in count())
+    library.trash = Trash(library.config.install, library.trash.store, lambda: next(times))
+    try:
+        for entry in await library.memory.with_key(EDITED):
+            row = await library.memory.stored(entry.id)
+            if row is not None:
+                await edit_memory(library, entry.id, Edit({"content": NEW_TEXT}), row.fingerprint)
+        await remove_memories(library, await plan_purge(library, PURGED), "purge")
+    finally:
+        await library.close()
 
 
 def draw(folder: Path) -> None:
@@ -74,9 +112,12 @@ def draw(folder: Path) -> None:
         home = Path(scratch)
         os.environ["HOME"] = str(home)
         config_dir = make_demo(home / "sample" / ".zeroclaw", MOMENT)
-        for shot in SHOTS:
-            svg = asyncio.run(picture(shot, config_dir))
-            (folder / f"{shot}.svg").write_text(svg, encoding="utf-8")
+        for shots in (SHOTS, AFTER_CHANGES):
+            if shots is AFTER_CHANGES:
+                asyncio.run(change(config_dir))
+            for shot in shots:
+                svg = asyncio.run(picture(shot, config_dir))
+                (folder / f"{shot}.svg").write_text(svg, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from zeroclaw_tui.backends.sqlite import connection as connections
+from zeroclaw_tui.backends.sqlite import store
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, Corrupt, InspectorError, Locked, Unreadable
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
 
 
-async def failure(path: Path) -> InspectorError:
-    memory = SqliteMemory(path)
+async def failure(path: Path, *, read_only: bool = False) -> InspectorError:
+    memory = SqliteMemory(path, read_only=read_only)
     with pytest.raises(InspectorError) as caught:
         await memory.open()
     assert caught.value.exit_code == NOT_REACHABLE
@@ -126,19 +127,41 @@ async def test_a_lock_that_ends_is_waited_for(make_store, open_store):
         writer.execute("ROLLBACK")
 
 
-async def test_a_half_finished_write_is_not_taken_for_a_permission_problem(make_store, tmp_path):
+@pytest.fixture
+def crashed(make_store, tmp_path) -> Path:
+    """A database and the rollback journal of a program that died while it wrote to it."""
     path = make_store([{"content": "x" * 2000} for _ in range(50)])
+    copied = tmp_path / "crashed" / "brain.db"
+    copied.parent.mkdir()
     with closing(sqlite3.connect(path, isolation_level=None)) as writer:
         writer.execute("PRAGMA journal_mode = DELETE")
         writer.execute("PRAGMA cache_size = 1")
         writer.execute("BEGIN IMMEDIATE")
         writer.execute("UPDATE memories SET content = content || 'y'")
-        crashed = tmp_path / "crashed.db"
-        shutil.copy(path, crashed)
-        shutil.copy(f"{path}-journal", f"{crashed}-journal")
+        shutil.copy(path, copied)
+        shutil.copy(f"{path}-journal", f"{copied}-journal")
         writer.execute("ROLLBACK")
+    return copied
+
+
+async def test_an_unfinished_write_is_taken_back_and_told(crashed, open_store):
+    async with open_store(crashed) as memory:
+        assert any("the unfinished write was taken back" in notice for notice in memory.notices)
+        assert {entry.content for entry in await memory.list()} == {"x" * 2000}
+    assert os.listdir(crashed.parent) == ["brain.db"]
+
+
+async def test_who_only_reads_leaves_an_unfinished_write_alone(crashed, digest):
+    before = [digest(file) for file in sorted(crashed.parent.iterdir())]
+    error = await failure(crashed, read_only=True)
+    assert "left in the middle of a write" in error.message
+    assert [digest(file) for file in sorted(crashed.parent.iterdir())] == before
+
+
+async def test_an_unfinished_write_in_a_file_that_may_not_be_written_is_no_permission_problem(crashed, monkeypatch):
+    monkeypatch.setattr(store, "why_not_writable", lambda path: "This user may not write it.")
     assert "left in the middle of a write" in (await failure(crashed)).message
-    assert "crashed.db-journal" in os.listdir(tmp_path)
+    assert sorted(os.listdir(crashed.parent)) == ["brain.db", "brain.db-journal"]
 
 
 async def test_a_database_of_another_program_names_its_tables(tmp_path):

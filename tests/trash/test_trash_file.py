@@ -483,19 +483,21 @@ async def test_full_disk_stops_the_change_before_it_happens(world: World, monkey
         pass
     with monkeypatch.context() as patched:
         _full(patched, 20)
-        with pytest.raises(Unreadable, match="disk is full"):
+        with pytest.raises(Unreadable, match=r"disk is full\. Without it nothing is changed"):
             await remove_memories(world.library, await plan_purge(world.library, MemoryFilter()), "purge")
     assert await world.rows() == before
     assert await world.later().listing() == ([], 0)
     with monkeypatch.context() as patched:
         _full(patched, 400)
-        with pytest.raises(Unreadable, match="disk is full"):
+        with pytest.raises(Unreadable, match="disk is full") as caught:
             await remove_memories(world.library, await plan_purge(world.library, MemoryFilter()), "purge")
     left = await world.rows()
     listed = {row.row.id for row in (await world.later().listing(limit=1000))[0]}
     assert set(left).isdisjoint(listed)
     assert {*left, *listed} == set(before)
     if listed:
+        assert "nothing is changed" not in caught.value.message
+        assert caught.value.hint.startswith(f"{len(listed)} rows were done before and can be undone.")
         await undo(world.library)
     assert await world.rows() == before
 

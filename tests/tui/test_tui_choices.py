@@ -242,3 +242,22 @@ async def test_no_motion_where_it_is_not_wanted(inspector: Inspector, monkeypatc
     monkeypatch.delenv("NO_MOTION")
     monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22")
     assert inspector.app().animation_level == "none"
+
+
+async def test_contents_of_a_length_alone_are_shown_until_its_chip_goes(inspector: Inspector) -> None:
+    """What is shown then is what `*` and `d` would delete."""
+    await inspector.store.store("essay", "word " * 900, "core")
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        rows = browser(app).query_one(MemoryList)
+        everything = rows.row_count
+        await pilot.press("l", "end", "up", "enter")
+        await settled(pilot)
+        assert "over 4 KB ✕" in line(app, 1)
+        assert rows.row_count == 1
+        assert rows.selected_entry is not None
+        assert rows.selected_entry.key == "essay"
+        await pilot.press("l", "home", "enter")
+        await settled(pilot)
+        assert rows.row_count == everything

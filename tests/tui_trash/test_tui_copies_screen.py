@@ -121,7 +121,7 @@ async def test_what_cannot_be_cleaned_says_why_and_is_not_chosen(sample: Sample)
     app = copies_app(sample, [FIXED])
     async with app.run_test(size=NARROW) as pilot:
         await settled(pilot)
-        assert "1 place, none can be cleaned here" in screen_words(app)
+        assert "1 place, which cannot be cleaned here" in screen_words(app)
         await press(pilot, "asterisk", "enter", "enter", "space")
         assert (
             "A backup that [bold]changes[/] is␇ none. This place cannot be cleaned here; its line says why."

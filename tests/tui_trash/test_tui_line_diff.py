@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.tui.widgets.line_diff import MOST_LINES, MOST_SHOWN_LINES, diff_lines
+from zeroclaw_tui.tui.merging import MOST_COMPARED
+from zeroclaw_tui.tui.widgets.line_diff import MOST_SHOWN_LINES, diff_lines
 
 
 def signs(before: str, after: str) -> str:
@@ -43,12 +44,13 @@ def test_an_empty_side_is_all_gone_or_all_new() -> None:
 
 
 def test_texts_that_differ_throughout_are_not_searched_for_likeness() -> None:
-    before = "\n".join(f"old {number % 7}" for number in range(MOST_LINES + 1))
-    after = "\n".join(f"new {number % 7}" for number in range(MOST_LINES + 1))
-    lines = diff_lines(before, after)
-    assert [line.sign for line in lines[: MOST_LINES + 1]] == ["-"] * (MOST_LINES + 1)
+    """Two long texts are told at once as gone and new, their common ends apart, and no more than can be read."""
+    count = int(MOST_COMPARED**0.5) + 1
+    before, after = ("\n".join(["head", *(f"{name} {at % 7}" for at in range(count))]) for name in ("old", "new"))
+    assert signs(before, after) == " " + "-" * count + "+" * count
+    lines = diff_lines(before * 5, after * 5)
     assert len(lines) == MOST_SHOWN_LINES + 1
-    assert lines[-1].text == f"{2 * (MOST_LINES + 1) - MOST_SHOWN_LINES:,} more lines"
+    assert lines[-1].text == f"{2 * (5 * count + 1) - 1 - MOST_SHOWN_LINES:,} more lines"
 
 
 def test_control_characters_are_shown_and_tabs_widened() -> None:

@@ -395,10 +395,11 @@ async def test_what_writes_is_off_in_a_store_that_is_only_read(sample: Sample) -
     await sample.deleted(named_rows(), timedelta(hours=1), "purge")
     sample.memory.read_only_because = "It was opened with --read-only."
     app = trash_app(sample)
-    async with app.run_test(size=NARROW) as pilot:
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
         await settled(pilot)
         assert "It was opened with --read-only." in screen_words(app)
         await press(pilot, "r", "u", "x")
+        assert [note.message for note in app._notifications] == ["It was opened with --read-only."] * 3
         assert app.screen is trash_screen(app)
         assert await sample.memory.count() == 0
         assert len(await sample.trash.numbers()) == 5

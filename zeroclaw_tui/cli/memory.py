@@ -41,6 +41,8 @@ _VERBS: dict[str, Callable[[Library, argparse.Namespace, datetime], Awaitable[in
     "trash": trash,
 }
 
+_CHANGING = ("store", "edit", "forget", "purge", "clear", "undo")
+
 
 def answer(given: argparse.Namespace) -> int:
     """Run one verb and return its exit code. Raises InspectorError kinds."""
@@ -61,10 +63,18 @@ async def _answer(given: argparse.Namespace) -> int:
     library = await open_library(configs[0], given.profile)
     try:
         for sentence in library.memory.notices:
-            note(f"zeroclaw: {sentence}")
+            # A change that is refused for it says it itself.
+            if not (_changes(given) and sentence == library.read_only_because):
+                note(f"zeroclaw: {sentence}")
         return await _VERBS[given.verb](library, given, now)
     finally:
         await library.close()
+
+
+def _changes(given: argparse.Namespace) -> bool:
+    if given.verb == "trash":
+        return bool(given.trash_verb == "restore")
+    return given.verb in _CHANGING and not getattr(given, "dry_run", False)
 
 
 def _configs(given: argparse.Namespace) -> tuple[MemoryConfig, ...]:

@@ -74,6 +74,8 @@ async def _list(library: Library, given: argparse.Namespace) -> int:
     if not given.json:
         write_lines(_list_lines(rows, total, given))
         write_lines([(Styled(_usage_text(usage), DIM),)])
+        if usage.rows and not total and not (given.contains or given.every_store):
+            write_lines([("All of them were deleted from other stores: --every-store shows them.",)])
         return DONE
     document(
         {
@@ -108,6 +110,8 @@ async def _restore(library: Library, given: argparse.Namespace) -> int:
     else:
         write_lines([(Styled("✓", GREEN), f" Restored {counted(outcome.count)}.")])
         write_lines(left_alone_lines(outcome))
+    if outcome.cancelled:
+        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(len(numbers))}.")
     return INTERRUPTED if outcome.cancelled else DONE
 
 

@@ -54,7 +54,7 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
             return take_back(library, expected=last.number, clash=given.clash, advance=progress.advance)
 
         outcome = await with_triggers(library, given, lambda: telling_clashes(work), asks=True)
-    return REFUSED if outcome is None else _tell_done(library, given, outcome)
+    return REFUSED if outcome is None else _tell_done(library, given, outcome, last.open)
 
 
 def _tell_plan(library: Library, given: argparse.Namespace, last: Action) -> int:
@@ -68,7 +68,7 @@ def _tell_plan(library: Library, given: argparse.Namespace, last: Action) -> int
     return DONE
 
 
-def _tell_done(library: Library, given: argparse.Namespace, outcome: Outcome) -> int:
+def _tell_done(library: Library, given: argparse.Namespace, outcome: Outcome, wanted: int) -> int:
     tell_notes(outcome)
     undone = outcome.undone
     if given.json:
@@ -77,6 +77,8 @@ def _tell_done(library: Library, given: argparse.Namespace, outcome: Outcome) ->
         what = f": {one_line(undone.summary)}" if undone else ""
         write_lines([(Styled("✓", GREEN), f" Took back {counted(outcome.count, 'change')}{what}")])
         write_lines(left_alone_lines(outcome))
+    if outcome.cancelled:
+        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(wanted, 'change')}; undo again for the rest.")
     return INTERRUPTED if outcome.cancelled else DONE
 
 

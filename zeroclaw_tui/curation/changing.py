@@ -7,12 +7,13 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypeVar
 
 from zeroclaw_tui.curation.changing_files import look_at_files, put_files_back
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.purge import PurgePlan
-from zeroclaw_tui.curation.trash import Action, Verb
+from zeroclaw_tui.curation.trash import Action, TrashRow, Verb
 from zeroclaw_tui.memory.change import (
     FILE,
     MEMORIES,
@@ -147,7 +148,10 @@ async def undo(
 async def restore(
     library: Library, numbers: Sequence[int], *, clash: Clash = "refuse", advance: Advance | None = None
 ) -> Outcome:
-    """Bring deleted memories back from the trash, by its numbers. Raises NotThere, Clashes."""
+    """Bring deleted memories back from the trash, by its numbers. Raises NotThere, Refused, Clashes.
+
+    Those of another store too where that is no longer there: ZeroClaw 0.8 moves the database to another folder.
+    """
     _refuse_read_only(library)
     await library.trash.settle(library.memory)
     wanted = list(dict.fromkeys(numbers))
@@ -155,10 +159,10 @@ async def restore(
         return Outcome("restore", 0)
 
     async def work(action: int, advance: Advance) -> Outcome:
-        there = set(await library.trash.numbers())
-        missing = next((number for number in wanted if number not in there), None)
-        if missing is not None:
-            raise NotThere(f"The trash has no memory {missing}.", hint="It was restored, or the trash let go of it.")
+        own = set(await library.trash.numbers())
+        for number in wanted:
+            if number not in own:
+                _check_restorable(library, await library.trash.row(number))
         return await _taken_back(library, "restore", action, wanted, clash, advance)
 
     one = (await library.trash.row(wanted[0])).row.entry().key
@@ -237,6 +241,17 @@ async def _taken_back(
         # Agents and cached vectors only come along with memories.
         count = list(tables.values()).count(MEMORIES) or len(tables)
     return Outcome(verb, count, cancelled=reversal.cancelled, notes=tuple(notes), renamed=reversal.renamed)
+
+
+def _check_restorable(library: Library, row: TrashRow) -> None:
+    """Raises Refused for a memory of another store, unless both are databases and the other is no longer there."""
+    backend, _, place = row.store.partition(":")
+    file = (library.config.install.config_dir or Path()) / place
+    if not backend == library.memory.name == "sqlite" or file.exists():
+        raise Refused(
+            f"The memory {row.number} was deleted from another store, {one_line(row.store)}.",
+            hint="Open that store to restore it.",
+        )
 
 
 def _refuse_read_only(library: Library) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
-import os
-import tempfile
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from zeroclaw_tui.backends.markdown.disk import Rewritten, replace_bytes, until_it_holds
 from zeroclaw_tui.curation.trash_rows import file_path, file_state
 from zeroclaw_tui.memory.change import FILE, Batches, Clash, Clashes, ClashFound, Keep, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import Unreadable
+
+_PRIVATE = 0o600
+"""The mode of a file that was gone: nobody knows who was meant to read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,11 @@ async def look_at_files(changes: Batches, clash: Clash) -> list[_Beside]:
 
 
 async def put_files_back(files: Sequence[_Beside], keep: Keep, clash: Clash) -> list[str]:
-    """Give the files the bytes they had before. Gives sentences about those that came back under another name."""
+    """Give the files the bytes they had before. Gives sentences about those that came back under another name.
+
+    What was written since the look stays: with "refuse" it raises Clashes, or where it was noticed last of all, the old
+    bytes come back beside it. With "overwrite" it is kept, and replaced.
+    """
     return await asyncio.to_thread(lambda: [note for file in files for note in _put_back(file, keep, clash)])
 
 
@@ -72,22 +78,42 @@ def _looked_at(changes: Batches) -> list[_Beside]:
 
 
 def _put_back(file: _Beside, keep: Keep, clash: Clash) -> list[str]:
-    before = _bytes_before(file.change)
+    before, path = _bytes_before(file.change), file.path
     if before == file.now:
         return []
     if file.clashes and clash == "rename" and before is not None:
-        path = _free_name(file.path)
-        keep([RowChange(None, file_row(path, before), reverses=file.change.number)])
-        _write(path, before)
-        return [f"{file.path} changed since; what it held is beside it in {path.name}."]
-    present = None if file.now is None else file_row(file.path, file.now)
-    restored = None if before is None else file_row(file.path, before)
-    keep([RowChange(present, restored, reverses=file.change.number)])
-    if before is None:
-        file.path.unlink(missing_ok=True)
-    else:
-        _write(file.path, before)
+        return [_put_beside(file, before, keep)]
+    if clash == "refuse" and (now := bytes_now(path)) != file.now:
+        raise Clashes([_clash(replace(file, now=now))], 1)
+    if clash == "overwrite":
+        until_it_holds(lambda: _replace(file, bytes_now(path), before, keep), path)
+        return []
+    try:
+        _replace(file, file.now, before, keep)
+    except Rewritten:
+        # It is kept as taken back already, so the old bytes have to be somewhere.
+        return [_put_beside(file, before, keep) if before is not None else f"{path} changed since and stays as it is."]
     return []
+
+
+def _replace(file: _Beside, now: bytes | None, before: bytes | None, keep: Keep) -> None:
+    present, restored = (None if data is None else file_row(file.path, data) for data in (now, before))
+    keep([RowChange(present, restored, reverses=file.change.number)])
+    replace_bytes(file.path, now, before, mode=_PRIVATE)
+
+
+def _put_beside(file: _Beside, data: bytes, keep: Keep) -> str:
+    def attempt() -> str:
+        path = _free_name(file.path)
+        keep([RowChange(None, file_row(path, data), reverses=file.change.number)])
+        replace_bytes(path, None, data, mode=_mode(file.path))
+        return f"{file.path} changed since; what it held is beside it in {path.name}."
+
+    return until_it_holds(attempt, file.path)
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode) if path.exists() else _PRIVATE
 
 
 def _state(row: StoredRow | None) -> str | None:
@@ -112,24 +138,3 @@ def _free_name(path: Path) -> Path:
     while (free := path.with_name(f"{path.name}.restored-{number}")).exists():
         number += 1
     return free
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Replace a file in one step, with the mode it had, so that a crash leaves the old or the new one."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        mode = path.stat().st_mode & 0o7777 if path.exists() else 0o600
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as new:
-                os.fchmod(handle, mode)
-                new.write(data)
-                new.flush()
-                os.fsync(handle)
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise Unreadable(f"{path} cannot be written: {error.strerror}.", hint="Check its permissions.") from error

@@ -11,6 +11,7 @@ from zeroclaw_tui.memory.text import WHITE_SPACE
 
 NAME = "MEMORY_SNAPSHOT.md"
 _OPENS, _CLOSES = "### 🔑 `", "`"
+_RULE, _CREATED = "---", "*Created:"
 _LINE_END = "\n"
 _TOTAL = re.compile(r"(\s*\*\*Total core memories:\*\*\s*)(\d+)")
 
@@ -40,16 +41,18 @@ def spans_of(lines: Sequence[str], wanted: Wanted, living: Mapping[str, set[str]
     """First line, the line after the last, and the texts of each memory of the file that is one of the texts.
 
     It is when its content is the same, or its key is that of a memory no longer stored. `living` has the contents
-    stored under each key: a memory still stored is no copy.
+    stored under each key: a memory still stored is no copy, and where its content has lines that look like entries
+    these belong to it. Of a content with such lines, one that looks like an entry of its own to the last line may be
+    one, and is taken for one.
     """
+    file = _File(lines)
     stored = living or {}
-    parts = parts_in(lines)
     by_content = _by_content(wanted)
     at = 0
-    while at < len(parts):
-        texts, taken = _texts_at(parts, at, by_content, wanted, stored)
+    while at < len(file.parts):
+        texts, taken = _texts_at(file, at, by_content, wanted, stored)
         if texts:
-            yield parts[at].start, parts[at + taken - 1].end, texts
+            yield file.parts[at].start, file.parts[at + taken - 1].end, texts
         at += taken
 
 
@@ -77,51 +80,88 @@ def without(lines: Sequence[str], spans: Iterable[Span]) -> list[str]:
     return kept
 
 
+class _File:
+    """A snapshot's lines, and what ZeroClaw reads of them."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.parts = parts_in(lines)
+        self._lines = lines
+
+    def taken_by(self, at: int, written: _Written) -> int:
+        """How many parts from this one on are a content as ZeroClaw wrote it; 0 when they are not."""
+        parts = self.parts[at : at + written.parts]
+        if parts[0].content != written.first or len(parts) < written.parts:
+            return 0
+        if written.parts == 1:
+            return 1
+        # The end of an entry may stand between two parts that are two entries: only all lines tell.
+        held = _filled(self._lines[parts[0].start + 1 : parts[-1].end])
+        own = len(written.lines)
+        is_it = held[:own] == list(written.lines) and all(map(_is_dropped, held[own:]))
+        return written.parts if is_it else 0
+
+    def may_be_others(self, at: int, taken: int) -> bool:
+        """Whether one of the parts behind the first stands behind what ends an entry."""
+        return any(self._follows_an_end(part.start) for part in self.parts[at + 1 : at + taken])
+
+    def _follows_an_end(self, line: int) -> bool:
+        before: list[str] = []
+        while line and len(before) < 2:
+            line -= 1
+            before += _filled(self._lines[line : line + 1])
+        return len(before) == 2 and before[0] == _RULE and before[1].startswith(_CREATED)
+
+
 def _texts_at(
-    parts: Sequence[Part],
-    at: int,
-    by_content: Mapping[str, list[tuple[tuple[str, ...], Text]]],
-    wanted: Wanted,
+    file: _File, at: int, by_content: Mapping[str, list[tuple[_Written, Text]]], wanted: Wanted,
     stored: Mapping[str, set[str]],
-) -> tuple[list[Text], int]:
+) -> tuple[list[Text], int]:  # fmt: skip
     """The texts that begin with this part, and how many parts they take up (at least 1)."""
-    part = parts[at]
-    for content in stored.get(part.key, ()):
-        if _begins(parts, at, contents := _written(part.key, content)):
-            return [], len(contents)
+    part = file.parts[at]
     same: dict[Text, None] = {}
-    taken = 1
-    for contents, text in by_content.get(part.content, ()):
-        if _begins(parts, at, contents) and (part.content or text.key == part.key):
+    taken = 0
+    for written, text in by_content.get(part.content, ()):
+        parts = file.taken_by(at, written) if part.content or text.key == part.key else 0
+        if parts and not file.may_be_others(at, parts):
             same[text] = None
-            taken = max(taken, len(contents))
+            taken = max(taken, parts)
+    kept = max((file.taken_by(at, _written(content)) for content in stored.get(part.key, ())), default=0)
+    if kept and kept >= taken:
+        return [], kept
     if part.key and part.key not in stored:
         same |= dict.fromkeys(wanted.by_key.get(part.key, ()))
-    return list(same), taken
+    return list(same), max(taken, 1)
 
 
-def _begins(parts: Sequence[Part], at: int, contents: tuple[str, ...]) -> bool:
-    return tuple(part.content for part in parts[at : at + len(contents)]) == contents
-
-
-def _by_content(wanted: Wanted) -> dict[str, list[tuple[tuple[str, ...], Text]]]:
-    found: dict[str, list[tuple[tuple[str, ...], Text]]] = {}
+def _by_content(wanted: Wanted) -> dict[str, list[tuple[_Written, Text]]]:
+    found: dict[str, list[tuple[_Written, Text]]] = {}
     for text in wanted.texts:
-        contents = _written(text.key, text.content)
-        if contents:
-            found.setdefault(contents[0], []).append((contents, text))
+        written = _written(text.content)
+        found.setdefault(written.first, []).append((written, text))
     return found
 
 
-def _written(key: str, content: str) -> tuple[str, ...]:
-    """The contents that come back of one that ZeroClaw wrote: several where it has lines that look like entries."""
-    return tuple(
-        part.content for part in parts_in([f"{_OPENS}{_one_line(key) or 'key'}{_CLOSES}", *content.split("\n")])
-    )
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A content in a snapshot: what comes back of it first, and in how many parts, as lines may look like entries.
+
+    `lines` are all but the blank ones, trimmed.
+    """
+
+    first: str
+    parts: int
+    lines: tuple[str, ...]
 
 
-def _one_line(key: str) -> str:
-    return key.replace("\n", " ")
+def _written(content: str) -> _Written:
+    lines = content.split(_LINE_END)
+    heads = [at for at, line in enumerate(lines) if _key_in(line) is not None]
+    first = lines[: heads[0]] if heads else lines
+    return _Written(_content(first), 1 + len(heads), tuple(_filled(lines)))
+
+
+def _filled(lines: Iterable[str]) -> list[str]:
+    return [trimmed for line in lines if (trimmed := line.strip(WHITE_SPACE))]
 
 
 def _key_in(line: str) -> str | None:
@@ -137,4 +177,4 @@ def _content(lines: Iterable[str]) -> str:
 
 
 def _is_dropped(trimmed: str) -> bool:
-    return trimmed == "---" or trimmed.startswith("*Created:")
+    return trimmed == _RULE or trimmed.startswith(_CREATED)

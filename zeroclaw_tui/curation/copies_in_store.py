@@ -9,6 +9,7 @@ from zeroclaw_tui.curation.copies_found import Copy, Text, Wanted, found, not_lo
 from zeroclaw_tui.curation.copies_in_databases import Fragments, Stored, cache_hash, read_store
 from zeroclaw_tui.curation.copies_places import Places
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.trash_reads import ids_move
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import one_line
@@ -76,4 +77,5 @@ async def _has_earlier(library: Library, text: Text) -> bool:
     versions = await library.trash.history(text.id)
     newest = versions[0].before if versions else None
     is_this = newest is not None and newest.entry().content == text.content
-    return len(versions) > is_this
+    # Where ids move, what the trash has under this one may be another memory.
+    return len(versions) > is_this and (is_this or not ids_move(library.trash.store))

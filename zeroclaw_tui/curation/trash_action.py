@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from zeroclaw_tui.curation import trash_reads as reads
 from zeroclaw_tui.curation import trash_writes as writes
 from zeroclaw_tui.curation.trash_file import explained, for_writing, let_go, transaction, wipe
 from zeroclaw_tui.memory.change import RowChange
+from zeroclaw_tui.memory.errors import InspectorError
 
 TAKING_BACK = ("undo", "restore")
 
@@ -39,6 +40,7 @@ class ActionUnderWay:
         self._since = (now - timedelta(days=days)).timestamp()
         self._guard = threading.Lock()
         self._forgets = False
+        self._rows = 0
         self._connection = for_writing(file)
         try:
             with explained(file, "written"):
@@ -49,17 +51,19 @@ class ActionUnderWay:
 
     def keep(self, changes: Sequence[RowChange]) -> None:
         """Put these changes on disk."""
-        with self._guard, explained(self._file, "written"), transaction(self._connection):
+        with self._guard, self._explained(), transaction(self._connection):
             writes.keep(self._connection, self.number, changes)
+        self._rows += len(changes)
 
     def forget(self, changes: Sequence[RowChange]) -> None:
         """Drop what was kept of these rows earlier."""
         self._forgets = True
         connection = self._connection
-        with self._guard, explained(self._file, "written"), transaction(connection):
+        with self._guard, self._explained(), transaction(connection):
             store = reads.store_number(connection, self._store)
             if store is not None:
                 writes.forget_rows(connection, store, [change.row for change in changes])
+        self._rows += len(changes)
 
     def take_as_reversed(self, numbers: Sequence[int]) -> None:
         """Note that these changes are taken back already."""
@@ -83,6 +87,18 @@ class ActionUnderWay:
                 return reads.action(connection, self.number)
         finally:
             let_go(self._descriptor)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Errors in words, which after the first batch also say how much was done before."""
+        try:
+            with explained(self._file, "written further" if self._rows else "written"):
+                yield
+        except InspectorError as error:
+            if self._rows:
+                way_back = "." if self._forgets else " and can be undone."
+                error.hint = f"{self._rows:,} rows were done before{way_back} {error.hint}"
+            raise
 
     def _drop_old(self) -> None:
         """Only at the end: while a batch is kept the store is locked, and an agent may wait for it."""

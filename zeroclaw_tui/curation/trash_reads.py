@@ -18,6 +18,17 @@ BATCH_BYTES = 32_000_000
 NOTHING_DONE = ""
 """In place of a table's name: a row that only says that the one it reverses is taken back."""
 
+EARLIER = """WITH RECURSIVE earlier(number) AS (VALUES (?) UNION
+  SELECT before.number FROM earlier JOIN kept this ON this.number = earlier.number
+  JOIN stores s ON s.number = this.store AND s.name NOT LIKE 'markdown:%'
+  JOIN kept before ON before.id = this.id AND before.store = this.store AND before.table_name = this.table_name
+  AND before.number < this.number UNION
+  SELECT before.number FROM earlier JOIN kept this ON this.number = earlier.number
+  JOIN stores s ON s.number = this.store AND s.name LIKE 'markdown:%'
+  JOIN kept before ON before.content_after = this.content AND before.store = this.store
+  AND before.table_name = this.table_name AND before.number < this.number)"""
+"""A kept change and those of the same memory before it: the same id, or where ids move the text it grew out of."""
+
 _IN_TRASH = "deleted = 1 AND taken_back = 0"
 _ACTION = """SELECT a.number, a.verb, a.at, a.moment, a.summary, a.size, s.name AS store,
   (SELECT count(*) FROM kept WHERE action = a.number AND table_name <> '') AS everything,
@@ -160,8 +171,21 @@ def is_in_trash(connection: sqlite3.Connection, number: int) -> bool:
     return connection.execute(query, (number,)).fetchone() is not None
 
 
+def ids_move(store: str) -> bool:
+    """Whether an id of this store names another memory tomorrow: those of Markdown are places in a file."""
+    return store.startswith("markdown:")
+
+
 def numbers_of_id(connection: sqlite3.Connection, store: str, id: str) -> list[int]:
-    """The kept changes of a memory, the newest first."""
+    """The kept changes of a memory, the newest first; where ids move, those its last one grew out of."""
+    if ids_move(store):
+        query = (
+            "SELECT max(k.number) FROM kept k JOIN stores s ON s.number = k.store WHERE k.id = ? AND s.name = ?"
+            " AND k.table_name = ?"
+        )
+        (newest,) = connection.execute(query, (bindable(id), store, MEMORIES)).fetchone()
+        found = connection.execute(f"{EARLIER} SELECT number FROM earlier ORDER BY number DESC", (newest,))
+        return [number for (number,) in found if number is not None]
     found = connection.execute(
         "SELECT k.number FROM kept k JOIN stores s ON s.number = k.store WHERE k.id = ? AND s.name = ?"
         " AND k.table_name = ? ORDER BY k.number DESC",

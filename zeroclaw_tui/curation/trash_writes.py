@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from zeroclaw_tui.curation.trash_file import transaction
-from zeroclaw_tui.curation.trash_reads import NOTHING_DONE, store_number
+from zeroclaw_tui.curation.trash_reads import EARLIER, NOTHING_DONE, ids_move, store_number
 from zeroclaw_tui.curation.trash_rows import bindable, pack_change
-from zeroclaw_tui.memory.change import FILE, RowChange, StoredRow
+from zeroclaw_tui.memory.change import FILE, MEMORIES, RowChange, StoredRow, Value
 
 
 def begin(connection: sqlite3.Connection, store: str, verb: str, now: datetime, summary: str) -> int:
@@ -83,7 +83,11 @@ def drop_actions(connection: sqlite3.Connection, numbers: Sequence[int]) -> None
 
 def forget_rows(connection: sqlite3.Connection, store: int, rows: Iterable[StoredRow]) -> None:
     """Drop every kept version of these rows, and of files beside the store that hold their content."""
+    (name,) = connection.execute("SELECT name FROM stores WHERE number = ?", (store,)).fetchone()
     for row in rows:
+        if ids_move(name):
+            _forget_text(connection, store, row.values.get("content"))
+            continue
         connection.execute(
             "DELETE FROM kept WHERE id = ? AND store = ? AND table_name IN (?, ?)",
             (bindable(row.id), store, row.table, NOTHING_DONE),
@@ -103,13 +107,10 @@ def forget_numbers(connection: sqlite3.Connection, numbers: Sequence[int]) -> No
     """Drop these deleted memories, what was kept of them earlier, and whatever took them back and was undone."""
     for number in numbers:
         connection.execute(
-            "WITH RECURSIVE chain(number) AS (VALUES (?) UNION"
-            " SELECT earlier.number FROM kept this JOIN kept earlier ON earlier.id = this.id"
-            " AND earlier.store = this.store AND earlier.table_name = this.table_name AND earlier.number < this.number"
-            " WHERE this.number = ? UNION"
+            f"{EARLIER}, chain(number) AS (SELECT number FROM earlier UNION"
             " SELECT later.number FROM chain JOIN kept later ON later.reverses = chain.number)"
             " DELETE FROM kept WHERE number IN (SELECT number FROM chain)",
-            (number, number),
+            (number,),
         )
 
 
@@ -141,6 +142,13 @@ def count_anew(connection: sqlite3.Connection) -> None:
     connection.execute(
         "UPDATE actions SET size = (SELECT coalesce(sum(k.size), 0) FROM kept k WHERE k.action = actions.number)"
     )
+
+
+def _forget_text(connection: sqlite3.Connection, store: int, content: Value) -> None:
+    """Drop what was kept with this text before or after, and what that grew out of."""
+    query = "SELECT number FROM kept WHERE store = ? AND table_name = ? AND ? IN (content, content_after)"
+    seeds = connection.execute(query, (store, MEMORIES, content)).fetchall() if isinstance(content, str) else []
+    forget_numbers(connection, [number for (number,) in seeds])
 
 
 def _deletes_again(connection: sqlite3.Connection, reverses: int | None) -> bool:

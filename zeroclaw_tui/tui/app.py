@@ -18,6 +18,7 @@ from zeroclaw_tui.memory.errors import DONE, REFUSED, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.tui import opening
 from zeroclaw_tui.tui.commands import InspectorCommands
+from zeroclaw_tui.tui.leaving import finish_writing, holds_text
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.screens.browser import BrowserScreen
 from zeroclaw_tui.tui.screens.error import ErrorScreen
@@ -66,11 +67,13 @@ class InspectorApp(App[int]):
         self._options = options
         self._finder = finder
         self._opener = opener
-        self._browser = BrowserScreen(clock, pace or Pace())
+        self._pace = pace or Pace()
+        self._browser = BrowserScreen(clock, self._pace)
         self._configs: tuple[MemoryConfig, ...] = ()
         self._chosen = 0
         self._library: Library | None = None
         self._exit_code = DONE
+        self._is_leaving = False
         self.has_failed = False
         if any(os.environ.get(name) for name in _NO_MOTION):
             self.animation_level = "none"
@@ -105,8 +108,27 @@ class InspectorApp(App[int]):
         self._keep(partial(opening.save_profile, version=event.version))
 
     async def action_quit(self) -> None:
-        """Leave; after a store that did not open with its exit code."""
-        self.exit(self._exit_code)
+        """Leave, once what was typed may go and what is being written is whole."""
+        if not self._is_leaving:
+            self._is_leaving = True
+            self.run_worker(self._leave(), group="leave")
+
+    async def _leave(self) -> None:
+        try:
+            if holds_text(self.screen_stack) and not await self._throws_away():
+                return
+            await finish_writing(self, self._pace.patience)
+            # After a store that did not open with what was wrong with it.
+            self.exit(self._exit_code)
+        finally:
+            self._is_leaving = False
+
+    async def _throws_away(self) -> bool:
+        from zeroclaw_tui.tui.screens.saving import Question
+
+        question = Question("Quit without saving what you typed?", no="go on typing", yes="quit and throw it away")
+        answer = await self.push_screen_wait(question)
+        return answer is True
 
     def _handle_exception(self, error: Exception) -> None:
         # Textual's own way out prints a traceback with all that the memories hold, and has no public switch.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,18 @@ from zeroclaw_tui.tui.words import memories_words
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changing import Outcome
+    from zeroclaw_tui.curation.copies_found import Copy, Kind
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.purge import PurgePlan
     from zeroclaw_tui.memory.entry import MemoryEntry
 
+_SILENT: frozenset[Kind] = frozenset({"trash"})
+_SILENT_AFTER_EDIT: frozenset[Kind] = _SILENT | {
+    "write-ahead log",
+    "free pages",
+    "embedding cache",
+    "lucid",
+}
 _CATEGORIES_NAMED = 4
 _KEYS_NAMED = 3
 _LONGEST_CATEGORY = 24
@@ -30,24 +39,41 @@ def plan_title(plan: PurgePlan) -> str:
     return f"{'Purge' if plan.is_typed else 'Delete'} {memories_words(plan.count)}?"
 
 
-def plan_facts(plan: PurgePlan) -> str:
-    """How many of which category; on a second line from when to when, and how much."""
-    named = list(plan.categories.items())
-    facts = [f"{_category(name)} {count_text(count)}" for name, count in named[:_CATEGORIES_NAMED]]
-    if len(named) > _CATEGORIES_NAMED:
-        rest = sum(count for _, count in named[_CATEGORIES_NAMED:])
-        facts.append(f"{len(named) - _CATEGORIES_NAMED} other categories {count_text(rest)}")
+def plan_categories(plan: PurgePlan) -> list[str]:
+    """How many of which category."""
+    categories = list(plan.categories.items())
+    # One more name takes no more room than the words that would stand for it.
+    named = len(categories) if len(categories) <= _CATEGORIES_NAMED + 1 else _CATEGORIES_NAMED
+    facts = [f"{_category(name)} {count_text(count)}" for name, count in categories[:named]]
+    if len(categories) > named:
+        rest = sum(count for _, count in categories[named:])
+        facts.append(f"{count_text(rest)} in {count_text(len(categories) - named)} other categories")
+    return facts
+
+
+def plan_extent(plan: PurgePlan) -> str:
+    """From when to when, and how much."""
     ages = []
     if plan.oldest and plan.newest:
         oldest, newest = absolute_time(plan.oldest)[:10], absolute_time(plan.newest)[:10]
         ages = [f"all of {oldest}"] if oldest == newest else [f"oldest {oldest}", f"newest {newest}"]
-    return "\n".join([" · ".join(facts), " · ".join([*ages, size_text(plan.size)])])
+    return " · ".join([*ages, size_text(plan.size)])
 
 
 def plan_remarks(library: Library) -> str:
     """Where deleted memories go, and what ZeroClaw itself would have done."""
     remarks = ["They go to the trash; u brings them back.", library.memory.capabilities.why_not.get("zeroclaw_forget")]
     return " ".join(remark for remark in remarks if remark)
+
+
+def worth_telling(copies: Sequence[Copy], *, is_edit: bool = False) -> list[Copy]:
+    """The copies a person should hear of unasked: not the trash, which was told of; after an edit only those found.
+
+    Every edit leaves its old text in the database's own pages for a while, and its hash in the embedding cache; lucid
+    has what it was given before.
+    """
+    silent = _SILENT_AFTER_EDIT if is_edit else _SILENT
+    return [copy for copy in copies if copy.kind not in silent and not (is_edit and copy.count is None)]
 
 
 def copies_words(found: str) -> str:

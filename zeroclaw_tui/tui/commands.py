@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
@@ -10,6 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 from textual.binding import Binding, BindingType
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.events import Key
+from textual.screen import Screen
 
 from zeroclaw_tui.tui.looks import MUTED
 
@@ -90,6 +92,7 @@ BROWSER_COMMANDS = (
         in_footer=True,
         priority=True,
     ),
+    Command("filter.length", "l", "choose_length", "length", "Filter by the length of the content", FIND),
     Command("filter.clear", "", "clear_filters", "no filter", "Remove every filter", FIND),
     Command("order", "o", "choose_order", "order", "Choose the order of the list", LOOK, in_footer=True),
     Command(
@@ -132,6 +135,14 @@ BROWSER_COMMANDS = (
 def bindings(commands: Iterable[Command]) -> list[BindingType]:
     """The bindings of the commands that have keys."""
     return [command.binding() for command in commands if command.keys]
+
+
+def say_why_dimmed(screen: Screen[Any], event: Key, writing: Collection[str], because: str | None) -> None:
+    """A key whose action is among those that write, and dimmed, says why nothing can be written."""
+    bound = screen.active_bindings.get(event.key)
+    if bound is not None and not bound.enabled and bound.binding.action in writing and because is not None:
+        event.stop()
+        screen.notify(because, title="Read-only", severity="warning", markup=False)
 
 
 @runtime_checkable

@@ -1,44 +1,15 @@
-"""Two texts of one origin: what each changed line by line, and both changes in one text."""
+"""Two texts of one origin: which lines they share, and both changes in one text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Literal
 
 MOST_COMPARED = 1_000_000
 """Up to so many pairs of lines are compared one by one; what differs more is taken as one block."""
 MARKERS = ("<<<<<<< mine", "=======", ">>>>>>> theirs")
-_CONTEXT = 2
 
-Sign = Literal[" ", "-", "+", "…"]
 Block = tuple[int, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class DiffLine:
-    """One line of a comparison: kept, gone, new, or (with "…") how many kept ones are left out."""
-
-    sign: Sign
-    text: str
-
-
-def line_diff(before: str, after: str) -> list[DiffLine]:
-    """What changed, with two kept lines around each change; nothing left out means nothing but what is shown."""
-    old, new = before.split("\n"), after.split("\n")
-    lines: list[DiffLine] = []
-    at_old = at_new = 0
-    blocks = _equal_blocks(old, new)
-    for number, (start_old, start_new, length) in enumerate(blocks):
-        lines += [DiffLine("-", line) for line in old[at_old:start_old]]
-        lines += [DiffLine("+", line) for line in new[at_new:start_new]]
-        kept = old[start_old : start_old + length]
-        lines += _calm(kept, is_first=number == 0 and start_old == start_new == 0, is_last=number == len(blocks) - 1)
-        at_old, at_new = start_old + length, start_new + length
-    lines += [DiffLine("-", line) for line in old[at_old:]]
-    lines += [DiffLine("+", line) for line in new[at_new:]]
-    return lines
 
 
 def merge(base: str, mine: str, theirs: str) -> tuple[str, int]:
@@ -70,7 +41,7 @@ def _merged(origin: Sequence[str], left: Sequence[str], right: Sequence[str]) ->
 
 def _in_all_three(origin: Sequence[str], left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int, ...]]:
     """Runs of lines that all three have, as starts in each and a length; last an empty one at the ends."""
-    in_left, in_right = _equal_blocks(origin, left), _equal_blocks(origin, right)
+    in_left, in_right = equal_blocks(origin, left), equal_blocks(origin, right)
     at_left = at_right = 0
     while at_left < len(in_left) and at_right < len(in_right):
         start_a, left_start, length_a = in_left[at_left]
@@ -85,7 +56,7 @@ def _in_all_three(origin: Sequence[str], left: Sequence[str], right: Sequence[st
     yield len(origin), len(left), len(right), 0
 
 
-def _equal_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
+def equal_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
     """Runs of equal lines in order: where they start in each, and how long they are."""
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:
@@ -100,15 +71,3 @@ def _equal_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
         blocks += [(head + block.a, head + block.b, block.size) for block in found]
     blocks.append((len(old) - tail, len(new) - tail, tail))
     return [block for block in blocks if block[2]]
-
-
-def _calm(kept: Sequence[str], *, is_first: bool, is_last: bool) -> list[DiffLine]:
-    """The kept lines next to a change; those between them as one line that counts them."""
-    before = 0 if is_first else _CONTEXT
-    after = 0 if is_last else _CONTEXT
-    left_out = len(kept) - before - after
-    if left_out <= 1:
-        return [DiffLine(" ", line) for line in kept]
-    told = DiffLine("…", f"{left_out:,} lines the same")
-    ending = kept[len(kept) - after :]
-    return [*(DiffLine(" ", line) for line in kept[:before]), told, *(DiffLine(" ", line) for line in ending)]

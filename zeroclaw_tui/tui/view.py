@@ -15,7 +15,7 @@ from zeroclaw_tui.memory.text import one_line
 if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
-Part = Literal["category", "session", "agent", "namespace", "age", "superseded"]
+Part = Literal["category", "session", "agent", "namespace", "age", "length", "superseded"]
 VALUE_PARTS: tuple[Literal["category", "session", "agent", "namespace"], ...] = (
     "category",
     "session",
@@ -47,6 +47,26 @@ AGES: Mapping[str, Age] = {
     "this month": Age("this month", over=7, under=30),
     "older": Age("older than 30 d", over=30),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """Memories whose content has more than `over` or less than `under` bytes."""
+
+    words: str
+    over: int | None = None
+    under: int | None = None
+
+
+ANY_LENGTH = Length("any length")
+LENGTHS = (
+    ANY_LENGTH,
+    Length("under 20 B", under=20),
+    Length("under 100 B", under=100),
+    Length("over 1 KB", over=1024),
+    Length("over 4 KB", over=4 * 1024),
+    Length("over 100 KB", over=100 * 1024),
+)
 
 ORDERS: tuple[tuple[Sort, str], ...] = (
     (Sort(SortField.STORED, True), "newest first"),
@@ -120,8 +140,20 @@ class View:
         values = tuple(one for one in values if one != value) if value in values else (*values, value)
         return replace(self, filter=self.filter.but(**{part: values or None}))
 
+    @property
+    def length(self) -> Length:
+        """Which contents are left by their length."""
+        bounds = (self.filter.longer_than, self.filter.shorter_than)
+        return next((length for length in LENGTHS if (length.over, length.under) == bounds), ANY_LENGTH)
+
+    def with_length(self, length: Length) -> View:
+        """With contents of this length only."""
+        return replace(self, filter=self.filter.but(longer_than=length.over, shorter_than=length.under))
+
     def without(self, chip: Chip) -> View:
         """With one chip removed."""
+        if chip.part == "length":
+            return self.with_length(ANY_LENGTH)
         if chip.part == "superseded":
             return replace(self, filter=self.filter.but(superseded=Superseded.HIDE))
         return self.toggled(chip.part, chip.value)
@@ -146,6 +178,8 @@ class View:
         ]
         if self.age is not None:
             chips.append(Chip("age", self.age, AGES[self.age].chip))
+        if self.length is not ANY_LENGTH:
+            chips.append(Chip("length", self.length.words, self.length.words))
         if self.filter.superseded is Superseded.SHOW:
             chips.append(Chip("superseded", "show", "with superseded"))
         elif self.filter.superseded is Superseded.ONLY:

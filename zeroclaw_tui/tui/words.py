@@ -76,7 +76,7 @@ def search_summary(
     return (*facts, *sorted(recalled.notes, key=lambda note: note == general))
 
 
-def why_empty(view: View, backend: str, found: int | None) -> EmptyWords:
+def why_empty(view: View, backend: str, found: int | None, *, can_write: bool = False) -> EmptyWords:
     """Why the list is empty, what would fill it, and which key does that."""
     if backend == "none":
         return (
@@ -102,7 +102,7 @@ def why_empty(view: View, backend: str, found: int | None) -> EmptyWords:
     return (
         "No memories yet.",
         "ZeroClaw writes them while you talk with it, and they appear here at once.",
-        (("r", "read again"), ("q", "quit")),
+        (*((("n", "write one"),) if can_write else ()), ("r", "read again"), ("q", "quit")),
     )
 
 

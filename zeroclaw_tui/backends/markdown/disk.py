@@ -32,11 +32,12 @@ def read_bytes(path: Path) -> bytes | None:
         raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
 
 
-def replace_bytes(path: Path, expected: bytes | None, data: bytes | None) -> None:
+def replace_bytes(path: Path, expected: bytes | None, data: bytes | None, *, mode: int | None = None) -> None:
     """Put `data` in place of `expected` in one step; None stands for no file.
 
-    Links are followed, so that a link stays one; the mode is kept, and the owner where that is allowed. Raises
-    Rewritten when the file holds anything but `expected`, and Refused when it cannot be written.
+    Links are followed, so that a link stays one; the mode is kept, and the owner where that is allowed. A new file has
+    `mode`, or the one that is usual for this user. Raises Rewritten when the file holds anything but `expected`, and
+    Refused when it cannot be written.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -46,7 +47,7 @@ def replace_bytes(path: Path, expected: bytes | None, data: bytes | None) -> Non
             target.unlink(missing_ok=True)
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with _written_beside(target, data) as beside:
+            with _written_beside(target, data, mode) as beside:
                 if read_bytes(target) != expected:
                     raise Rewritten
                 _put(beside, target, is_new=expected is None)
@@ -66,7 +67,7 @@ def until_it_holds(attempt: Callable[[], Answer], path: Path) -> Answer:
 
 
 @contextmanager
-def _written_beside(target: Path, data: bytes) -> Iterator[Path]:
+def _written_beside(target: Path, data: bytes, mode: int | None) -> Iterator[Path]:
     status = target.stat() if target.exists() else None
     handle, name = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=target.parent)
     beside = Path(name)
@@ -74,7 +75,7 @@ def _written_beside(target: Path, data: bytes) -> Iterator[Path]:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             if status is None:
-                os.fchmod(file.fileno(), 0o666 & ~_umask())
+                os.fchmod(file.fileno(), 0o666 & ~_umask() if mode is None else mode)
             else:
                 with suppress(PermissionError):
                     os.fchown(file.fileno(), status.st_uid, status.st_gid)

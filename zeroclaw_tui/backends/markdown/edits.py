@@ -6,6 +6,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from secrets import token_hex
 from typing import Any
 
 from zeroclaw_tui.backends.markdown.files import NoteFile, stem_of
@@ -63,7 +64,8 @@ class Context:
     """Where a change of one line was made. `before` and `after` are the file's states, None for no file.
 
     `old_at` and `new_at` are offsets in either, `at` the line's number afterwards, `above` and `below` its neighbours
-    then; the line was `old_line` before, between `old_above` and `old_below`.
+    then; the line was `old_line` before, between `old_above` and `old_below`. `step` is the same for all changes that
+    were written at once: a file may go from one state to another more than once.
     """
 
     before: str | None = None
@@ -78,6 +80,7 @@ class Context:
     old_line: int = 0
     old_above: tuple[str, ...] = ()
     old_below: tuple[str, ...] = ()
+    step: str = ""
 
     def as_json(self) -> str:
         """As a row keeps it."""
@@ -122,7 +125,7 @@ def edited(source: Source, data: bytes | None, edits: Iterable[Edit], *, leaves_
     pieces.append(held[read:])
     result = b"".join(pieces)
     after = None if leaves_no_file and not result else result
-    states = (state_of(data), state_of(after))
+    states, step = (state_of(data), state_of(after)), token_hex(8)
     old_lines, new_lines = _Lines(held), _Lines(result)
     changes = []
     for edit, start in zip(ordered, starts, strict=True):
@@ -130,7 +133,7 @@ def edited(source: Source, data: bytes | None, edits: Iterable[Edit], *, leaves_
         new_line = new_lines.at(start + len(edit.new_lead)) if edit.new else None
         leads = (edit.old_lead.decode(), edit.new_lead.decode())
         old_place, new_place = old_lines.place(edit.start, old_line), new_lines.place(start, new_line)
-        places: tuple[Any, ...] = (*states, edit.start, start, *leads, *new_place, *old_place)
+        places: tuple[Any, ...] = (*states, edit.start, start, *leads, *new_place, *old_place, step)
         context = Context(*places).as_json()
         before, then = (None if line is None else source.row(line, context) for line in (old_line, new_line))
         changes.append(RowChange(before, then, reverses=edit.reverses))

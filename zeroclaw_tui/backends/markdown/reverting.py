@@ -61,22 +61,54 @@ def revert(writer: NoteWriter, batches: Batches, keep: Keep, clash: Clash, advan
         _look_first(files)
     reverted = 0
     notes: dict[str, None] = {}
-    for every in files:
-        steps = _not_back_yet(every, state_of(read_bytes(every[0].source.note.path)))
-        reverted += sum(len(step.changes) for step in every if step not in steps)
-        while steps:
-            if reverted and advance is not None and not advance(reverted):
-                return Reversal(reverted, cancelled=True, notes=tuple(notes))
-            step = _next_step(steps, state_of(read_bytes(steps[0].source.note.path)))
+    for steps in files:
+        path, left = steps[0].source.note.path, _Left(steps)
+        while (step := left.next(state_of(read_bytes(path)))) is not None:
+            done = reverted + left.already_back
+            if done and advance is not None and not advance(done):
+                return Reversal(done, cancelled=True, notes=tuple(notes))
             notes |= _take_back(step, keep, clash).notes
             reverted += len(step.changes)
+        reverted += left.already_back
     if advance is not None:
         advance(reverted)
     return Reversal(reverted, notes=tuple(notes))
 
 
+class _Left:
+    """The steps of one file that are still to be taken back, the last first, in runs that nobody wrote between.
+
+    Wherever in a run the file is, the steps from there on lead to the same bytes: where it was in one state more than
+    once, the shortest way is taken.
+    """
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.already_back = 0
+        """How many changes needed nothing."""
+        self._runs: list[list[Step]] = []
+        for step in steps:
+            if self._runs and self._runs[-1][-1].before == step.after:
+                self._runs[-1].append(step)
+            else:
+                self._runs.append([step])
+
+    def next(self, state: str | None) -> Step | None:
+        """Which one to take back in this state: of the last run that has been there, else the last of all."""
+        while self._runs:
+            been = (run for run in self._runs if state in (run[0].after, *(step.before for step in run)))
+            run = next(been, self._runs[0])
+            back = max((at for at, step in enumerate(run, 1) if step.before == state), default=0)
+            self.already_back += sum(len(step.changes) for step in run[:back])
+            del run[:back]
+            step = run.pop(0) if run else None
+            self._runs = [run for run in self._runs if run]
+            if step is not None:
+                return step
+        return None
+
+
 def _steps(writer: NoteWriter, batches: Batches) -> list[list[Step]]:
-    by_file: dict[tuple[str, str | None], dict[tuple[str | None, str | None], Step]] = defaultdict(dict)
+    by_file: dict[tuple[str, str | None], dict[tuple[str | None, ...], Step]] = defaultdict(dict)
     sources: dict[tuple[str, str | None], Source] = {}
     for batch in batches():
         for change in batch:
@@ -86,7 +118,7 @@ def _steps(writer: NoteWriter, batches: Batches) -> list[list[Step]]:
             if name not in sources:
                 sources[name] = writer.source_of_row(row)
             step = by_file[name].setdefault(
-                (context.before, context.after), Step(sources[name], context.before, context.after)
+                (context.step, context.before, context.after), Step(sources[name], context.before, context.after)
             )
             step.changes.append((change, context))
     return [list(steps.values()) for steps in by_file.values()]
@@ -96,29 +128,13 @@ def _look_first(files: Sequence[Sequence[Step]]) -> None:
     found: list[ClashFound] = []
     for steps in files:
         data = read_bytes(steps[0].source.note.path)
-        left = _not_back_yet(steps, state_of(data))
-        while left:
-            back = _taken_back(_next_step(left, state_of(data)), data, "refuse")
+        left = _Left(steps)
+        while (step := left.next(state_of(data))) is not None:
+            back = _taken_back(step, data, "refuse")
             data = back.data
             found += back.clashes
     if found:
         raise Clashes(found[:CLASHES_TOLD], len(found))
-
-
-def _not_back_yet(steps: Sequence[Step], state: str | None) -> list[Step]:
-    """Without those that led away from where the file is again, and those that went on from there."""
-    been = {state}
-    left = list(steps)
-    while (back := next((step for step in left if step.before in been), None)) is not None:
-        left.remove(back)
-        been.add(back.after)
-    return left
-
-
-def _next_step(steps: list[Step], state: str | None) -> Step:
-    """The one that left the file as it is now; without such a one, the first."""
-    at = next((at for at, step in enumerate(steps) if step.after == state), 0)
-    return steps.pop(at)
 
 
 def _take_back(step: Step, keep: Keep, clash: Clash) -> Back:
@@ -128,7 +144,8 @@ def _take_back(step: Step, keep: Keep, clash: Clash) -> Back:
     def attempt() -> Back:
         nonlocal kept
         data = read_bytes(path)
-        back = _taken_back(step, data, clash)
+        # Once it is kept as taken back, what the agent wrote in between stays, and the old line comes beside it.
+        back = _taken_back(step, data, "rename" if kept and clash == "refuse" else clash)
         if back.clashes:
             raise Clashes(back.clashes[:CLASHES_TOLD], len(back.clashes))
         if back.changes and not kept:

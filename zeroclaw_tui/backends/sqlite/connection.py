@@ -40,6 +40,10 @@ class ReadOnlyConnection(aiosqlite.Connection):
     """A sentence for the person when the named fall-back for read-only folders was needed."""
 
 
+class UnfinishedWrite(Unreadable):
+    """A program died in the middle of a write, and its rollback journal lies beside the database."""
+
+
 class _Connection(sqlite3.Connection):
     notice: str | None = None
 
@@ -264,9 +268,9 @@ def explained(path: Path, name: str, error: sqlite3.Error) -> InspectorError:
             hint="Stop ZeroClaw, copy the file, and try `sqlite3 FILE .recover` on the copy, or restore a backup.",
         )
     if name == "SQLITE_READONLY_ROLLBACK":
-        return Unreadable(
+        return UnfinishedWrite(
             f"{path} was left in the middle of a write.",
-            hint="Start ZeroClaw once: it takes the unfinished write back. Reading alone may not.",
+            hint="Start ZeroClaw once, or open it here where it may be written: both take the unfinished write back.",
         )
     if name.startswith("SQLITE_IOERR"):
         return Unreadable(f"{path} could not be read from its disk.", hint="Check the disk or the network mount.")

@@ -17,6 +17,7 @@ from zeroclaw_tui.backends.sqlite.connection import (
     FileIdentity,
     Reading,
     ReadOnlyConnection,
+    UnfinishedWrite,
     connect_read_only,
     file_identity,
     translated,
@@ -26,7 +27,7 @@ from zeroclaw_tui.backends.sqlite.health import health
 from zeroclaw_tui.backends.sqlite.rows import agent_join, bound, entry_columns, entry_from
 from zeroclaw_tui.backends.sqlite.schema import Schema, read_schema
 from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
-from zeroclaw_tui.backends.sqlite.writing import Writing, why_not_writable
+from zeroclaw_tui.backends.sqlite.writing import Writing, take_back_unfinished_write, why_not_writable
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
@@ -43,6 +44,7 @@ Answer = TypeVar("Answer")
 
 _FOLDER_READ_ONLY = "The folder of the database is read-only."
 _ASKED = "It was opened read-only, as asked."
+_TAKEN_BACK = "A program had ended in the middle of a write to this database: the unfinished write was taken back."
 
 
 class SqliteMemory(WritableSqlite):
@@ -81,7 +83,7 @@ class SqliteMemory(WritableSqlite):
         """Connect, and tell the generation; an earlier connection is let go. Raises Unreadable, Corrupt or Locked."""
         # Looked at before the connection, so that a file that takes this one's place in between is opened again.
         file = file_identity(self.path)
-        connection = await connect_read_only(self.path)
+        connection, taken_back = await self._connected()
         try:
             schema = await read_schema(connection, self.path)
         except BaseException:
@@ -92,7 +94,7 @@ class SqliteMemory(WritableSqlite):
         self._file = file
         self.generation = schema.generation
         self.newest_version = schema.newest_version
-        self.notices = schema.notices
+        self.notices = (*taken_back, *schema.notices)
         self.read_only_because = (
             schema.read_only_because
             or (_FOLDER_READ_ONLY if connection.notice else None)
@@ -102,6 +104,16 @@ class SqliteMemory(WritableSqlite):
         self.capabilities = capabilities_of(schema, self.read_only_because)
         if earlier is not None:
             await earlier.close()
+
+    async def _connected(self) -> tuple[ReadOnlyConnection, Sequence[str]]:
+        """A connection, and what had to be done to the file for it."""
+        try:
+            return await connect_read_only(self.path), ()
+        except UnfinishedWrite:
+            if self._asked_read_only or why_not_writable(self.path):
+                raise
+        await asyncio.to_thread(take_back_unfinished_write, self.path)
+        return await connect_read_only(self.path), (_TAKEN_BACK,)
 
     async def close(self) -> None:
         """Stop what runs and let go of every connection."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from zeroclaw_tui.backends.sqlite import connection as connections
-from zeroclaw_tui.backends.sqlite.connection import any_text, check_file, explained, wal_file
+from zeroclaw_tui.backends.sqlite.connection import any_text, check_file, explained, translated, wal_file
 from zeroclaw_tui.backends.sqlite.ddl import TRIGGERS
 from zeroclaw_tui.backends.sqlite.raw_rows import RawTable, aliases_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
@@ -35,6 +35,15 @@ _INDEX = "memories_fts"
 
 class SchemaMoved(Exception):
     """The columns are no longer those that were read on opening: ZeroClaw has migrated the file."""
+
+
+class IndexOutOfStep(TriggersMissing):
+    """The keyword index contradicts the memories, so that SQLite takes no change of them; `repair` builds it anew."""
+
+    def __init__(self, so_far: str) -> None:
+        super().__init__(())
+        self.message = "The keyword index does not match the memories, so SQLite changes none of them."
+        self.hint = f"{so_far} Building the index anew repairs that."
 
 
 class Pace:
@@ -215,6 +224,12 @@ def why_not_writable(path: Path) -> str | None:
     return None
 
 
+def take_back_unfinished_write(path: Path) -> None:
+    """Let SQLite take back what a program that died left in its rollback journal. Raises InspectorError kinds."""
+    with translated(path), closing(_connected(path, zero=False)) as connection:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+
+
 def _connected(path: Path, *, zero: bool) -> sqlite3.Connection:
     check_file(path)
     connection = sqlite3.connect(
@@ -261,6 +276,8 @@ def _not_written(path: Path, error: Exception, done: int) -> InspectorError:
             hint=f"{so_far} Check the permissions of the file, of its folder and of the -wal and -shm files beside it.",
             title="Read-only",
         )
+    if name == "SQLITE_CORRUPT_VTAB":
+        return IndexOutOfStep(so_far)
     if name.startswith("SQLITE_CONSTRAINT"):
         return Refused(f"The database does not take this: {error}.", hint=f"{so_far} A rule of its tables forbids it.")
     if name.startswith("SQLITE_IOERR") and name != "SQLITE_IOERR_SHORT_READ":

@@ -17,7 +17,7 @@ from zeroclaw_tui.tui.external import copy_text, entry_json
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.screens.changing import ChangingScreen
 from zeroclaw_tui.tui.screens.choice import ChoiceScreen
-from zeroclaw_tui.tui.screens.choosing import order_choices, profile_choices
+from zeroclaw_tui.tui.screens.choosing import length_choices, order_choices, profile_choices
 from zeroclaw_tui.tui.screens.filters import FiltersScreen
 from zeroclaw_tui.tui.screens.help import HelpScreen, NoticesScreen, key_sections
 from zeroclaw_tui.tui.view import Mode, Part, View
@@ -158,6 +158,11 @@ class BrowserScreen(ChangingScreen):
         if self.facets is not None:
             shown = (self.facets, self.other_facets, self.view)
             self.app.push_screen(FiltersScreen(self._toggle, self.action_clear_filters, *shown))
+
+    def action_choose_length(self) -> None:
+        """Narrow the list by the length of the contents."""
+        screen = ChoiceScreen("Memories of which length?", length_choices(), self.view.length)
+        self.app.push_screen(screen, lambda length: self.look(self.view.with_length(length)) if length else None)
 
     def action_clear_filters(self) -> None:
         """Show everything again."""

@@ -11,7 +11,7 @@ from textual.events import Key
 
 from zeroclaw_tui.memory.change import Clashes
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
-from zeroclaw_tui.tui.commands import CHANGE_COMMANDS, Command
+from zeroclaw_tui.tui.commands import CHANGE_COMMANDS, Command, say_why_dimmed
 from zeroclaw_tui.tui.screens.marking import MarkingScreen
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.status_bar import Banner
@@ -47,11 +47,7 @@ class ChangingScreen(MarkingScreen):
 
     def on_key(self, event: Key) -> None:
         """A dimmed key says why it is dimmed."""
-        bound = self.active_bindings.get(event.key)
-        because = self._read_only_because()
-        if bound is not None and not bound.enabled and bound.binding.action in _WRITING and because is not None:
-            event.stop()
-            self.notify(because, title="Read-only", severity="warning", markup=False)
+        say_why_dimmed(self, event, _WRITING, self._read_only_because())
 
     def action_create(self) -> None:
         """Write a new memory."""
@@ -151,6 +147,8 @@ class ChangingScreen(MarkingScreen):
         self.look_again(go_to=outcome.row.handle if is_new and outcome.row is not None else None)
         if outcome.row is not None:
             await self.stamp_again(library, [outcome.row.id])
+        if outcome.action is not None and not is_new:
+            self._look_for_copies(library, outcome.action.number, is_edit=True)
 
     async def _delete(self, library: Library) -> None:
         from zeroclaw_tui.curation.purge import plan_of
@@ -197,10 +195,14 @@ class ChangingScreen(MarkingScreen):
         self.look_again()
         await self.stamp_again(library)
         if outcome.action is not None:
-            self.run_worker(self._look_for_copies(library, outcome.action.number), group="copies")
+            self._look_for_copies(library, outcome.action.number)
 
-    async def _look_for_copies(self, library: Library, action: int) -> None:
+    def _look_for_copies(self, library: Library, action: int, *, is_edit: bool = False) -> None:
+        self.run_worker(self._tell_copies(library, action, is_edit), group="copies", exclusive=True)
+
+    async def _tell_copies(self, library: Library, action: int, is_edit: bool) -> None:
         from zeroclaw_tui.curation.copies import find_copies, summary, texts_of
+        from zeroclaw_tui.tui.changing_words import worth_telling
 
         banner = self.query_one("#copies", Banner)
         try:
@@ -208,7 +210,7 @@ class ChangingScreen(MarkingScreen):
         except InspectorError as error:
             self.say_failure(error)
             return
-        found = summary(self._copies)
+        found = summary(worth_telling(self._copies, is_edit=is_edit))
         if found:
             banner.show("quiet", f"Also found in {found}", "C", "shows them", "show_copies")
         else:
@@ -240,13 +242,14 @@ class ChangingScreen(MarkingScreen):
         from zeroclaw_tui.tui.screens.trash_dialogs import ClashScreen
         from zeroclaw_tui.tui.words import memories_words
 
+        await library.trash.settle(library.memory)
         last = await library.trash.last()
         if last is None:
             self.notify("There is nothing to take back: no change was made here.", markup=False)
             return
 
         async def take_back(clash: Clash, advance: Advance) -> Outcome:
-            return await undo(library, clash=clash, advance=advance)
+            return await undo(library, expected=last.number, clash=clash, advance=advance)
 
         sentence = f"Taking back {memories_words(last.open)}"
         show = partial(with_progress, self.app, sentence, last.open, self.pace.patience)

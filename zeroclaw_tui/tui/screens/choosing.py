@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.memory.query import Sort
 from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringProfile, profile_for
 from zeroclaw_tui.tui.screens.choice import Choice
-from zeroclaw_tui.tui.view import ORDERS
+from zeroclaw_tui.tui.view import LENGTHS, ORDERS, Length
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -26,6 +26,11 @@ _RULES = {
 def order_choices() -> list[Choice[Sort]]:
     """Every order, in words."""
     return [Choice(sort, words) for sort, words in ORDERS]
+
+
+def length_choices() -> list[Choice[Length]]:
+    """Every length to narrow by, in words."""
+    return [Choice(length, length.words) for length in LENGTHS]
 
 
 def profile_choices(library: Library) -> tuple[list[Choice[str]], str]:

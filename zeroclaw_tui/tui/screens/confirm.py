@@ -19,10 +19,18 @@ from textual.widgets.option_list import Option
 from zeroclaw_tui.curation.copies import Text, find_copies, summary
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.query import NEWEST_STORED
-from zeroclaw_tui.tui.changing_words import copies_words, plan_facts, plan_remarks, plan_title
+from zeroclaw_tui.tui.changing_words import (
+    copies_words,
+    plan_categories,
+    plan_extent,
+    plan_remarks,
+    plan_title,
+    worth_telling,
+)
 from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.looks import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.packed_facts import PackedFacts
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -125,7 +133,10 @@ class PurgeScreen(ModalScreen[bool]):
         shown = self._first()
         with Vertical(id="plan"):
             yield Static(Content(plan_title(plan)), id="title")
-            yield Static(Content(plan_facts(plan)), id="facts")
+            categories = PackedFacts(id="categories")
+            categories.facts = tuple(plan_categories(plan))
+            yield categories
+            yield Static(Content(plan_extent(plan)), id="facts")
             yield MemoryList(id="doomed")
             if len(shown) < plan.count:
                 more = f"… {count_text(plan.count - len(shown))} more "
@@ -237,7 +248,7 @@ class PurgeScreen(ModalScreen[bool]):
         except InspectorError as error:
             where.update(Content(f"Copies elsewhere could not be looked for: {error.message}"))
             return
-        where.update(Content(copies_words(summary(found))))
+        where.update(Content(copies_words(summary(worth_telling(found)))))
 
 
 async def texts_of_plan(library: Library, plan: PurgePlan) -> list[Text]:

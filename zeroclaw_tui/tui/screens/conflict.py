@@ -17,10 +17,11 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from zeroclaw_tui.memory.change import EDITABLE, StoredRow, Value
-from zeroclaw_tui.memory.text import display_text, one_line
+from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import absolute_time, count_text, fit
 from zeroclaw_tui.tui.looks import MUTED
-from zeroclaw_tui.tui.merging import MARKERS, DiffLine, line_diff, merge
+from zeroclaw_tui.tui.merging import MARKERS, merge
+from zeroclaw_tui.tui.widgets.line_diff import DiffLine, diff_lines
 from zeroclaw_tui.tui.widgets.writing import ContentArea, can_be_typed_over
 
 MOST_LINES = 400
@@ -79,6 +80,11 @@ class ConflictScreen(ModalScreen[Resolution | None]):
         """One above the other where there is no room beside."""
         self.set_class(event.size.width < _SIDE_BY_SIDE, "-stacked")
 
+    @property
+    def holds_text(self) -> bool:
+        """What was typed is always part of it."""
+        return True
+
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Keep one, or write the merge."""
         match event.option_id:
@@ -117,7 +123,7 @@ class ConflictScreen(ModalScreen[Resolution | None]):
     async def _compare(self) -> None:
         mine, base, theirs = (row.entry().content for row in (self._mine, self._base, self._theirs))
         of_mine, of_theirs, (merged, clashes) = await asyncio.to_thread(
-            lambda: (line_diff(base, mine), line_diff(base, theirs), merge(base, mine, theirs))
+            lambda: (diff_lines(base, mine), diff_lines(base, theirs), merge(base, mine, theirs))
         )
         self.query_one("#mine", _Version).show(changed_fields(self._base, self._mine), of_mine)
         self.query_one("#theirs", _Version).show(changed_fields(self._base, self._theirs), of_theirs)
@@ -188,7 +194,7 @@ class _Version(VerticalScroll):
         if shown:
             shown.append(Content(""))
         for line in lines[:MOST_LINES]:
-            text = display_text(line.text[:MOST_LINES]) + ("…" if len(line.text) > MOST_LINES else "")
+            text = line.text[:MOST_LINES] + ("…" if len(line.text) > MOST_LINES else "")
             shown.append(Content.styled(f"{line.sign} {text}", _LOOKS[line.sign]))
         if len(lines) > MOST_LINES:
             shown.append(Content.styled(f"… {count_text(len(lines) - MOST_LINES)} more lines", MUTED))

@@ -171,7 +171,8 @@ class CopiesScreen(ModalScreen[Outcome | None]):
         self._say(" ".join([done, *outcome.notes]), _KEYS_DONE if outcome.action is not None else _KEYS_OVER)
 
     async def _undo(self) -> None:
-        self._outcome = await changing.undo(self.library)
+        done = self._outcome.action if self._outcome is not None else None
+        self._outcome = await changing.undo(self.library, expected=done.number if done is not None else None)
         self._say(undone_words(self._outcome), _KEYS_OVER)
 
     def _say(self, sentence: str, keys: str) -> None:
@@ -185,7 +186,10 @@ class CopiesScreen(ModalScreen[Outcome | None]):
         if not self._copies:
             return "The text lies nowhere else."
         can = sum(copy.can_clean for copy in self._copies)
-        cleaned = "none can be cleaned here" if can == 0 else f"{count_text(can)} can be cleaned here"
+        if len(self._copies) == 1:
+            cleaned = "which can be cleaned here" if can else "which cannot be cleaned here"
+        else:
+            cleaned = "none can be cleaned here" if can == 0 else f"{count_text(can)} can be cleaned here"
         return f"The text may still lie in {places}, {cleaned}"
 
     def _paint_places(self) -> None:

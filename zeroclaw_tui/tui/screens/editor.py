@@ -119,7 +119,7 @@ class EditorScreen(ModalScreen["Outcome | None"]):
 
     def action_leave(self) -> None:
         """Leave at once, or ask when something was typed."""
-        if not self._is_touched:
+        if not self.holds_text:
             self.dismiss(None)
             return
         question = Question("Throw away what you typed?", no="go on typing", yes="throw it away")
@@ -130,7 +130,8 @@ class EditorScreen(ModalScreen["Outcome | None"]):
             self.dismiss(None)
 
     @property
-    def _is_touched(self) -> bool:
+    def holds_text(self) -> bool:
+        """Whether something was typed that is not saved."""
         changed = self._form.changed()
         return bool(changed) if self._row is not None else bool({*changed} & {"content", "key"})
 

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
+from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -18,7 +19,7 @@ from zeroclaw_tui.curation import changing
 from zeroclaw_tui.curation.trash import Version
 from zeroclaw_tui.memory.change import EDITABLE, Clash, Clashes, Edit, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
-from zeroclaw_tui.tui.commands import Command, bindings
+from zeroclaw_tui.tui.commands import Command, bindings, say_why_dimmed
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import absolute_time, count_text
 from zeroclaw_tui.tui.looks import MUTED, STRONG
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 _PAGE = 200
+_WRITING = frozenset({"bring_back"})
 _SCOPE = "Done through this program. What the agent itself changed is not in here."
 
 
@@ -94,6 +96,10 @@ class HistoryScreen(Screen[bool]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Bringing back is dimmed in a store that is only read; the last line says why."""
         return None if action == "bring_back" and self.library.read_only_because is not None else True
+
+    def on_key(self, event: Key) -> None:
+        """A dimmed key says why it is dimmed."""
+        say_why_dimmed(self, event, _WRITING, self.library.read_only_because)
 
     def palette_commands(self) -> Iterable[Command]:
         """The commands that make sense now."""

@@ -243,7 +243,9 @@ class ListingScreen(Screen[None]):
         self._show_rows(has_rows)
         self.paint_lines()
         if not has_rows and self.library is not None:
-            self.query_one(Empty).show(*why_empty(self.view, self.library.memory.name, self._found))
+            can_write = self.library.read_only_because is None
+            words = why_empty(self.view, self.library.memory.name, self._found, can_write=can_write)
+            self.query_one(Empty).show(*words)
             self.query_one(MemoryDetail).show_nothing("")
 
     def _show_detail(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None = None) -> None:

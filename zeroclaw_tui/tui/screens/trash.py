@@ -8,13 +8,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import BindingType
+from textual.events import Key
 from textual.widgets import Input
 
 from zeroclaw_tui.curation import changing
 from zeroclaw_tui.curation.trash import TrashRow
 from zeroclaw_tui.memory.change import Clash, Clashes
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.tui.commands import Command, bindings
+from zeroclaw_tui.tui.commands import Command, bindings, say_why_dimmed
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.screens.help import HelpScreen
@@ -60,6 +61,10 @@ class TrashScreen(TrashListing):
         if action in _ON_ROWS and self.has_class("-empty") and not self.marks:
             return False
         return not (action == "open_search" and self.is_mounted and self.query_one(SearchBar).input.has_focus)
+
+    def on_key(self, event: Key) -> None:
+        """A dimmed key says why it is dimmed."""
+        say_why_dimmed(self, event, _WRITING, self.library.read_only_because)
 
     def palette_commands(self) -> Iterable[Command]:
         """The commands that make sense now."""
@@ -203,8 +208,12 @@ class TrashScreen(TrashListing):
             self._tell(back_words(outcome, key))
 
     async def _undo(self) -> None:
+        await self.library.trash.settle(self.library.memory)
+        last = await self.library.trash.last()
+        expected = last.number if last is not None else None
+
         async def attempt(clash: Clash) -> changing.Outcome:
-            return await changing.undo(self.library, clash=clash, advance=self._advance)
+            return await changing.undo(self.library, expected=expected, clash=clash, advance=self._advance)
 
         outcome = await self._settled(attempt)
         if outcome is not None:

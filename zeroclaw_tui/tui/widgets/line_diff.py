@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import islice
 from typing import Literal
 
 from zeroclaw_tui.memory.text import display_text
+from zeroclaw_tui.tui.merging import equal_blocks
 
 Sign = Literal["+", "-", " ", "…"]
 
 CONTEXT = 3
-MOST_LINES = 4000
-"""Where more lines than these differ on one side, all of them count as replaced: a finer look would take seconds."""
 MOST_SHOWN = 200_000
 MOST_SHOWN_LINES = 5000
 _TAB = 4
@@ -50,37 +47,21 @@ def _lines(text: str) -> list[str]:
 
 
 def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
-    head = _alike(old, new)
-    tail = _alike(old[head:][::-1], new[head:][::-1])
-    yield from _unchanged(old[:head], is_first=True)
-    yield from _middle(old[head : len(old) - tail], new[head : len(new) - tail])
-    yield from _unchanged(old[len(old) - tail :], is_last=True)
+    at_old = at_new = 0
+    for start, new_start, length in equal_blocks(old, new):
+        yield from _replaced(old[at_old:start], new[at_new:new_start])
+        at_old, at_new = start + length, new_start + length
+        is_last = at_old == len(old) and at_new == len(new)
+        yield from _unchanged(old[start:at_old], is_first=start == new_start == 0, is_last=is_last)
+    yield from _replaced(old[at_old:], new[at_new:])
 
 
-def _alike(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many lines at the beginning are the same."""
-    count = 0
-    for first, second in zip(one, other, strict=False):
-        if first != second:
-            break
-        count += 1
-    return count
+def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
+    yield from (DiffLine("-", line) for line in old)
+    yield from (DiffLine("+", line) for line in new)
 
 
-def _middle(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
-    if max(len(old), len(new)) > MOST_LINES:
-        yield from (DiffLine("-", line) for line in old)
-        yield from (DiffLine("+", line) for line in new)
-        return
-    for tag, start, stop, new_start, new_stop in SequenceMatcher(None, old, new).get_opcodes():
-        if tag == "equal":
-            yield from _unchanged(old[start:stop])
-        else:
-            yield from (DiffLine("-", line) for line in islice(old, start, stop))
-            yield from (DiffLine("+", line) for line in islice(new, new_start, new_stop))
-
-
-def _unchanged(lines: Sequence[str], *, is_first: bool = False, is_last: bool = False) -> Iterator[DiffLine]:
+def _unchanged(lines: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[DiffLine]:
     """Lines that stayed: those next to a change, and how many are left out."""
     before = 0 if is_first else CONTEXT
     after = 0 if is_last else CONTEXT

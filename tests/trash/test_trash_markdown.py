@@ -1,0 +1,70 @@
+"""Markdown's ids are places in a file: the trash must never take one line for another that stood there before."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from zeroclaw_tui.curation.changing import edit_memory, remove_memories
+from zeroclaw_tui.curation.copies import find_copies, texts_of
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.purge import plan_rows
+from zeroclaw_tui.memory.change import Edit
+
+LINES = ["alpha one", "bravo two", "charlie three", "delta four"]
+
+
+@pytest.fixture
+async def library(tmp_path: Path) -> AsyncIterator[Library]:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "MEMORY.md").write_text("# Long-Term Memory\n\n" + "".join(f"- {line}\n" for line in LINES))
+    options = OpenOptions(backend="markdown", location=str(notes))
+    library = await open_library(configs_for(options, {"HOME": str(tmp_path)})[0])
+    yield library
+    await library.close()
+
+
+async def _forget(library: Library, id: str, *, forever: bool = False) -> int | None:
+    outcome = await remove_memories(library, await plan_rows(library, [id]), "forget", forever=forever)
+    return outcome.action.number if outcome.action else None
+
+
+async def _in_trash(library: Library) -> list[str]:
+    rows, _ = await library.trash.listing()
+    return [row.row.entry().content for row in rows]
+
+
+async def test_letting_go_of_one_line_keeps_another_that_had_its_number(library: Library) -> None:
+    await _forget(library, "MEMORY:1")
+    await _forget(library, "MEMORY:1")
+    assert await _in_trash(library) == ["charlie three", "bravo two"]
+    newest, _ = await library.trash.listing(limit=1)
+    assert await library.trash.empty([newest[0].number]) == 1
+    assert await _in_trash(library) == ["bravo two"]
+
+
+async def test_deleting_one_line_for_ever_keeps_another_that_had_its_number(library: Library) -> None:
+    """What grew into that very line goes with it."""
+    await _forget(library, "MEMORY:1")
+    row = await library.memory.stored("MEMORY:1")
+    assert row is not None
+    await edit_memory(library, "MEMORY:1", Edit({"content": "charlie edited"}), row.fingerprint)
+    await _forget(library, "MEMORY:1", forever=True)
+    assert await _in_trash(library) == ["bravo two"]
+    data = library.trash.file.read_bytes()
+    assert b"charlie" not in data
+    assert b"bravo two" in data
+
+
+async def test_the_history_and_the_copies_of_a_line_are_its_own(library: Library) -> None:
+    await _forget(library, "MEMORY:1")
+    action = await _forget(library, "MEMORY:1")
+    assert action is not None
+    versions = await library.trash.history("MEMORY:1")
+    assert [version.before.entry().content for version in versions if version.before] == ["charlie three"]
+    copies = await find_copies(library, await texts_of(library, action))
+    assert [copy.kind for copy in copies if copy.kind == "trash"] == []

@@ -1,0 +1,260 @@
+"""The ways out of the browser by key: $EDITOR, trash, history, copies; and leaving while something is unsaved."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from changing_samples import asked, back, keys_in, said, screen_of
+from textual.pilot import Pilot
+from tui_samples import NARROW, WIDE, Inspector, screen_text, screen_words, settled, until
+
+from zeroclaw_tui.curation import copies
+from zeroclaw_tui.curation.changing import edit_memory, undo
+from zeroclaw_tui.curation.purge import PurgePlan
+from zeroclaw_tui.memory.change import Edit
+from zeroclaw_tui.tui.changing_words import plan_categories, worth_telling
+from zeroclaw_tui.tui.external_editor import Edited
+from zeroclaw_tui.tui.screens.conflict import ConflictScreen
+from zeroclaw_tui.tui.screens.copies import CopiesScreen
+from zeroclaw_tui.tui.screens.editor import EditorScreen
+from zeroclaw_tui.tui.screens.history import HistoryScreen
+from zeroclaw_tui.tui.screens.saving import Question
+from zeroclaw_tui.tui.screens.trash import TrashScreen
+
+
+def found_in(monkeypatch: pytest.MonkeyPatch, *found: copies.Copy) -> None:
+    async def find(*_: Any) -> list[copies.Copy]:
+        return list(found)
+
+    monkeypatch.setattr(copies, "find_copies", find)
+
+
+SNAPSHOT = copies.Copy("snapshot", "/srv/MEMORY_SNAPSHOT.md", 1, True, "An export for people.")
+HASH = copies.Copy("embedding cache", "/srv/brain.db", 1, True, "A hash.")
+PAGES = copies.Copy("free pages", "/srv/brain.db", 1, False, "Until SQLite overwrites it.")
+TRASH = copies.Copy("trash", "/srv/trash.db", 1, False, "An earlier version.")
+
+
+async def changed(inspector: Inspector, pilot: Pilot[Any], key: str, content: str) -> None:
+    """Edit a memory behind the browser's back, through the trash."""
+    assert inspector.library is not None
+    (entry,) = await inspector.store.with_key(key)
+    row = await inspector.store.stored(entry.id)
+    assert row is not None
+    await edit_memory(inspector.library, row.id, Edit({"content": content}), row.fingerprint)
+
+
+async def content_of(inspector: Inspector, key: str) -> str:
+    (entry,) = await inspector.store.with_key(key)
+    return entry.content
+
+
+async def delete_here(pilot: Pilot[Any]) -> None:
+    await pilot.press("d")
+    await asked(pilot)
+    await pilot.press("y")
+    await back(pilot)
+
+
+async def test_capital_e_saves_what_the_persons_editor_left(
+    inspector: Inspector, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    given: list[str] = []
+
+    def edits(app: Any, text: str) -> Edited:
+        given.append(text)
+        return Edited(text="Written outside.")
+
+    monkeypatch.setattr("zeroclaw_tui.tui.screens.editing.edit_text", edits)
+    found_in(monkeypatch)
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        before = await content_of(inspector, "recipe")
+        await pilot.press("E")
+        await back(pilot)
+        assert given == [before]
+        assert await content_of(inspector, "recipe") == "Written outside."
+        assert "recipe is changed · u takes it back." in said(pilot)
+        assert "Written outside." in screen_text(app)
+
+
+async def test_capital_t_brings_back_from_the_trash_into_the_list(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await delete_here(pilot)
+        assert "244 memories" in screen_text(app)
+        await pilot.press("T")
+        await until(pilot, lambda: isinstance(app.screen, TrashScreen))
+        await settled(pilot)
+        assert "1 memory in the trash" in screen_text(app)
+        await pilot.press("r")
+        await settled(pilot)
+        await pilot.press("q")
+        await back(pilot)
+        assert "245 memories" in screen_text(app)
+        assert "recipe" in keys_in(inspector.store)
+
+
+async def test_h_tells_what_was_changed_of_this_memory(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await changed(inspector, pilot, "recipe", "Another broth.")
+        await pilot.press("h")
+        await until(pilot, lambda: isinstance(app.screen, HistoryScreen))
+        await settled(pilot)
+        assert "1 change of recipe" in screen_text(app)
+        assert "+ Another broth." in screen_text(app)
+        await pilot.press("escape")
+        await back(pilot)
+
+
+async def test_capital_c_shows_where_this_text_lies(inspector: Inspector, monkeypatch: pytest.MonkeyPatch) -> None:
+    found_in(monkeypatch, SNAPSHOT, PAGES)
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("C")
+        await until(pilot, lambda: isinstance(app.screen, CopiesScreen))
+        assert "2 places, 1 can be cleaned here" in screen_words(app)
+        await pilot.press("escape")
+        await back(pilot)
+
+
+@pytest.mark.parametrize(
+    ("found", "told"), [((HASH, PAGES, TRASH), ""), ((SNAPSHOT, HASH, TRASH), "MEMORY_SNAPSHOT.md (1)")]
+)
+async def test_after_an_edit_only_texts_that_lie_in_files_are_told(
+    inspector: Inspector, monkeypatch: pytest.MonkeyPatch, found: tuple[copies.Copy, ...], told: str
+) -> None:
+    found_in(monkeypatch, *found)
+    app = inspector.app()
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
+        await pilot.press("X", "ctrl+s")
+        await back(pilot)
+        assert ("Also found in" in screen_text(app)) is bool(told)
+        assert told in screen_text(app)
+
+
+def test_after_a_deletion_everything_but_the_trash_is_told() -> None:
+    assert worth_telling([SNAPSHOT, HASH, PAGES, TRASH]) == [SNAPSHOT, HASH, PAGES]
+
+
+@pytest.mark.parametrize("keys", [("ctrl+q",), ("ctrl+q", "ctrl+q")])
+async def test_quitting_asks_for_what_was_typed(inspector: Inspector, keys: tuple[str, ...]) -> None:
+    """No has the focus and goes on typing; yes quits with the memory as it was."""
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
+        await pilot.press("X", *keys)
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        assert "Quit without saving what you typed?" in screen_words(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        await pilot.press("y")
+        await until(pilot, lambda: app._exit)
+    assert not (await content_of(inspector, "recipe")).startswith("X")
+
+
+async def test_quitting_asks_in_a_comparison_too(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
+        await changed(inspector, pilot, "recipe", "Theirs.")
+        await pilot.press("X", "ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
+        assert app.is_running
+
+
+async def test_quitting_with_an_editor_in_which_nothing_was_typed_asks_nothing(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: app._exit)
+
+
+async def test_quitting_amid_a_purge_finishes_the_batch_and_all_of_it_can_be_taken_back(inspector: Inspector) -> None:
+    before = keys_in(inspector.store)
+    started = asyncio.Event()
+    store: Any = inspector.store
+
+    async def batches(advance: Any) -> None:
+        started.set()
+        while advance(1):
+            await asyncio.sleep(0)
+
+    store.steps = batches
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("asterisk")
+        await settled(pilot)
+        await pilot.press("d")
+        await asked(pilot)
+        await pilot.press("2", "4", "5", "enter")
+        await asyncio.wait_for(started.wait(), 10)
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: app._exit)
+    library = inspector.library
+    assert library is not None
+    gone = before - keys_in(inspector.store)
+    action = await library.trash.last()
+    assert len(await library.trash.numbers()) == len(gone)
+    if gone:
+        assert action is not None
+        await undo(library, expected=action.number)
+    assert keys_in(inspector.store) == before
+
+
+async def test_undo_takes_back_only_the_change_that_was_the_last_when_it_was_asked_for(
+    inspector: Inspector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change that comes in between is left alone, and that is said."""
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await delete_here(pilot)
+        assert inspector.library is not None
+        trash, last = inspector.library.trash, inspector.library.trash.last
+
+        async def another_comes(*_: Any) -> Any:
+            found = await last()
+            monkeypatch.setattr(trash, "last", last)
+            await changed(inspector, pilot, "fav_food", "Changed in between.")
+            return found
+
+        monkeypatch.setattr(trash, "last", another_comes)
+        await pilot.press("u")
+        await back(pilot)
+        assert "Another change came in between." in said(pilot) + screen_words(app)
+        assert await content_of(inspector, "fav_food") == "Changed in between."
+        assert screen_of(pilot).is_current
+
+
+def test_a_plan_names_every_category_before_it_counts_others() -> None:
+    def named(count: int) -> list[str]:
+        return plan_categories(PurgePlan((), 0, 0, {f"kind_{n}": n for n in range(1, count + 1)}, None, None, ()))
+
+    assert named(5) == ["kind_1 1", "kind_2 2", "kind_3 3", "kind_4 4", "kind_5 5"]
+    assert named(7)[3:] == ["kind_4 4", "18 in 3 other categories"]
