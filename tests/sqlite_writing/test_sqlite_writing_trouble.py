@@ -111,7 +111,8 @@ async def test_an_error_in_a_later_batch_says_what_was_done_before(make_store, m
     [
         ("SQLITE_READONLY_DBMOVED", Refused, "may not be written by this user"),
         ("SQLITE_IOERR_WRITE", Unreadable, "could not be written to its disk"),
-        ("SQLITE_CORRUPT_VTAB", Corrupt, "is damaged"),
+        ("SQLITE_CORRUPT", Corrupt, "is damaged"),
+        ("SQLITE_CORRUPT_VTAB", TriggersMissing, "index does not match the memories"),
         ("SQLITE_FULL", Unreadable, "no space left"),
         ("SQLITE_NOTADB", Unreadable, "not a SQLite database"),
     ],

@@ -14,6 +14,7 @@ from zeroclaw_tui.backends.sqlite.connection import (
     check_file,
     connect_read_only_blocking,
     file_size,
+    raw_bytes,
     translated,
     wal_file,
 )
@@ -35,6 +36,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 
 OTHER = "This database is not the one that is open; open it by its path to delete the rows."
 _READ_AT_ONCE = 16_000_000
+Pieces = Callable[[Path], Iterator[bytes]]
 _BETWEEN = b"\xff"
 """Stands between two texts that are searched as one: no UTF-8 has this byte."""
 
@@ -54,18 +56,17 @@ class Fragments:
         self.found: dict[Path, set[bytes]] = {}
         self.left_out: dict[Path, int] = {}
 
-    def look_in(self, path: Path) -> None:
-        """Search a file, as many fragments as can be compared in short time. Raises OSError."""
+    def look_in(self, path: Path, pieces: Iterable[bytes]) -> None:
+        """Search the pieces of a file for as many fragments as can be compared in short time. Raises OSError."""
         most = max(1, COMPARED // max(1, path.stat().st_size))
         looked_for = list(self._texts)[:most]
         self.left_out[path] = len(self._texts) - len(looked_for)
         seen = self.found[path] = set[bytes]()
         before = b""
-        with path.open("rb") as file:
-            while piece := file.read(_READ_AT_ONCE):
-                piece = before + piece
-                seen.update(fragment for fragment in looked_for if fragment not in seen and fragment in piece)
-                before = piece[-FRAGMENT:]
+        for more in pieces:
+            piece = before + more
+            seen.update(fragment for fragment in looked_for if fragment not in seen and fragment in piece)
+            before = piece[-FRAGMENT:]
 
     @property
     def unexplained(self) -> set[bytes]:
@@ -158,16 +159,32 @@ def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
 def in_own_bytes(database: Path, fragments: Fragments) -> list[Copy]:
     """Search the database file and its log for fragments; gives only what could not be searched."""
     unread: list[Copy] = []
-    places: tuple[tuple[Kind, Path], ...] = (("write-ahead log", wal_file(database)), ("free pages", database))
-    for kind, path in places:
+    places: tuple[tuple[Kind, Path, Pieces], ...] = (
+        ("write-ahead log", wal_file(database), _pieces_of_log),
+        ("free pages", database, _pieces_of_database),
+    )
+    for kind, path, pieces in places:
         try:
             if file_size(path) > LARGEST:
                 unread.append(too_large(kind, path))
             elif file_size(path):
-                fragments.look_in(path)
+                fragments.look_in(path, pieces(path))
         except OSError as error:
             unread.append(not_looked_at(kind, path, error))
     return unread
+
+
+def _pieces_of_log(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(_READ_AT_ONCE):
+            yield piece
+
+
+def _pieces_of_database(path: Path) -> Iterator[bytes]:
+    offset = 0
+    while piece := raw_bytes(path, _READ_AT_ONCE, offset):
+        offset += len(piece)
+        yield piece
 
 
 def own_leftovers(database: Path, fragments: Fragments, wanted: Wanted) -> list[Copy]:

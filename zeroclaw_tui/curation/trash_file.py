@@ -181,12 +181,15 @@ def let_go(descriptor: int) -> None:
 def _make(file: Path) -> None:
     """The file, readable by its owner only from its first moment on; SQLite gives -wal and -shm the same mode."""
     _make_folder(file.parent)
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        if os.fstat(descriptor).st_mode & 0o077:
-            os.fchmod(descriptor, 0o600)
-    finally:
-        os.close(descriptor)
+        mode = file.stat().st_mode
+    except FileNotFoundError:
+        # A file that is there is not opened: closing it would drop the locks of this process's connections to it.
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        return
+    if mode & 0o077:
+        file.chmod(0o600)
 
 
 def _make_folder(folder: Path) -> None:

@@ -23,6 +23,8 @@ FileIdentity = tuple[int, int]
 BUSY_SECONDS = 5.0
 """How long a read or a write waits for another program's lock."""
 
+_raw_descriptors: dict[FileIdentity, int] = {}
+_raw_guard = threading.Lock()
 _WAL_FORMAT = 2
 _NO_SHARED_MEMORY = (
     "SQLITE_READONLY_DIRECTORY",
@@ -187,9 +189,30 @@ def file_size(path: Path) -> int:
 
 def is_wal(path: Path) -> bool:
     """Whether the file's header says write-ahead log (SQLite's file format, byte 18)."""
-    with path.open("rb") as file:
-        header = file.read(20)
+    header = raw_bytes(path, 20)
     return len(header) == 20 and header[18] == _WAL_FORMAT
+
+
+def raw_bytes(path: Path, size: int, offset: int = 0) -> bytes:
+    """Bytes of a database file as they lie there. Raises OSError.
+
+    The file stays open for as long as the process lives: when a process closes any descriptor of a file, POSIX drops
+    all its locks on that file, those of SQLite's connections included, and another program may then take away the
+    write-ahead log under them ("How To Corrupt An SQLite Database File", section 2.2).
+    """
+    if not hasattr(os, "pread"):
+        with path.open("rb") as file:
+            file.seek(offset)
+            return file.read(size)
+    with _raw_guard:
+        found = path.stat()
+        identity = found.st_dev, found.st_ino
+        descriptor = _raw_descriptors.get(identity)
+        if descriptor is None:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            opened = os.fstat(descriptor)
+            _raw_descriptors[opened.st_dev, opened.st_ino] = descriptor
+    return os.pread(descriptor, size, offset)
 
 
 def any_text(value: bytes) -> str:
