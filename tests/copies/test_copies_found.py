@@ -14,8 +14,8 @@ import pytest
 from copies_samples import OTHER, SECRET, Place, cache, make_side_databases, snapshot
 from support import small_store
 
-from zeroclaw_tui.curation import copies_in_databases, copies_in_lines
-from zeroclaw_tui.curation.copies import Copy, Text, find_copies, summary
+from zeroclaw_tui.curation.copies import in_databases, in_lines
+from zeroclaw_tui.curation.copies.copies import Copy, Text, find_copies, summary
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 
@@ -154,9 +154,9 @@ async def test_what_was_not_looked_for_is_told(
     place.write("MEMORY.md", f"I noted: {SECRET}\n")
     small_store.change(place.database, "DELETE FROM memories")
     second = Text("y", "second", "a second text, never stored")
-    monkeypatch.setattr(copies_in_lines, "COMPARED", 1)
+    monkeypatch.setattr(in_lines, "COMPARED", 1)
     assert "Only the first 1 texts" in (await _found(place, open_place, DOOR, second))["markdown"][0].remark
-    monkeypatch.setattr(copies_in_databases, "LARGEST", 10)
+    monkeypatch.setattr(in_databases, "LARGEST", 10)
     (copy,) = (await _found(place, open_place))["free pages"]
     assert copy.count is None
     assert "larger than" in copy.remark

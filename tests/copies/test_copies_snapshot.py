@@ -10,9 +10,9 @@ from copies_samples import snapshot
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from zeroclaw_tui.curation import copies_in_snapshot
-from zeroclaw_tui.curation.copies_found import Text, Wanted
-from zeroclaw_tui.curation.copies_in_lines import bytes_of, lines_of
+from zeroclaw_tui.curation.copies import snapshot_text
+from zeroclaw_tui.curation.copies.found import Text, Wanted
+from zeroclaw_tui.curation.copies.in_lines import bytes_of, lines_of
 
 SNAPSHOTS = Path(__file__).parent.parent / "data" / "snapshots"
 
@@ -36,15 +36,15 @@ def _cut(data: bytes, gone: list[Text], stays: list[tuple[str, str]]) -> bytes:
     living: dict[str, set[str]] = {}
     for key, content in stays:
         living.setdefault(key, set()).add(content)
-    spans = list(copies_in_snapshot.spans_of(lines, Wanted(gone), living))
-    return bytes_of(copies_in_snapshot.without(lines, spans))
+    spans = list(snapshot_text.spans_of(lines, Wanted(gone), living))
+    return bytes_of(snapshot_text.without(lines, spans))
 
 
 @pytest.mark.parametrize("name", ["zeroclaw_0.1.7.md", "zeroclaw_0.8.4.md"])
 def test_each_entry_of_a_real_snapshot_is_found_and_cut_out_alone(name: str) -> None:
     """By its content under any key, and by its key alone; the rest stays to the byte, but for the total."""
     data = (SNAPSHOTS / name).read_bytes()
-    parts = copies_in_snapshot.parts_in(lines_of(data))
+    parts = snapshot_text.parts_in(lines_of(data))
     assert len(parts) == 11
     for part in parts:
         lines = lines_of(data)
@@ -86,7 +86,7 @@ def test_what_is_cut_out_leaves_the_snapshot_of_the_others(contents: list[str], 
     stays = [row for at, row in enumerate(rows) if at not in chosen]
     lines = lines_of(snapshot(*rows).encode())
     living = {key: {content} for key, content in stays}
-    spans = list(copies_in_snapshot.spans_of(lines, Wanted(texts), living))
+    spans = list(snapshot_text.spans_of(lines, Wanted(texts), living))
     cut = {at for start, end, _ in spans for at in range(start, end)}
     starts = [len(lines_of(snapshot(*rows[:at]).encode())) - 1 for at in range(len(rows) + 1)]
     for at, (start, end) in enumerate(pairwise(starts)):
@@ -95,7 +95,7 @@ def test_what_is_cut_out_leaves_the_snapshot_of_the_others(contents: list[str], 
         elif not any(_looks_like_entries(content) for _, content in stays):
             assert start in cut
     if not any(map(_looks_like_entries, contents)):
-        assert bytes_of(copies_in_snapshot.without(lines, spans)) == snapshot(*stays).encode()
+        assert bytes_of(snapshot_text.without(lines, spans)) == snapshot(*stays).encode()
 
 
 def test_what_looks_like_two_entries_is_taken_for_two() -> None:

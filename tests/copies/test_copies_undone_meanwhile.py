@@ -11,7 +11,7 @@ from copies_samples import SECRET, Place
 
 from zeroclaw_tui.curation import changing_files
 from zeroclaw_tui.curation.changing import undo
-from zeroclaw_tui.curation.copies import Text, clean_copies, find_copies
+from zeroclaw_tui.curation.copies.copies import Text, clean_copies, find_copies
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Clash, Clashes, Keep, RowChange
 from zeroclaw_tui.memory.errors import Refused

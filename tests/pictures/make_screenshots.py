@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.demo import make_demo
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.curation.purge import plan_purge
-from zeroclaw_tui.curation.trash import Trash
+from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.tui.app import InspectorApp

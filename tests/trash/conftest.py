@@ -15,7 +15,7 @@ from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
-from zeroclaw_tui.curation.trash import Trash, store_name
+from zeroclaw_tui.curation.trash.trash import Trash, store_name
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
 

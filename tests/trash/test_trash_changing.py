@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.changing import edit_memory, remove_memories, repair, restore, store_memory, undo
 from zeroclaw_tui.curation.purge import plan_purge, plan_rows
-from zeroclaw_tui.curation.trash_file import for_reading
+from zeroclaw_tui.curation.trash.file import for_reading
 from zeroclaw_tui.memory.change import (
     FILE,
     Clashes,

@@ -21,12 +21,12 @@ from trash_world import Clock, World, install_at
 
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.settings import save_theme, settings_file, settings_problem, trash_limits
-from zeroclaw_tui.curation import trash as trash_module
-from zeroclaw_tui.curation import trash_file
 from zeroclaw_tui.curation.changing import edit_memory, remove_memories, store_memory, undo
 from zeroclaw_tui.curation.purge import plan_purge, plan_rows
-from zeroclaw_tui.curation.trash import Trash, store_name
-from zeroclaw_tui.curation.trash_rows import pack, unpack
+from zeroclaw_tui.curation.trash import file as trash_file
+from zeroclaw_tui.curation.trash import trash as trash_module
+from zeroclaw_tui.curation.trash.rows import pack, unpack
+from zeroclaw_tui.curation.trash.trash import Trash, store_name
 from zeroclaw_tui.memory.change import AGENTS, FILE, Draft, Edit, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import Locked, NotThere, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.trash import Trash
+from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 

@@ -12,7 +12,7 @@ from changing_samples import Writable, asked, screen_of
 from textual.pilot import Pilot
 from tui_samples import NARROW, WIDE, Inspector, hostile_memories, memory, sample_memories, screen_text, settled, until
 
-from zeroclaw_tui.curation import copies
+from zeroclaw_tui.curation.copies import copies
 from zeroclaw_tui.memory.change import Clashes, ClashFound, TriggersMissing
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.tui.screens.progress import Progress, ProgressScreen

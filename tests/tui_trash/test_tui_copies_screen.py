@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 from tui_trash_samples import NARROW, WIDE, Sample, ScreenApp, screen_text, screen_words, settled
 
-from zeroclaw_tui.curation.copies import Copy, Text, find_copies
+from zeroclaw_tui.curation.copies.copies import Copy, Text, find_copies
 from zeroclaw_tui.tui.screens.copies import CopiesScreen
 
 TEXT = Text("id-1", "fav_food", "Likes ramen and rust coloured plates to eat from.")
@@ -59,7 +59,7 @@ async def test_nothing_is_chosen_at_first_and_enter_alone_cleans_nothing(
     app = copies_app(sample, copies)
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
-        assert "The text may still lie in 1 place, 1 can be cleaned here" in screen_words(app)
+        assert "The text may still lie in 1 place, which can be cleaned here" in screen_words(app)
         await press(pilot, "enter", "enter")
         assert "Nothing is chosen yet" in screen_words(app)
         await press(pilot, "escape")

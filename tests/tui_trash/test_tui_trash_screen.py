@@ -32,7 +32,7 @@ from zeroclaw_tui.curation import changing
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.curation.purge import plan_rows
-from zeroclaw_tui.curation.trash import TrashRow
+from zeroclaw_tui.curation.trash.trash import TrashRow
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.tui.screens import trash as trash_module
 from zeroclaw_tui.tui.screens.trash import TrashScreen

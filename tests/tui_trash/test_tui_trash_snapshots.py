@@ -21,8 +21,8 @@ from tui_trash_samples import (
     settled,
 )
 
-from zeroclaw_tui.curation import trash_file
-from zeroclaw_tui.curation.copies import Copy
+from zeroclaw_tui.curation.copies.copies import Copy
+from zeroclaw_tui.curation.trash import file as trash_file
 from zeroclaw_tui.memory.change import RowChange
 from zeroclaw_tui.tui.screens.copies import CopiesScreen
 from zeroclaw_tui.tui.screens.history import HistoryScreen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled, counted, cut, date_shown, padded, size_shown
-from zeroclaw_tui.curation.copies import Copy, summary
+from zeroclaw_tui.curation.copies.copies import Copy, summary
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan, plan_of
 from zeroclaw_tui.memory.entry import MemoryEntry

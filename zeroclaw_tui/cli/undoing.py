@@ -26,7 +26,7 @@ from zeroclaw_tui.cli.told import (
 from zeroclaw_tui.curation.changing import Outcome
 from zeroclaw_tui.curation.changing import undo as take_back
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.trash import Action
+from zeroclaw_tui.curation.trash.trash import Action
 from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, FILE, MEMORIES, RowChange
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere
 from zeroclaw_tui.memory.text import one_line

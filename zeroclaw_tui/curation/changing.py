@@ -13,7 +13,7 @@ from typing import TypeVar
 from zeroclaw_tui.curation.changing_files import look_at_files, put_files_back
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.purge import PurgePlan
-from zeroclaw_tui.curation.trash import Action, TrashRow, Verb
+from zeroclaw_tui.curation.trash.trash import Action, TrashRow, Verb
 from zeroclaw_tui.memory.change import (
     FILE,
     MEMORIES,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.markdown.disk import Rewritten, replace_bytes, until_it_holds
-from zeroclaw_tui.curation.trash_rows import file_path, file_state
+from zeroclaw_tui.curation.trash.rows import file_path, file_state
 from zeroclaw_tui.memory.change import FILE, Batches, Clash, Clashes, ClashFound, Keep, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import Unreadable
 

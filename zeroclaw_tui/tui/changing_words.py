@@ -15,7 +15,7 @@ from zeroclaw_tui.tui.words import memories_words
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changing import Outcome
-    from zeroclaw_tui.curation.copies_found import Copy, Kind
+    from zeroclaw_tui.curation.copies.found import Copy, Kind
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.purge import PurgePlan
     from zeroclaw_tui.memory.entry import MemoryEntry

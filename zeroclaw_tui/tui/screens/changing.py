@@ -19,7 +19,7 @@ from zeroclaw_tui.tui.widgets.status_bar import Banner
 # What a change needs is imported when one is made: none of it must delay the first frame.
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changing import Outcome
-    from zeroclaw_tui.curation.copies import Copy
+    from zeroclaw_tui.curation.copies.copies import Copy
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.purge import PurgePlan
     from zeroclaw_tui.memory.change import Advance, Clash, StoredRow
@@ -201,7 +201,7 @@ class ChangingScreen(MarkingScreen):
         self.run_worker(self._tell_copies(library, action, is_edit), group="copies", exclusive=True)
 
     async def _tell_copies(self, library: Library, action: int, is_edit: bool) -> None:
-        from zeroclaw_tui.curation.copies import find_copies, summary, texts_of
+        from zeroclaw_tui.curation.copies.copies import find_copies, summary, texts_of
         from zeroclaw_tui.tui.changing_words import worth_telling
 
         banner = self.query_one("#copies", Banner)
@@ -217,7 +217,7 @@ class ChangingScreen(MarkingScreen):
             banner.hide()
 
     async def _show_copies(self, library: Library) -> None:
-        from zeroclaw_tui.curation.copies import Text, find_copies
+        from zeroclaw_tui.curation.copies.copies import Text, find_copies
         from zeroclaw_tui.tui.screens.copies import CopiesScreen
 
         banner = self.query_one("#copies", Banner)

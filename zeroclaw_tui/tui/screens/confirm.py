@@ -16,7 +16,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from zeroclaw_tui.curation.copies import Text, find_copies, summary
+from zeroclaw_tui.curation.copies.copies import Text, find_copies, summary
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.query import NEWEST_STORED
 from zeroclaw_tui.tui.changing_words import (

@@ -16,7 +16,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from zeroclaw_tui.curation import changing
-from zeroclaw_tui.curation.trash import Version
+from zeroclaw_tui.curation.trash.trash import Version
 from zeroclaw_tui.memory.change import EDITABLE, Clash, Clashes, Edit, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.tui.commands import Command, bindings, say_why_dimmed

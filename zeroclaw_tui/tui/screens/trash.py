@@ -12,7 +12,7 @@ from textual.events import Key
 from textual.widgets import Input
 
 from zeroclaw_tui.curation import changing
-from zeroclaw_tui.curation.trash import TrashRow
+from zeroclaw_tui.curation.trash.trash import TrashRow
 from zeroclaw_tui.memory.change import Clash, Clashes
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.commands import Command, bindings, say_why_dimmed

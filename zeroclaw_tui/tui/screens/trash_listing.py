@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Static
 
-from zeroclaw_tui.curation.trash import Action, TrashRow
+from zeroclaw_tui.curation.trash.trash import Action, TrashRow
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.looks import MUTED, STRONG

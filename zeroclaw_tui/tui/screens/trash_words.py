@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from zeroclaw_tui.curation.changing import Outcome
-from zeroclaw_tui.curation.trash import Action, TrashRow, TrashUsage
+from zeroclaw_tui.curation.trash.trash import Action, TrashRow, TrashUsage
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import absolute_time, count_text, relative_age, size_text
 from zeroclaw_tui.tui.widgets.list_rows import EMPTY_KEY

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from rich.segment import Segment
 
-from zeroclaw_tui.curation.trash import Version
+from zeroclaw_tui.curation.trash.trash import Version
 from zeroclaw_tui.tui.format import fit, relative_age
 from zeroclaw_tui.tui.widgets.list_rows import Pieces, RowStyles
 from zeroclaw_tui.tui.widgets.row_list import RowList

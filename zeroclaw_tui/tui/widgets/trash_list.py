@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
-from zeroclaw_tui.curation.trash import TrashRow
+from zeroclaw_tui.curation.trash.trash import TrashRow
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.tui.widgets.list_rows import Layout, Pieces, RowStyles, absent_row
 from zeroclaw_tui.tui.widgets.row_list import RowList

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.curation.trash import TrashRow
+from zeroclaw_tui.curation.trash.trash import TrashRow
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.format import ELLIPSIS, fit, relative_age, size_text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zeroclaw_tui.curation.trash import Version
+from zeroclaw_tui.curation.trash.trash import Version
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import one_line

@@ -6,9 +6,9 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from zeroclaw_tui.curation.trash_file import transaction
-from zeroclaw_tui.curation.trash_reads import EARLIER, NOTHING_DONE, ids_move, store_number
-from zeroclaw_tui.curation.trash_rows import bindable, pack_change
+from zeroclaw_tui.curation.trash.file import transaction
+from zeroclaw_tui.curation.trash.reads import EARLIER, NOTHING_DONE, ids_move, store_number
+from zeroclaw_tui.curation.trash.rows import bindable, pack_change
 from zeroclaw_tui.memory.change import FILE, MEMORIES, RowChange, StoredRow, Value
 
 

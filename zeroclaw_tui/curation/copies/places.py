@@ -9,8 +9,8 @@ from pathlib import Path
 
 from zeroclaw_tui.config.layouts import names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.copies_found import Copy, Kind, not_looked_at
-from zeroclaw_tui.curation.copies_in_snapshot import NAME as SNAPSHOT
+from zeroclaw_tui.curation.copies.found import Copy, Kind, not_looked_at
+from zeroclaw_tui.curation.copies.snapshot_text import NAME as SNAPSHOT
 from zeroclaw_tui.memory.errors import InspectorError
 
 _MARKDOWN = ".md"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zeroclaw_tui.curation.trash_rows import Packed, bindable, file_path, file_state, unpack
+from zeroclaw_tui.curation.trash.rows import Packed, bindable, file_path, file_state, unpack
 from zeroclaw_tui.memory.change import FILE, MEMORIES, StoredRow
 
 BATCH = 250

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.changing_files import bytes_now
-from zeroclaw_tui.curation.trash_reads import States
+from zeroclaw_tui.curation.trash.reads import States
 from zeroclaw_tui.memory.change import FILE, MEMORIES
 
 

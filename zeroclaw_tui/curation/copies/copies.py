@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from zeroclaw_tui.curation import copies_in_databases, copies_in_files, copies_in_snapshot, copies_in_store
 from zeroclaw_tui.curation.changing import Outcome
-from zeroclaw_tui.curation.copies_cleaning import cut_for, kept_as, rewrite
-from zeroclaw_tui.curation.copies_found import Copy, Kind, Text, Wanted, not_looked_at, too_large
-from zeroclaw_tui.curation.copies_in_databases import Fragments, Stored
-from zeroclaw_tui.curation.copies_places import Places, find_places
+from zeroclaw_tui.curation.copies import in_databases, in_files, in_store, snapshot_text
+from zeroclaw_tui.curation.copies.cleaning import cut_for, kept_as, rewrite
+from zeroclaw_tui.curation.copies.found import Copy, Kind, Text, Wanted, not_looked_at, too_large
+from zeroclaw_tui.curation.copies.in_databases import Fragments, Stored
+from zeroclaw_tui.curation.copies.places import Places, find_places
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import MEMORIES, Keep
 from zeroclaw_tui.memory.errors import InspectorError
@@ -44,18 +44,18 @@ async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
     snapshots, keys, unread = await asyncio.to_thread(_snapshots, places, wanted)
     fragments = await asyncio.to_thread(Fragments, wanted)
     if places.database is not None:
-        unread += await asyncio.to_thread(copies_in_databases.in_own_bytes, places.database, fragments)
-    stored = await copies_in_store.stored_now(library, places, wanted, keys, fragments)
+        unread += await asyncio.to_thread(in_databases.in_own_bytes, places.database, fragments)
+    stored = await in_store.stored_now(library, places, wanted, keys, fragments)
     elsewhere = await asyncio.to_thread(lambda: list(_elsewhere(places, wanted, stored, snapshots)))
-    leftovers = copies_in_databases.own_leftovers(places.database, fragments, wanted) if places.database else []
+    leftovers = in_databases.own_leftovers(places.database, fragments, wanted) if places.database else []
     lucid = "lucid" in (library.config.backend, library.config.zeroclaw_backend)
     return [
-        *copies_in_store.in_memories(library, stored, wanted),
-        *await copies_in_store.in_embedding_cache(library, stored, wanted),
+        *in_store.in_memories(library, stored, wanted),
+        *await in_store.in_embedding_cache(library, stored, wanted),
         *elsewhere,
         *leftovers,
         *([Copy("lucid", "lucid", None, False, _LUCID)] if lucid else []),
-        *await copies_in_store.in_trash(library, wanted),
+        *await in_store.in_trash(library, wanted),
         *places.problems,
         *unread,
     ]
@@ -126,7 +126,7 @@ async def _clean(library: Library, copy: Copy, keep: Keep) -> int:
         wanted = Wanted(copy.texts)
         places = await asyncio.to_thread(find_places, library.config, library.memory.name)
         keys = await asyncio.to_thread(_keys_of, path, wanted)
-        living = (await copies_in_store.stored_now(library, places, wanted, keys)).living
+        living = (await in_store.stored_now(library, places, wanted, keys)).living
     return await asyncio.to_thread(rewrite, path, cut_for(copy, living), keep)
 
 
@@ -147,7 +147,7 @@ def _snapshots(places: Places, wanted: Wanted) -> tuple[dict[Path, list[str]], s
     unread: list[Copy] = []
     for path in places.snapshots:
         try:
-            lines = copies_in_files.read_lines(path)
+            lines = in_files.read_lines(path)
         except OSError as error:
             unread.append(not_looked_at("snapshot", path, error))
             continue
@@ -155,13 +155,13 @@ def _snapshots(places: Places, wanted: Wanted) -> tuple[dict[Path, list[str]], s
             unread.append(too_large("snapshot", path))
         else:
             lines_of[path] = lines
-            keys |= copies_in_snapshot.keys_in_question(lines, wanted)
+            keys |= snapshot_text.keys_in_question(lines, wanted)
     return lines_of, keys, unread
 
 
 def _keys_of(path: Path, wanted: Wanted) -> set[str]:
     try:
-        return copies_in_snapshot.keys_in_question(copies_in_files.read_lines(path) or [], wanted)
+        return snapshot_text.keys_in_question(in_files.read_lines(path) or [], wanted)
     except OSError:
         # Cleaning it says why it cannot be read.
         return set()
@@ -172,21 +172,21 @@ def _elsewhere(places: Places, wanted: Wanted, stored: Stored, snapshots: dict[P
     gone = stored.gone_keys()
     for path, lines in snapshots.items():
         is_live = path == places.live_snapshot
-        yield from copies_in_files.in_snapshot(path, wanted, stored.living, is_live=is_live, lines=lines)
-    yield from copies_in_files.in_notes("archive", places.archived, wanted)
-    yield from copies_in_files.in_conversations(places.conversations, wanted)
-    yield from copies_in_files.in_notes("markdown", places.notes, wanted)
+        yield from in_files.in_snapshot(path, wanted, stored.living, is_live=is_live, lines=lines)
+    yield from in_files.in_notes("archive", places.archived, wanted)
+    yield from in_files.in_conversations(places.conversations, wanted)
+    yield from in_files.in_notes("markdown", places.notes, wanted)
     notes = [path for path in places.backups if path.suffix == ".md"]
-    yield from copies_in_files.in_notes("backup", notes, wanted)
+    yield from in_files.in_notes("backup", notes, wanted)
     for path in places.backups:
         if path.suffix != ".md":
-            yield from copies_in_databases.in_rows("backup", path, wanted, gone, copies_in_files.BACKUP)
+            yield from in_databases.in_rows("backup", path, wanted, gone, in_files.BACKUP)
     for path in places.audits:
-        yield from copies_in_databases.in_audit(path, wanted, gone)
+        yield from in_databases.in_audit(path, wanted, gone)
     for path in places.response_caches:
-        yield from copies_in_databases.in_response_cache(path, wanted)
+        yield from in_databases.in_response_cache(path, wanted)
     for path in places.databases:
-        yield from copies_in_databases.in_rows("other database", path, wanted, gone, copies_in_databases.OTHER)
+        yield from in_databases.in_rows("other database", path, wanted, gone, in_databases.OTHER)
 
 
 def _summed(kind: Kind, copies: Sequence[Copy]) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from zeroclaw_tui.curation.copies_found import Span, Text, Wanted
+from zeroclaw_tui.curation.copies.found import Span, Text, Wanted
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 NAME = "MEMORY_SNAPSHOT.md"

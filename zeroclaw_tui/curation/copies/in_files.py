@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from zeroclaw_tui.curation import copies_in_lines, copies_in_snapshot
-from zeroclaw_tui.curation.copies_found import (
+from zeroclaw_tui.curation.copies import in_lines, snapshot_text
+from zeroclaw_tui.curation.copies.found import (
     COMPARED,
     LARGEST,
     SHORT,
@@ -35,21 +35,21 @@ def read_lines(path: Path) -> list[str] | None:
     """The lines of a file; None when it is too large. Raises OSError."""
     if path.stat().st_size > LARGEST:
         return None
-    return copies_in_lines.lines_of(path.read_bytes())
+    return in_lines.lines_of(path.read_bytes())
 
 
 def in_snapshot(
     path: Path, wanted: Wanted, living: Mapping[str, set[str]], *, is_live: bool, lines: Sequence[str]
 ) -> list[Copy]:
     """The entries of a snapshot that are one of the texts."""
-    spans = copies_in_snapshot.spans_of(lines, wanted, living)
+    spans = snapshot_text.spans_of(lines, wanted, living)
     texts = wanted.in_order(text for _, _, texts in spans for text in texts)
     return found("snapshot", path, texts, _HYDRATED if is_live else _NOT_HYDRATED, can_clean=True)
 
 
 def in_notes(kind: Kind, paths: Sequence[Path], wanted: Wanted) -> Iterator[Copy]:
     """The Markdown files with lines that hold a text; those of a backup are left to the person."""
-    search = copies_in_lines.LineSearch(wanted, sum(_size(path) for path in paths))
+    search = in_lines.LineSearch(wanted, sum(_size(path) for path in paths))
     remark = {"archive": _ARCHIVED, "markdown": _NOTES}.get(kind, BACKUP)
     if search.inside < len(wanted.texts):
         remark += f" Only the first {search.inside:,} texts were also looked for inside longer lines."

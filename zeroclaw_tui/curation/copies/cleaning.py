@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from zeroclaw_tui.backends.markdown.disk import Rewritten, replace_bytes
-from zeroclaw_tui.curation import copies_in_lines, copies_in_snapshot
-from zeroclaw_tui.curation.copies_found import LARGEST, Copy, Text, Wanted
+from zeroclaw_tui.curation.copies import in_lines, snapshot_text
+from zeroclaw_tui.curation.copies.found import LARGEST, Copy, Text, Wanted
 from zeroclaw_tui.memory.change import FILE, Keep, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 
@@ -31,12 +31,12 @@ def cut_for(copy: Copy, living: dict[str, set[str]]) -> Cut:
     wanted = Wanted(copy.texts)
 
     def out_of_snapshot(lines: list[str]) -> tuple[list[str], set[Text]]:
-        spans = list(copies_in_snapshot.spans_of(lines, wanted, living))
-        return copies_in_snapshot.without(lines, spans), {text for _, _, texts in spans for text in texts}
+        spans = list(snapshot_text.spans_of(lines, wanted, living))
+        return snapshot_text.without(lines, spans), {text for _, _, texts in spans for text in texts}
 
     def out_of_notes(lines: list[str]) -> tuple[list[str], set[Text]]:
-        spans = copies_in_lines.LineSearch(wanted).spans_of(lines)
-        return copies_in_lines.without(lines, spans), {text for _, _, texts in spans for text in texts}
+        spans = in_lines.LineSearch(wanted).spans_of(lines)
+        return in_lines.without(lines, spans), {text for _, _, texts in spans for text in texts}
 
     return out_of_snapshot if copy.kind == "snapshot" else out_of_notes
 
@@ -58,8 +58,8 @@ def rewrite(path: Path, cut: Cut, keep: Keep) -> int:
         data = real.read_bytes()
     except OSError as error:
         raise Unreadable(f"{path} cannot be read: {error.strerror or error}.", hint="Check its permissions.") from error
-    lines, gone = cut(copies_in_lines.lines_of(data))
-    new = copies_in_lines.bytes_of(lines)
+    lines, gone = cut(in_lines.lines_of(data))
+    new = in_lines.bytes_of(lines)
     if new == data:
         return 0
     keep([_change(real, data, new)])

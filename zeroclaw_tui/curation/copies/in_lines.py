@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from zeroclaw_tui.curation.copies_found import COMPARED, SHORT, Span, Text, Wanted, raw
+from zeroclaw_tui.curation.copies.found import COMPARED, SHORT, Span, Text, Wanted, raw
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 _AFTER_KEY = "**: "

@@ -9,9 +9,8 @@ from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from zeroclaw_tui.curation import trash_reads as reads
-from zeroclaw_tui.curation import trash_writes as writes
-from zeroclaw_tui.curation.trash_file import explained, for_writing, let_go, transaction, wipe
+from zeroclaw_tui.curation.trash import reads, writes
+from zeroclaw_tui.curation.trash.file import explained, for_writing, let_go, transaction, wipe
 from zeroclaw_tui.memory.change import RowChange
 from zeroclaw_tui.memory.errors import InspectorError
 

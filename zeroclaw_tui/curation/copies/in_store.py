@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from zeroclaw_tui.curation.copies_found import Copy, Text, Wanted, found, not_looked_at
-from zeroclaw_tui.curation.copies_in_databases import Fragments, Stored, cache_hash, read_store
-from zeroclaw_tui.curation.copies_places import Places
+from zeroclaw_tui.curation.copies.found import Copy, Text, Wanted, found, not_looked_at
+from zeroclaw_tui.curation.copies.in_databases import Fragments, Stored, cache_hash, read_store
+from zeroclaw_tui.curation.copies.places import Places
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.trash_reads import ids_move
+from zeroclaw_tui.curation.trash.reads import ids_move
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import one_line

@@ -17,12 +17,11 @@ from typing import Literal, TypeVar, cast
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.settings import TRASH_DAYS, TRASH_MEGABYTES, trash_limits
-from zeroclaw_tui.curation import trash_file
-from zeroclaw_tui.curation import trash_reads as reads
-from zeroclaw_tui.curation import trash_writes as writes
-from zeroclaw_tui.curation.trash_action import ActionUnderWay
-from zeroclaw_tui.curation.trash_reads import ActionFacts, KeptFacts
-from zeroclaw_tui.curation.trash_settling import never_happened
+from zeroclaw_tui.curation.trash import file as trash_file
+from zeroclaw_tui.curation.trash import reads, writes
+from zeroclaw_tui.curation.trash.action import ActionUnderWay
+from zeroclaw_tui.curation.trash.reads import ActionFacts, KeptFacts
+from zeroclaw_tui.curation.trash.settling import never_happened
 from zeroclaw_tui.memory.change import Batches, Keep, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import Locked, NotThere
 

@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.sqlite.connection import (
     translated,
     wal_file,
 )
-from zeroclaw_tui.curation.copies_found import (
+from zeroclaw_tui.curation.copies.found import (
     COMPARED,
     FRAGMENT,
     LARGEST,

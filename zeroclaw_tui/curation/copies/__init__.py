@@ -1,0 +1,1 @@
+"""Where a text still lies once its memory is gone, and cleaning it there."""

@@ -1,0 +1,1 @@
+"""What was changed and can be taken back: trash.db beside an install."""
