@@ -275,6 +275,7 @@ async def test_stopped_purge_is_an_action_that_can_be_undone(world: World) -> No
     assert outcome.action is not None
     assert 0 < outcome.count < 700
     assert outcome.action.open == outcome.count
+    assert outcome.action.summary == f"deleted {outcome.count:,} of 700 memories"
     assert len(await world.rows()) == 700 - outcome.count
     await undo(world.library)
     assert plain(await world.rows()) == before

@@ -25,8 +25,9 @@ from zeroclaw_tui.curation.changing import edit_memory, remove_memories, store_m
 from zeroclaw_tui.curation.purge import plan_purge, plan_rows
 from zeroclaw_tui.curation.trash import file as trash_file
 from zeroclaw_tui.curation.trash import trash as trash_module
+from zeroclaw_tui.curation.trash.reads import store_name
 from zeroclaw_tui.curation.trash.rows import pack, unpack
-from zeroclaw_tui.curation.trash.trash import Trash, store_name
+from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import AGENTS, FILE, Draft, Edit, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import Locked, NotThere, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from zeroclaw_tui.curation.copies.copies import find_copies, texts_of
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.curation.purge import plan_rows
-from zeroclaw_tui.memory.change import Edit
+from zeroclaw_tui.memory.change import Conflict, Edit, Keep, RowChange
 
 LINES = ["alpha one", "bravo two", "charlie three", "delta four"]
 
@@ -68,3 +68,28 @@ async def test_the_history_and_the_copies_of_a_line_are_its_own(library: Library
     assert [version.before.entry().content for version in versions if version.before] == ["charlie three"]
     copies = await find_copies(library, await texts_of(library, action))
     assert [copy.kind for copy in copies if copy.kind == "trash"] == []
+
+
+async def test_an_edit_that_met_a_conflict_leaves_nothing_to_undo(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent rewrites the line after it was kept and before it is written."""
+    row = await library.memory.stored("MEMORY:0")
+    assert row is not None
+    keeper = library.trash.keeper
+    notes = Path(library.memory.location) / "MEMORY.md"
+
+    def keeper_with_a_race(action: int) -> Keep:
+        keep = keeper(action)
+
+        def late(changes: Sequence[RowChange]) -> None:
+            keep(changes)
+            notes.write_text(notes.read_text().replace("alpha one", "alpha rewritten"))
+
+        return late
+
+    monkeypatch.setattr(library.trash, "keeper", keeper_with_a_race)
+    with pytest.raises(Conflict):
+        await edit_memory(library, "MEMORY:0", Edit({"content": "mine"}), row.fingerprint)
+    assert "alpha rewritten" in notes.read_text()
+    assert await library.trash.last() is None

@@ -21,6 +21,7 @@ from zeroclaw_tui.memory.change import (
     Clash,
     Conflict,
     Draft,
+    DuplicateKey,
     Edit,
     StoredRow,
     Vector,
@@ -31,6 +32,8 @@ from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.scanner import scan
 
 _LONGEST_KEY_SHOWN = 60
+_OF_ONE_ROW = ("store", "edit")
+_WORDS_STAY = "Single words of it may stay in the keyword index until ZeroClaw's SQLite merges that."
 
 Done = TypeVar("Done")
 
@@ -113,7 +116,10 @@ async def remove_memories(
     async def work(action: int, advance: Advance) -> Outcome:
         keep = library.trash.forgetter(action) if forever else library.trash.keeper(action)
         removal = await library.memory.remove(plan.stamps, keep, advance, zero=forever)
-        return Outcome(verb, removal.removed, changed=removal.changed, gone=removal.gone, cancelled=removal.cancelled)
+        if removal.removed != plan.count:
+            await library.trash.retell(action, f"deleted {removal.removed:,} of {plan.count:,} memories")
+        notes = (_WORDS_STAY,) if forever and library.memory.capabilities.vectors else ()
+        return Outcome(verb, removal.removed, None, removal.changed, removal.gone, removal.cancelled, notes=notes)
 
     one = plan.stamps[0]
     what = _shown(one.key) if plan.count == 1 else f"{plan.count:,} memories"
@@ -197,7 +203,11 @@ async def _carried_out(
             if stop.is_set():
                 raise asyncio.CancelledError
             outcome = await work(action, going)
-        except BaseException:
+        except BaseException as error:
+            if verb in _OF_ONE_ROW and isinstance(error, (Conflict, DuplicateKey, NotThere)):
+                # The row was not written: what was kept for it would be a change that never happened.
+                await library.trash.strike(action)
+                raise
             await library.trash.leave(action)
             # What was kept last may not have been done. Where that cannot be told now, the next change does.
             with suppress(InspectorError):

@@ -13,7 +13,8 @@ from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
 from zeroclaw_tui.curation.recall import recall_memories
-from zeroclaw_tui.curation.trash.trash import Trash, store_name
+from zeroclaw_tui.curation.trash.reads import store_name
+from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry

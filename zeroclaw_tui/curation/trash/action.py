@@ -87,6 +87,17 @@ class ActionUnderWay:
         finally:
             let_go(self._descriptor)
 
+    def strike(self) -> None:
+        """End it as if it had never begun."""
+        with self._guard, explained(self._file, "written"), transaction(self._connection):
+            writes.strike_action(self._connection, self.number)
+        self.finish()
+
+    def retell(self, summary: str) -> None:
+        """Say otherwise what it does."""
+        with self._guard, explained(self._file, "written"), transaction(self._connection):
+            writes.retell(self._connection, self.number, summary)
+
     @contextmanager
     def _explained(self) -> Iterator[None]:
         """Errors in words, which after the first batch also say how much was done before."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.curation.trash.rows import Packed, bindable, file_path, file_state, unpack
@@ -169,6 +171,19 @@ def is_in_trash(connection: sqlite3.Connection, number: int) -> bool:
     """Whether this is a deleted memory that can be restored."""
     query = f"SELECT 1 FROM kept WHERE number = ? AND {_IN_TRASH}"
     return connection.execute(query, (number,)).fetchone() is not None
+
+
+def store_name(backend: str, location: str, config_dir: Path | None = None) -> str:
+    """How a store is named in the trash: its backend and where it really lies, a URL or a bare name as it is.
+
+    Within `config_dir` it is named from there, so that a config dir may be moved with all it holds.
+    """
+    if "://" not in location and (os.sep in location or os.path.exists(location)):
+        location = os.path.realpath(location)
+        if config_dir is not None and Path(location).is_relative_to(home := os.path.realpath(config_dir)):
+            location = os.path.relpath(location, home)
+    name = f"{backend}:{location}"
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def ids_move(store: str) -> bool:

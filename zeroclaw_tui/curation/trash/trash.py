@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +10,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import Literal, TypeVar, cast
 
 from zeroclaw_tui.backends.base import Memory
@@ -141,6 +139,14 @@ class Trash:
     async def leave(self, action: int) -> None:
         """The action failed: let go of the lock, and leave it to `settle` to tell what of it was done."""
         await asyncio.to_thread(self._under_way.pop(action).leave)
+
+    async def strike(self, action: int) -> None:
+        """Nothing of the action was done: take it out, with what was kept for it, and let go of the lock."""
+        await asyncio.to_thread(self._under_way.pop(action).strike)
+
+    async def retell(self, action: int, summary: str) -> None:
+        """Say otherwise what an action under way does."""
+        await asyncio.to_thread(self._under_way[action].retell, summary)
 
     async def settle(self, memory: Memory) -> None:
         """Put right what an action that was cut off left open: what was kept but is still in the store as it was is
@@ -366,19 +372,6 @@ class Trash:
 
     def _until(self, at: str) -> str:
         return _later(at, trash_limits(self._install)[0])
-
-
-def store_name(backend: str, location: str, config_dir: Path | None = None) -> str:
-    """How a store is named in the trash: its backend and where it really lies, a URL or a bare name as it is.
-
-    Within `config_dir` it is named from there, so that a config dir may be moved with all it holds.
-    """
-    if "://" not in location and (os.sep in location or os.path.exists(location)):
-        location = os.path.realpath(location)
-        if config_dir is not None and Path(location).is_relative_to(home := os.path.realpath(config_dir)):
-            location = os.path.relpath(location, home)
-    name = f"{backend}:{location}"
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def change_of(number: int, before: StoredRow | None, after: StoredRow | None) -> RowChange:

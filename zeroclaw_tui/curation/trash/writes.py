@@ -126,6 +126,16 @@ def strike(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
     connection.executemany("DELETE FROM kept WHERE number = ?", ((number,) for number in numbers))
 
 
+def strike_action(connection: sqlite3.Connection, action: int) -> None:
+    """Take out all that was kept for an action."""
+    connection.execute("DELETE FROM kept WHERE action = ?", (action,))
+
+
+def retell(connection: sqlite3.Connection, action: int, summary: str) -> None:
+    """Another summary."""
+    connection.execute("UPDATE actions SET summary = ? WHERE number = ?", (bindable(summary), action))
+
+
 def finish(connection: sqlite3.Connection, action: int) -> bool:
     """The action is done, its size counted anew; False when nothing is kept of it, then it is struck out."""
     size = connection.execute("SELECT sum(size) FROM kept WHERE action = ?", (action,)).fetchone()[0]
