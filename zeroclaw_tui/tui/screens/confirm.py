@@ -167,6 +167,8 @@ class PurgeScreen(ModalScreen[bool]):
             answers.focus()
         if self._plan.count <= MOST_LOOKED_FOR:
             self.run_worker(self._look_for_copies(), group="copies")
+        else:
+            self.query_one("#where", Static).update("Copies elsewhere are looked for once they are in the trash.")
 
     def on_memory_list_rows_wanted(self, event: MemoryList.RowsWanted) -> None:
         """Load the rows that come into sight."""
