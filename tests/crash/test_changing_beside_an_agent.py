@@ -69,7 +69,7 @@ async def _work(library: Library, seconds: float) -> int:
         for at in range(5):
             await changing.store_memory(library, Draft(f"{OURS}-{rounds}-{at}", f"round {rounds}", OURS))
         await changing.remove_memories(
-            library, await purge.plan_purge(library, MemoryFilter(category=(OURS,))), "purge"
+            library, await purge.plan_purge(library, MemoryFilter(contains=f"{OURS}-{rounds}-")), "purge"
         )
         await changing.undo(library)
         if rounds % 20 == 10:

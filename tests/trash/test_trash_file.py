@@ -212,6 +212,19 @@ async def test_old_actions_go_after_their_days_as_a_new_one_ends(trash: Trash, c
     assert len(await trash.actions()) == 2
 
 
+async def test_the_file_itself_stays_within_its_limit(trash: Trash, install: Install) -> None:
+    """Many small memories: what the tables add to them counts as well, and what is dropped leaves the disk."""
+    install.own_dir.mkdir()
+    settings_file(install).write_text("trash_megabytes = 1\n")
+    for at in range(0, 6000, 200):
+        await kept(trash, *(deletion(number, f"text {number}") for number in range(at, at + 200)))
+    usage = await trash.usage()
+    assert usage.bytes < 1.2 * 1024 * 1024
+    assert 200 < usage.rows < 6000
+    newest, _ = await trash.listing(limit=1)
+    assert newest[0].row.entry().content == "text 5999"
+
+
 async def test_the_oldest_actions_go_whole_beyond_the_size(trash: Trash, install: Install) -> None:
     install.own_dir.mkdir()
     settings_file(install).write_text("trash_megabytes = 1\n")

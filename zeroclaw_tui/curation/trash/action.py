@@ -115,8 +115,11 @@ class ActionUnderWay:
         if not self._drops:
             return
         # What cannot go now goes after the next action.
-        with suppress(sqlite3.Error), transaction(self._connection):
-            writes.drop_old(self._connection, self.number, self._since, self._most_bytes)
+        with suppress(sqlite3.Error):
+            with transaction(self._connection):
+                dropped = writes.drop_old(self._connection, self.number, self._since, self._most_bytes)
+            if dropped:
+                wipe(self._connection)
 
     def leave(self) -> None:
         """Give up the lock and leave it unfinished, for `Trash.settle` to put right."""

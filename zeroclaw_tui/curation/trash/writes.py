@@ -57,21 +57,36 @@ def take_as_reversed(connection: sqlite3.Connection, action: int, numbers: Seque
     )
 
 
-def drop_old(connection: sqlite3.Connection, newest: int, since: float, most_bytes: int) -> None:
-    """Drop actions from before `since`, then the oldest until `most_bytes` are left; never the `newest`."""
+def drop_old(connection: sqlite3.Connection, newest: int, since: float, most_bytes: int) -> bool:
+    """Drop actions from before `since`, then the oldest until `most_bytes` are in use; never the `newest`.
+
+    Bytes are those of the file. Gives whether anything went.
+    """
     old = connection.execute("SELECT number FROM actions WHERE moment < ? AND number <> ?", (since, newest))
-    drop_actions(connection, [number for (number,) in old.fetchall()])
-    left = connection.execute("SELECT coalesce(sum(size), 0) FROM actions").fetchone()[0]
-    if left <= most_bytes:
-        return
-    oldest = []
-    for number, size in connection.execute("SELECT number, size FROM actions ORDER BY number"):
-        if left <= most_bytes:
-            break
-        if number != newest:
-            oldest.append(number)
-            left -= size
-    drop_actions(connection, oldest)
+    dropped = [number for (number,) in old.fetchall()]
+    drop_actions(connection, dropped)
+    used = bytes_used(connection)
+    if used > most_bytes:
+        kept = connection.execute("SELECT number, size FROM actions ORDER BY number").fetchall()
+        # An action takes its share of the file, indexes and all.
+        bytes_each = used / max(1, sum(size for _, size in kept))
+        oldest = []
+        for number, size in kept:
+            if used <= most_bytes:
+                break
+            if number != newest:
+                oldest.append(number)
+                used -= int(size * bytes_each)
+        drop_actions(connection, oldest)
+        dropped += oldest
+    return bool(dropped)
+
+
+def bytes_used(connection: sqlite3.Connection) -> int:
+    """The bytes of the file without its free pages."""
+    names = ("page_count", "freelist_count", "page_size")
+    pages, free, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+    return int((pages - free) * size)
 
 
 def drop_actions(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
