@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zeroclaw_tui.cli.output import note
 from zeroclaw_tui.curation.changing import Outcome
-from zeroclaw_tui.curation.copies.copies import Copy, Text, clean_copies, find_copies, texts_of
+from zeroclaw_tui.curation.copies.copies import Copy, Text, clean_copies, find_copies, texts_of, texts_of_plan
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan
-from zeroclaw_tui.memory.errors import DONE, InspectorError, NotThere
+from zeroclaw_tui.memory.errors import DONE, InspectorError
 
 LOOKED_FOR_BEFORE = 10_000
 """Up to so many memories a plan says where copies lie; above that only what comes after the removal does."""
-ROWS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +31,6 @@ async def copies_of_plan(library: Library, plan: PurgePlan) -> tuple[Copy, ...]:
     if plan.count > LOOKED_FOR_BEFORE:
         return ()
     return tuple(await find_copies(library, await texts_of_plan(library, plan)))
-
-
-async def texts_of_plan(library: Library, plan: PurgePlan) -> list[Text]:
-    """The whole contents of a plan's memories."""
-    return [text async for text in _texts(library, plan)]
 
 
 async def copies_left(
@@ -59,14 +53,3 @@ async def copies_left(
     except InspectorError as error:
         note(f"zeroclaw: The change is done, but not what concerns copies elsewhere: {error}")
         return Copies(code=error.exit_code)
-
-
-async def _texts(library: Library, plan: PurgePlan) -> AsyncIterator[Text]:
-    handles = [stamp.handle for stamp in plan.stamps]
-    for start in range(0, len(handles), ROWS_AT_ONCE):
-        for entry in await library.rows(handles[start : start + ROWS_AT_ONCE]):
-            try:
-                whole = await library.whole(entry.handle) if entry.is_excerpt else entry
-            except NotThere:
-                continue
-            yield Text(whole.id, whole.key, whole.content)

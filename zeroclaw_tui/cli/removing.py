@@ -13,7 +13,7 @@ from typing import Literal
 
 from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.asking import NOTHING_DONE, can_be_typed, check_can_ask, confirm, confirm_count, confirm_typed
-from zeroclaw_tui.cli.copying import Copies, copies_left, copies_of_plan, texts_of_plan
+from zeroclaw_tui.cli.copying import Copies, copies_left, copies_of_plan
 from zeroclaw_tui.cli.entries import too_many
 from zeroclaw_tui.cli.finding import (
     HOW_TO_FIND,
@@ -39,6 +39,7 @@ from zeroclaw_tui.cli.told import (
 )
 from zeroclaw_tui.cli.zeroclaw_words import in_one_line
 from zeroclaw_tui.curation.changing import Outcome, remove_memories
+from zeroclaw_tui.curation.copies.copies import texts_of_plan
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan, plan_purge
 from zeroclaw_tui.memory.change import category_meant

@@ -13,11 +13,14 @@ from zeroclaw_tui.curation.copies.found import Copy, Kind, Text, Wanted, not_loo
 from zeroclaw_tui.curation.copies.in_databases import Fragments, Stored
 from zeroclaw_tui.curation.copies.places import Places, find_places
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.purge import PurgePlan
 from zeroclaw_tui.memory.change import MEMORIES, Keep
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.text import one_line
 
-__all__ = ["Copy", "Kind", "Text", "clean_copies", "find_copies", "summary", "texts_of"]
+__all__ = ["Copy", "Kind", "Text", "clean_copies", "find_copies", "summary", "texts_of", "texts_of_plan"]
+
+_ROWS_AT_ONCE = 500
 
 _PLURALS = {
     "snapshot": "snapshots",
@@ -77,6 +80,20 @@ async def texts_of(library: Library, action: int) -> list[Text]:
         return list(reversed(texts))
 
     return await asyncio.to_thread(read)
+
+
+async def texts_of_plan(library: Library, plan: PurgePlan) -> list[Text]:
+    """Key and whole content of every memory of a plan, those gone meanwhile left out."""
+    handles = [stamp.handle for stamp in plan.stamps]
+    texts: list[Text] = []
+    for start in range(0, len(handles), _ROWS_AT_ONCE):
+        for entry in await library.rows(handles[start : start + _ROWS_AT_ONCE]):
+            try:
+                whole = await library.whole(entry.handle) if entry.is_excerpt else entry
+            except NotThere:
+                continue
+            texts.append(Text(whole.id, whole.key, whole.content))
+    return texts
 
 
 async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:

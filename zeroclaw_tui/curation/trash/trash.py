@@ -14,7 +14,7 @@ from typing import Literal, TypeVar, cast
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.config.install import Install
-from zeroclaw_tui.config.settings import TRASH_DAYS, TRASH_MEGABYTES, trash_limits
+from zeroclaw_tui.config.settings import trash_limits
 from zeroclaw_tui.curation.trash import file as trash_file
 from zeroclaw_tui.curation.trash import reads, writes
 from zeroclaw_tui.curation.trash.action import ActionUnderWay
@@ -25,8 +25,6 @@ from zeroclaw_tui.memory.errors import Locked, NotThere
 
 NAME = "trash.db"
 LOCK = "trash.lock"
-DAYS_KEPT = TRASH_DAYS
-BYTES_KEPT = TRASH_MEGABYTES * 1024 * 1024
 
 LOCK_SECONDS = 5.0
 """How long an action waits for another one."""
@@ -338,7 +336,7 @@ class Trash:
             return
         with closing(connection), trash_file.explained(self.file, "read"):
             for batch in reads.batches(connection, choose(connection)):
-                yield [change_of(kept.number, kept.before, kept.after) for kept in batch]
+                yield [RowChange(kept.before, kept.after, number=kept.number) for kept in batch]
 
     def _action(self, facts: ActionFacts) -> Action:
         return Action(
@@ -372,11 +370,6 @@ class Trash:
 
     def _until(self, at: str) -> str:
         return _later(at, trash_limits(self._install)[0])
-
-
-def change_of(number: int, before: StoredRow | None, after: StoredRow | None) -> RowChange:
-    """A kept change as `Memory.revert` takes it."""
-    return RowChange(before, after, number=number)
 
 
 def _later(at: str, days: int) -> str:

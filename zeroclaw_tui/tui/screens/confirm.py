@@ -16,8 +16,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from zeroclaw_tui.curation.copies.copies import Text, find_copies, summary
-from zeroclaw_tui.memory.errors import InspectorError, NotThere
+from zeroclaw_tui.curation.copies.copies import find_copies, summary, texts_of_plan
+from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import NEWEST_STORED
 from zeroclaw_tui.tui.changing_words import (
     copies_words,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 MOST_LOOKED_FOR = 2000
 """For more memories than this, copies are looked for once they are deleted and not while a person decides."""
-_ROWS_AT_ONCE = 500
 _LINES_BESIDE = 20
 """What the plan of a few needs for everything that is no memory."""
 
@@ -251,19 +250,6 @@ class PurgeScreen(ModalScreen[bool]):
             where.update(Content(f"Copies elsewhere could not be looked for: {error.message}"))
             return
         where.update(Content(copies_words(summary(worth_telling(found)))))
-
-
-async def texts_of_plan(library: Library, plan: PurgePlan) -> list[Text]:
-    """Key and content of every memory of a plan, those gone meanwhile left out."""
-    texts: list[Text] = []
-    for start in range(0, plan.count, _ROWS_AT_ONCE):
-        for entry in await library.rows([stamp.handle for stamp in plan.stamps[start : start + _ROWS_AT_ONCE]]):
-            try:
-                whole = await library.whole(entry.handle) if entry.is_excerpt else entry
-            except NotThere:
-                continue
-            texts.append(Text(whole.id, whole.key, whole.content))
-    return texts
 
 
 def options_of(answers: Sequence[Answer]) -> list[Option]:
