@@ -1,0 +1,1 @@
+"""Tests of what was answered: each tells one sentence and never a secret."""
