@@ -1,11 +1,258 @@
-"""The Asker of a real terminal, made of questionary; the only module that imports it."""
+"""The Asker of a real terminal, made of questionary; with `painting` the only module that knows how a prompt looks."""
 
 from __future__ import annotations
 
-from zeroclaw_tui.onboard.asker import Asker
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.asker import Asker, Line, Move, Result
+from zeroclaw_tui.onboard.painting import NARROW, Painter, cells, cut, padded
+from zeroclaw_tui.onboard.questions import Choice, Question, shown_value
+
+if TYPE_CHECKING:
+    from prompt_toolkit.key_binding import KeyBindings
+    from prompt_toolkit.layout.processors import Processor
+
+POINTER = "❯"
+_MOVES = {
+    Move.BACK: ("c-b", "← back"),
+    Move.OVERVIEW: ("c-o", "≡ overview"),
+    Move.REST: ("c-r", "» accept the rest"),
+}
+_LISTS = ("choice", "switch")
+_LETTERS = {"yes": "y", "no": "n"}
+_YES_OR_NO = (Choice("yes", "Yes"), Choice("no", "No"))
+_URL_SETTINGS = ("storage.postgres.db_url",)
+_LONGEST_ECHO = 60
 
 
 def terminal_asker() -> Asker:
     """Questions on the terminal: lists with "← back", "overview" and "accept the rest" at their end, lines with
     ctrl+b, ctrl+o and ctrl+r for the same; NO_COLOR and dumb terminals without colour; wraps from 40 columns on."""
-    raise NotImplementedError
+    # A terminal that does not answer where its cursor stands would get a warning in the middle of a question.
+    os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
+    return TerminalAsker(Painter())
+
+
+class TerminalAsker:
+    """Asks with questionary, one prompt at a time, on the terminal that prompt_toolkit's session has."""
+
+    def __init__(self, painter: Painter) -> None:
+        self._painter = painter
+
+    def ask(self, question: Question, answers: Answers, at: int, of: int) -> str | Move:
+        """The text of a valid answer, or a move."""
+        self.say(self._heading(question, answers, at, of))
+        if question.kind in _LISTS:
+            return self._ask_list(question, answers)
+        return self._ask_line(question, answers)
+
+    def choose(
+        self, title: str, choices: Sequence[Choice], *, preset: str | None = None, back: bool = True
+    ) -> str | Move:
+        """The value of one choice of a menu; with `back` also Move.BACK."""
+        self.say([[], [("title", title)]])
+        return self._list(choices, preset, (Move.BACK,) if back else ())
+
+    def ask_text(self, title: str, preset: str, check: Callable[[str], str | None]) -> str | Move:
+        """A line of text outside the questions; `check` gives a complaint or None."""
+        self.say([[], [("title", title)], [("dim", "ctrl+b back")]])
+        while True:
+            text = self._line(preset, (Move.BACK,))
+            if isinstance(text, Move):
+                return text
+            complaint = check(text)
+            if complaint is None:
+                self._echo(text)
+                return text
+            self._complain(complaint)
+            preset = text
+
+    def say(self, lines: Sequence[Line]) -> None:
+        """Show lines, cleaned and wrapped to the width."""
+        self._painter.show(lines)
+
+    def working(self, text: str, work: Callable[[], Result]) -> Result:
+        """Show that something is going on while `work` runs; Ctrl-C stops it."""
+        with self._painter.spinner(text):
+            return work()
+
+    def _heading(self, question: Question, answers: Answers, at: int, of: int) -> list[Line]:
+        lines: list[Line] = [
+            [],
+            self._painter.rule(f"{at} of {of} · {question.group}"),
+            [("title", question.text(answers))],
+            [("dim", question.about(answers))],
+        ]
+        present = self._shown(question, answers)
+        default = question.default(answers)
+        facts = [f"now {present}"] if present else []
+        if default and default != present:
+            facts.append(f"default {default}")
+        if facts and question.kind != "choice":
+            lines.append([("dim", "  ·  ".join(facts))])
+        if question.kind not in _LISTS:
+            keys = "enter keeps it   " if present else ""
+            lines.append([("dim", f"{keys}ctrl+b back   ctrl+o overview   ctrl+r accept the rest")])
+        return lines
+
+    @staticmethod
+    def _shown(question: Question, answers: Answers) -> str:
+        text = question.present(answers)
+        if not text:
+            return ""
+        value = answers.value(question.setting) if question.kind == "secret" else text
+        shown = shown_value(question.setting, value) if question.kind == "secret" else text
+        return cut(one_line(shown), _LONGEST_ECHO)
+
+    def _ask_list(self, question: Question, answers: Answers) -> str | Move:
+        choices = question.choices(answers) or _YES_OR_NO
+        present = question.present(answers)
+        preset = present if present in [choice.value for choice in choices] else None
+        while True:
+            chosen = self._list(choices, preset, tuple(Move), now=present)
+            if isinstance(chosen, Move):
+                return chosen
+            complaint = _complaint(question, answers, chosen)
+            if complaint is None:
+                return chosen
+            self._complain(complaint)
+            preset = chosen
+
+    def _ask_line(self, question: Question, answers: Answers) -> str | Move:
+        is_secret = question.kind == "secret"
+        is_hidden = is_secret and question.setting not in _URL_SETTINGS
+        present = question.present(answers)
+        typed = "" if is_hidden else present
+        while True:
+            text = self._line(typed, tuple(Move), hidden=is_hidden, masks_url=is_secret and not is_hidden)
+            if isinstance(text, Move):
+                return text
+            text = text.strip()
+            if is_hidden and not text:
+                text = present
+            complaint = _complaint(question, answers, text)
+            if complaint is None:
+                shown = shown_value(question.setting, question.read(answers, text)) if is_secret and text else text
+                self._echo(shown or "nothing")
+                return text
+            self._complain(complaint)
+            typed = "" if is_hidden else text
+
+    def _echo(self, text: str) -> None:
+        """What was answered, in place of the prompt that went from the screen."""
+        self.say([[("accent", f"{POINTER} {cut(one_line(text), self._painter.width() - 4)}")]])
+
+    def _complain(self, complaint: str) -> None:
+        self.say([[("bad", f"✗ {complaint}")]])
+
+    def _list(
+        self, choices: Sequence[Choice], preset: str | None, moves: Sequence[Move], *, now: str | None = None
+    ) -> str | Move:
+        import questionary
+
+        self._tell_narrow(choices)
+        rows: list[Any] = [
+            questionary.Choice(row, value=choice.value)
+            for row, choice in zip(self._rows(choices, now), choices, strict=True)
+        ]
+        # The whole text of a move, since "←" alone says nothing to a screen reader.
+        rows += [questionary.Choice(_MOVES[move][1], value=move) for move in moves]
+        question = questionary.select(
+            "",
+            choices=rows,
+            default=preset,
+            qmark="",
+            pointer=POINTER,
+            instruction=" ",
+            style=self._painter.style,
+            show_description=False,
+            color_depth=self._painter.color_depth,
+            erase_when_done=True,
+        )
+        letters = {_LETTERS[choice.value]: choice.value for choice in choices if choice.value in _LETTERS}
+        chosen: str | Move = self._answer(question, _bindings(moves, letters))
+        titles = {choice.value: choice.title for choice in choices}
+        self._echo(_MOVES[chosen][1] if isinstance(chosen, Move) else titles[chosen])
+        return chosen
+
+    def _rows(self, choices: Sequence[Choice], now: str | None) -> list[str]:
+        """The titles, in a wide terminal with what is said about each, aligned; no row is wider than the screen."""
+        width = self._painter.width() - 4
+        longest = max(cells(one_line(choice.title)) for choice in choices)
+        rows = []
+        for choice in choices:
+            row = one_line(choice.title)
+            if choice.about and self._painter.width() >= NARROW:
+                row = f"{padded(row, longest)}  {one_line(choice.about)}"
+            mark = "  (now)" if now is not None and choice.value == now else ""
+            rows.append(cut(row, width - len(mark)) + mark)
+        return rows
+
+    def _tell_narrow(self, choices: Sequence[Choice]) -> None:
+        if self._painter.width() < NARROW:
+            self.say([[("", choice.title), ("dim", f": {choice.about}")] for choice in choices if choice.about])
+
+    def _line(self, preset: str, moves: Sequence[Move], *, hidden: bool = False, masks_url: bool = False) -> str | Move:
+        import questionary
+
+        processors: list[Processor] = []
+        if masks_url:
+            from zeroclaw_tui.onboard.masked_input import HidePassword
+
+            processors.append(HidePassword())
+        question = questionary.text(
+            POINTER,
+            default=preset,
+            qmark="",
+            style=self._painter.style,
+            is_password=hidden,
+            input_processors=processors,
+            key_bindings=_bindings(moves, {}),
+            color_depth=self._painter.color_depth,
+            erase_when_done=True,
+        )
+        answer = self._answer(question, None)
+        if isinstance(answer, Move):
+            self._echo(_MOVES[answer][1])
+            return answer
+        return str(answer)
+
+    def _answer(self, question: Any, bindings: KeyBindings | None) -> Any:
+        from prompt_toolkit.key_binding import merge_key_bindings
+
+        application = question.application
+        if bindings is not None:
+            application.key_bindings = merge_key_bindings([application.key_bindings, bindings])
+        return question.unsafe_ask()
+
+
+def _complaint(question: Question, answers: Answers, text: str) -> str | None:
+    """Why an answer cannot be taken, None when it can."""
+    try:
+        question.read(answers, text)
+    except WrongUse as problem:
+        return str(problem)
+    return None
+
+
+def _bindings(moves: Sequence[Move], letters: dict[str, str]) -> KeyBindings:
+    """Keys that answer at once: the moves, and y and n in a list of yes and no."""
+    from prompt_toolkit.key_binding import KeyBindings
+
+    bindings = KeyBindings()
+
+    def answer_with(key: str, answer: str | Move) -> None:
+        @bindings.add(key, eager=True)
+        def leave(event: Any) -> None:
+            event.app.exit(result=answer)
+
+    for move in moves:
+        answer_with(_MOVES[move][0], move)
+    for letter, value in letters.items():
+        answer_with(letter, value)
+    return bindings

@@ -1,0 +1,169 @@
+"""How the wizard's lines look: colours, wrapping to the width, and the spinner of a running test."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from zeroclaw_tui.memory.text import display_text, one_line
+from zeroclaw_tui.onboard.asker import Line, Part
+
+if TYPE_CHECKING:
+    from prompt_toolkit.output import ColorDepth
+    from prompt_toolkit.styles import Style
+
+NARROW = 76
+"""Below this many columns a list shows its titles only."""
+WIDEST = 100
+MARGIN = " "
+_COLOURS = {
+    "title": "bold",
+    "section": "#8a817a",
+    "dim": "#8a817a",
+    "added": "#86b46f",
+    "good": "#86b46f",
+    "removed": "#e8625a",
+    "bad": "#e8625a",
+    "warning": "#e3b65f",
+    "accent": "#f0834a",
+    "pointer": "#f0834a bold",
+    "highlighted": "#f0834a",
+    "question": "bold",
+    "answer": "#f0834a",
+    "text": "",
+    "qmark": "",
+    "instruction": "#8a817a",
+    "validation-toolbar": "",
+}
+_PLAIN = dict.fromkeys(_COLOURS, "") | {"question": "bold", "title": "bold"}
+_WORD = re.compile(r"\s+|\S+")
+
+
+class Painter:
+    """Shows lines on the terminal that prompt_toolkit's session has."""
+
+    @property
+    def style(self) -> Style:
+        """The style of every prompt and line; without colour where none is wanted."""
+        from prompt_toolkit.styles import Style
+
+        return Style.from_dict(_COLOURS if _wants_colour() else _PLAIN)
+
+    @property
+    def color_depth(self) -> ColorDepth | None:
+        """One bit where no colour is wanted, else what the terminal can."""
+        from prompt_toolkit.output import ColorDepth
+
+        return None if _wants_colour() else ColorDepth.DEPTH_1_BIT
+
+    def width(self) -> int:
+        """How many columns a line may take; very wide terminals are not filled, for the eye's sake."""
+        from prompt_toolkit.application import get_app_session
+
+        return max(20, min(get_app_session().output.get_size().columns, WIDEST))
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """Write lines, each cleaned and wrapped at blanks, what follows indented like its beginning."""
+        from prompt_toolkit import print_formatted_text
+        from prompt_toolkit.formatted_text import FormattedText
+
+        for line in lines:
+            for row in wrapped(line, self.width() - 1 - len(MARGIN)):
+                fragments = [("", MARGIN), *((f"class:{name}" if name else "", text) for name, text in row)]
+                print_formatted_text(FormattedText(fragments), style=self.style, color_depth=self.color_depth)
+
+    def rule(self, text: str) -> Line:
+        """A heading across the width."""
+        rest = self.width() - 3 - cells(text) - 5
+        return [("section", "── "), ("accent", text), ("section", " " + "─" * max(0, rest))]
+
+    @contextmanager
+    def spinner(self, text: str) -> Iterator[None]:
+        """Something that moves beside a text, gone afterwards; in a pipe nothing is written."""
+        from rich.console import Console
+
+        console = Console(file=sys.stdout, no_color=not _wants_colour(), highlight=False)
+        if not console.is_terminal:
+            yield
+            return
+        from rich.text import Text
+
+        with console.status(Text(one_line(text)), spinner="dots" if _moves() else "simpleDots"):
+            yield
+
+
+def wrapped(line: Line, width: int) -> list[list[Part]]:
+    """One line as rows of at most `width` cells; words longer than a row are cut into pieces, none is lost."""
+    words = [(name, word) for name, text in line for word in _WORD.findall(display_text(text).replace("\n", " "))]
+    indent = " " * min(_indent_of(words), width // 2)
+    rows: list[list[Part]] = [[]]
+    used = 0
+    for name, word in words:
+        for piece in _pieces(word, width - len(indent)):
+            size = cells(piece)
+            if used + size > width and rows[-1]:
+                if piece.isspace():
+                    continue
+                rows.append([("", indent)] if indent else [])
+                used = len(indent)
+            rows[-1].append((name, piece))
+            used += size
+    return rows
+
+
+def cells(text: str) -> int:
+    """How many terminal cells a cleaned text takes."""
+    from prompt_toolkit.utils import get_cwidth
+
+    return len(text) if text.isascii() else get_cwidth(text)
+
+
+def cut(text: str, most: int) -> str:
+    """A cleaned text in at most `most` cells, with an ellipsis where something was left out."""
+    if cells(text) <= most:
+        return text
+    kept = ""
+    for character in text:
+        if cells(kept + character) >= most:
+            break
+        kept += character
+    return kept.rstrip() + "…"
+
+
+def padded(text: str, to: int) -> str:
+    """A cleaned text filled with blanks up to `to` cells."""
+    return text + " " * max(0, to - cells(text))
+
+
+def _indent_of(words: Sequence[Part]) -> int:
+    """Where the rows after the first begin: under the text, behind a leading mark such as "✓ " or "- "."""
+    indent = 0
+    for _, word in words[:3]:
+        if word.isspace() or (len(word) == 1 and not word.isalnum()):
+            indent += cells(word)
+        else:
+            break
+    return indent
+
+
+def _pieces(word: str, most: int) -> Iterator[str]:
+    piece = ""
+    for character in word:
+        if piece and cells(piece + character) > most:
+            yield piece
+            piece = ""
+        piece += character
+    if piece:
+        yield piece
+
+
+def _wants_colour() -> bool:
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _moves() -> bool:
+    return not os.environ.get("NO_MOTION")
