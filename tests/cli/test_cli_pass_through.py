@@ -29,7 +29,7 @@ def fake(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("agent", "-m", "hello  world"), ("onboard", "--interactive"), ("memory", "reindex", "--yes"),
+        ("agent", "-m", "hello  world"), ("onboard", "--channels-only"), ("memory", "reindex", "--yes"),
         ("memory", "reindex"), ("--help",), ("--version",), (), ("status", "--json", ""), ("--", "memory"),
         ("--config-dir", "/tmp/x", "memory", "reindex", "-x", "a"), ("completions", "bash"), ("-x", "\n"),
     ],

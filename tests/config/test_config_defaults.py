@@ -40,6 +40,7 @@ PROFILES = {
     "postgres": (True, False, 0, 0, 0),
     "lucid": (True, False, 0, 0, 0),
     "markdown": (True, False, 0, 0, 0),
+    "qdrant": (True, False, 0, 0, 0),
     "none": (False, False, 0, 0, 0),
 }
 PROFILE_KEYS = ("auto_save", "hygiene_enabled", "archive_after_days", "purge_after_days", "embedding_cache_size")
@@ -51,7 +52,9 @@ def test_there_is_one_file_for_each_backend() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS_WITH_DEFAULTS)
 def test_file_agrees_with_the_table_of_keys(backend: str) -> None:
-    memory = default_values(backend)["memory"]
+    memory = dict(default_values(backend)["memory"])
+    own = memory.pop("qdrant", {})
+    assert own == ({"collection": MEMORY_KEYS["qdrant.collection"].default} if backend == "qdrant" else {})
     assert list(memory) == WRITTEN
     for name, value in memory.items():
         key = MEMORY_KEYS[name]
@@ -67,7 +70,8 @@ def test_file_agrees_with_the_table_of_keys(backend: str) -> None:
 def test_keys_in_comments_can_be_uncommented(backend: str) -> None:
     text = default_text(backend)
     assert MEMORY_KEYS["sqlite_open_timeout_secs"].default is None
-    for name in ("sqlite_open_timeout_secs", *(["db_url"] if backend == "postgres" else [])):
+    needed = {"postgres": ["db_url"], "qdrant": ["url"]}
+    for name in ("sqlite_open_timeout_secs", *needed.get(backend, [])):
         assert f"\n# {name} = " in text
         text = text.replace(f"\n# {name} = ", f"\n{name} = ")
     document = tomllib.loads(text)

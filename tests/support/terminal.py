@@ -17,9 +17,13 @@ KEYS = {
     "up": "\x1b[A",
     "down": "\x1b[B",
     "pagedown": "\x1b[6~",
+    "ctrl+b": "\x02",
     "ctrl+c": "\x03",
     "ctrl+f": "\x06",
+    "ctrl+o": "\x0f",
     "ctrl+p": "\x10",
+    "ctrl+r": "\x12",
+    "ctrl+u": "\x15",
 }
 PATIENCE = 30.0
 
@@ -60,6 +64,12 @@ class Terminal:
             "".join(cells[line][column].data for column in range(self._screen.columns)).rstrip()
             for line in range(self._screen.lines)
         ]
+
+    @property
+    def cells(self) -> list[list[pyte.screens.Char]]:
+        """The screen, a list of cells a line, each with its character and colours."""
+        columns = range(self._screen.columns)
+        return [[self._screen.buffer[line][column] for column in columns] for line in range(self._screen.lines)]
 
     @property
     def text(self) -> str:

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from zeroclaw_tui import __version__
 from zeroclaw_tui.cli.changing_options import add_changing_verbs
+from zeroclaw_tui.cli.onboard_options import add_onboard
 from zeroclaw_tui.cli.reading_options import add_reading_verbs, add_verb
 from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.memory.errors import WrongUse
@@ -81,7 +82,7 @@ def zeroclaw_parser() -> Parser:
     parser = Parser(
         prog="zeroclaw",
         allow_abbrev=False,
-        description="Answers `zeroclaw memory` itself and hands everything else to the real zeroclaw.",
+        description="Answers `zeroclaw memory` and `zeroclaw onboard` itself and hands the rest to the real zeroclaw.",
         epilog="`zeroclaw --real ...` always hands over.",
     )
     _add_print_completion(parser)
@@ -97,6 +98,7 @@ def zeroclaw_parser() -> Parser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
     )
+    add_onboard(commands, "set up the memory in config.toml, with questions or by flags")
     return parser
 
 
@@ -110,6 +112,11 @@ def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
             hint=f"`zeroclaw memory {given.verb} --help` shows how.{after}",
         )
     return given
+
+
+def onboard_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    """What stands beside `onboard`, parsed. Raises WrongUse."""
+    return zeroclaw_parser().parse_args(["onboard", *arguments])
 
 
 def first_word(arguments: Sequence[str]) -> int | None:

@@ -40,17 +40,22 @@ def confirm_count(count: int, doing: str, shown: Iterable[Line] = ()) -> bool:
     return confirm_typed(f"Type {count:,} to {doing}:", (str(count), f"{count:,}"), shown)
 
 
+def typed(question: str, shown: Iterable[Line] = ()) -> str:
+    """Ask for a line of text; "" where none was typed or the input has ended."""
+    sys.stdout.flush()
+    write_lines([*shown], sys.stderr)
+    sys.stderr.write(display_text(question))
+    sys.stderr.flush()
+    return _answer()
+
+
 def can_be_typed(text: str) -> bool:
     """True for a text that a person can be asked to type."""
     return 0 < len(text) <= LONGEST_TYPED and text.isprintable() and text == text.strip()
 
 
 def _agreed(question: str, shown: Iterable[Line], holds: Callable[[str], bool]) -> bool:
-    sys.stdout.flush()
-    write_lines([*shown], sys.stderr)
-    sys.stderr.write(display_text(question))
-    sys.stderr.flush()
-    agreed = holds(_answer())
+    agreed = holds(typed(question, shown))
     if not agreed:
         note(NOTHING_DONE)
     return agreed

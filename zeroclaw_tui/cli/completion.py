@@ -6,8 +6,12 @@ import argparse
 import sys
 from typing import Any
 
+from zeroclaw_tui.config.defaults import BACKENDS_WITH_DEFAULTS
+
 _FOLDERS = ("config_dir", "workspace")
-_FILES = ("path", "batch", "location")
+_FILES = ("path", "batch", "location", "answers")
+_WORDS = {"memory": BACKENDS_WITH_DEFAULTS}
+"""Options with a few words of their own, which the parser takes as they come: a slip is told better elsewhere."""
 
 
 def print_completion(parser: argparse.ArgumentParser, shell: str) -> int:
@@ -25,6 +29,8 @@ def _mark_paths(parser: argparse.ArgumentParser, folder: dict[str, Any], file: d
             action.complete = folder  # type: ignore[attr-defined]
         elif action.dest in _FILES:
             action.complete = file  # type: ignore[attr-defined]
+        elif action.dest in _WORDS:
+            action.choices = _WORDS[action.dest]
         if isinstance(action, argparse._SubParsersAction):
             for below in dict.fromkeys(action.choices.values()):
                 _mark_paths(below, folder, file)

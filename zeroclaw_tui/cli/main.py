@@ -20,6 +20,7 @@ from zeroclaw_tui.cli.arguments import (
     first_word,
     inspector_parser,
     memory_arguments,
+    onboard_arguments,
     open_options,
     zeroclaw_parser,
 )
@@ -141,6 +142,8 @@ def _answer(arguments: Sequence[str]) -> int:
     at = first_word(arguments)
     if at is not None and arguments[at] == "memory":
         return _answer_memory(arguments, at)
+    if at is not None and arguments[at] == "onboard":
+        return _answer_onboard(arguments, at)
     if arguments and arguments[0].partition("=")[0] == "--print-completion":
         return _complete(arguments)
     if at is None and arguments and set(arguments) <= {"-h", "--help", "-V", "--version"} and not _real_is_there():
@@ -162,6 +165,19 @@ def _answer_memory(arguments: Sequence[str], at: int) -> int:
     from zeroclaw_tui.cli.memory import answer
 
     return answer(given)
+
+
+def _answer_onboard(arguments: Sequence[str], at: int) -> int:
+    from zeroclaw_tui.cli.onboard_options import foreign_argument, foreign_sentence
+
+    own = [*arguments[:at], *arguments[at + 1 :]]
+    foreign = foreign_argument(own)
+    if foreign is not None:
+        _hand_over(arguments, foreign_sentence(foreign))
+    given = onboard_arguments(own)
+    from zeroclaw_tui.cli.onboard import onboard
+
+    return onboard(given)
 
 
 def _complete(arguments: Sequence[str]) -> int:
@@ -187,7 +203,7 @@ def _real_is_there() -> bool:
     return can_hand_over()
 
 
-def _hand_over(arguments: Sequence[str]) -> NoReturn:
+def _hand_over(arguments: Sequence[str], without: tuple[str, str] | None = None) -> NoReturn:
     from zeroclaw_tui.cli.pass_through import hand_over
 
-    hand_over(arguments)
+    hand_over(arguments, without)

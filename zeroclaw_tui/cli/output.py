@@ -37,6 +37,18 @@ class Styled(NamedTuple):
 Part = str | Styled
 Line = Sequence[Part]
 
+_NAMED_STYLES = {
+    "title": BOLD,
+    "section": DIM,
+    "dim": DIM,
+    "added": GREEN,
+    "good": GREEN,
+    "removed": RED,
+    "bad": RED,
+    "warning": YELLOW,
+    "accent": CYAN,
+}
+
 
 def document(value: Any, *, compact: bool = False) -> None:
     """Write one JSON document and a line end to stdout as UTF-8, whatever the locale.
@@ -56,6 +68,13 @@ def write_lines(lines: Iterable[Line], to: TextIO | None = None) -> None:
     coloured = has_colour(stream)
     for line in lines:
         stream.write("".join(_rendered(part, coloured) for part in line) + "\n")
+
+
+def styled_by_name(lines: Iterable[Sequence[tuple[str, str]]]) -> list[Line]:
+    """The wizard's lines, whose parts name their style, as lines of a command."""
+    return [
+        [Styled(text, _NAMED_STYLES[name]) if name in _NAMED_STYLES else text for name, text in line] for line in lines
+    ]
 
 
 def note(text: str) -> None:

@@ -14,6 +14,11 @@ COMMAND_NOT_FOUND = 127
 MOST_HANDED_OVER = 3
 """How often in a row a command may be handed over: a daemon started so may well call `zeroclaw` itself."""
 
+_NONE_ON_PATH = (
+    "This command is the real zeroclaw's, and there is none on PATH.",
+    "`zeroclaw memory`, `zeroclaw onboard` and `zeroclaw-tui` work without it.",
+)
+
 
 class NoRealBinary(InspectorError):
     """There is no ZeroClaw that a command could be handed to."""
@@ -27,8 +32,11 @@ def can_hand_over() -> bool:
     return _handed_over() < MOST_HANDED_OVER and real_zeroclaw() is not None
 
 
-def hand_over(arguments: Sequence[str]) -> NoReturn:
-    """Become the real ZeroClaw, with the same arguments. Raises NoRealBinary when there is none."""
+def hand_over(arguments: Sequence[str], without: tuple[str, str] | None = None) -> NoReturn:
+    """Become the real ZeroClaw, with the same arguments.
+
+    Raises NoRealBinary when there is none; `without` is then its sentence and what to do next.
+    """
     times = _handed_over()
     if times >= MOST_HANDED_OVER:
         raise NoRealBinary(
@@ -37,10 +45,8 @@ def hand_over(arguments: Sequence[str]) -> NoReturn:
         )
     binary = real_zeroclaw()
     if binary is None:
-        raise NoRealBinary(
-            "This command is the real zeroclaw's, and there is none on PATH.",
-            hint="`zeroclaw memory` and `zeroclaw-tui` work without it.",
-        )
+        message, hint = without or _NONE_ON_PATH
+        raise NoRealBinary(message, hint=hint)
     sys.stdout.flush()
     try:
         os.execve(binary, [str(binary), *arguments], {**os.environ, PASS_THROUGH_MARKER: str(times + 1)})

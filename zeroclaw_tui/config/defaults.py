@@ -8,7 +8,7 @@ from typing import Any
 from zeroclaw_tui.config.toml_file import read_toml
 from zeroclaw_tui.memory.errors import Unreadable
 
-BACKENDS_WITH_DEFAULTS = ("sqlite", "postgres", "lucid", "markdown", "none")
+BACKENDS_WITH_DEFAULTS = ("sqlite", "postgres", "lucid", "markdown", "qdrant", "none")
 
 
 def defaults_folder() -> Path:
@@ -24,7 +24,8 @@ def default_text(backend: str) -> str:
 
 
 def default_values(backend: str) -> dict[str, Any]:
-    """What the file of a backend sets, as a document: `memory`, and `storage` for PostgreSQL."""
+    """What the file of a backend sets, as a document: `memory`, and `storage` for PostgreSQL. Qdrant's own
+    table is `memory.qdrant`."""
     return read_toml(_existing(backend)) or {}
 
 

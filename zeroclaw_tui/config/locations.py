@@ -28,7 +28,7 @@ from zeroclaw_tui.config.layouts import (
 )
 from zeroclaw_tui.memory.errors import NoInstall
 
-__all__ = ["find_installs", "install_at", "workspace_rule"]
+__all__ = ["find_installs", "install_at", "installs_meant", "workspace_rule"]
 
 MARKER = "active_workspace.toml"
 _HINT = "Try `zeroclaw-tui --demo`, or give the place yourself: `zeroclaw-tui PATH`."
@@ -42,12 +42,32 @@ def find_installs(
     Raises NoInstall, which says where was looked, and Unreadable when a folder on the way cannot be entered.
     """
     if config_dir is not None or workspace is not None:
-        return _by_option(environ, home, config_dir, workspace)
-    found = _by_variable(environ, home) or _by_convention(environ, home)
+        given = _by_option(environ, home, config_dir, workspace)
+        if config_dir is not None and not holds_anything(given[0]):
+            raise _nothing(given[0].rule, [expand(str(config_dir), home), *(install.root for install in given)])
+        return given
+    found = _by_variable(environ, home)
+    if not found:
+        usual = _by_convention(environ, home)
+        found = [install for install in usual if holds_anything(install)]
+        if not found:
+            raise _nothing("", [install.config_dir or install.root for install in usual])
     winner, *others = _each_once(found)
     if not holds_anything(winner):
         raise _nothing(winner.rule, [install.root for install in found])
     return (winner, *(install for install in others if _holds_store(install)))
+
+
+def installs_meant(
+    environ: Mapping[str, str], home: Path, *, config_dir: Path | None = None, workspace: Path | None = None
+) -> tuple[Install, ...]:
+    """Every install the rules lead to, in their order and whether or not anything is there yet; never empty.
+
+    Raises Unreadable when a folder on the way cannot be entered, or when `workspace` alone is no part of an install.
+    """
+    if config_dir is not None or workspace is not None:
+        return _by_option(environ, home, config_dir, workspace)
+    return tuple(_each_once(_by_variable(environ, home) or _by_convention(environ, home)))
 
 
 def workspace_rule(folder: Path, leaves: frozenset[str] = frozenset({"workspace"})) -> tuple[Path, Path]:
@@ -72,12 +92,8 @@ def _by_option(
         return (install_at(workspace or Path(), environ, home, rule="--workspace"),)
     place = expand(str(config_dir), home)
     if workspace is None:
-        found = installs_in(place, "--config-dir")
-    else:
-        found = [workspace_install(place, expand(str(workspace), home), "--config-dir and --workspace")]
-    if not holds_anything(found[0]):
-        raise _nothing(found[0].rule, [place, *(install.root for install in found)])
-    return tuple(found)
+        return tuple(installs_in(place, "--config-dir"))
+    return (workspace_install(place, expand(str(workspace), home), "--config-dir and --workspace"),)
 
 
 def _by_variable(environ: Mapping[str, str], home: Path) -> list[Install]:
@@ -134,11 +150,7 @@ def _by_convention(environ: Mapping[str, str], home: Path) -> list[Install]:
         # ZeroClaw >= 0.8.0 never reads the marker: a data folder in use says that this version is here.
         is_stale = any(_holds_store(data_install(place, rule)) for place, rule in places)
         places = [*places, marked] if is_stale else [marked, *places]
-    found = [install for place, rule in places for install in installs_in(place, rule)]
-    holding = [install for install in found if holds_anything(install)]
-    if not holding:
-        raise _nothing("", [place for place, _ in places])
-    return [holding[0], *(install for install in holding[1:] if _holds_store(install))]
+    return [install for place, rule in places for install in installs_in(place, rule)]
 
 
 def _marked_dir(default: Path) -> tuple[Path | None, str]:

@@ -1,13 +1,24 @@
-"""ZeroClaw's encrypted config values. The key file is only ever read: a new key would make every old value useless."""
+"""ZeroClaw's encrypted config values. A key file is never replaced: a new key would make every old value useless."""
 
 from __future__ import annotations
 
 import binascii
+import os
 import re
+from collections.abc import Mapping
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.config.document.replacing import (
+    failures_told,
+    make_folder,
+    put_new,
+    remove_left_over,
+    sync_folder,
+    written_beside,
+)
+from zeroclaw_tui.memory.errors import InspectorError, Refused
 
 KEY_FILE = ".secret_key"
 SEALED = "enc2:"
@@ -55,6 +66,45 @@ def seal(plain: str, key: bytes, nonce: bytes) -> str:
     if not plain:
         return ""
     return SEALED + (nonce + ChaCha20Poly1305(key).encrypt(nonce, plain.encode(), None)).hex()
+
+
+def sealed(plain: str, key: bytes) -> str:
+    """The `enc2:` form of a text with a nonce never used before; an empty text stays empty."""
+    return seal(plain, key, os.urandom(_NONCE_BYTES))
+
+
+def encrypted_values_in(values: Any) -> bool:
+    """True when any text of a parsed document is one that needs the key file (`enc2:` or `enc:`)."""
+    if isinstance(values, str):
+        return values.startswith((SEALED, MASKED))
+    if isinstance(values, Mapping):
+        return any(encrypted_values_in(value) for value in values.values())
+    return isinstance(values, list | tuple) and any(encrypted_values_in(value) for value in values)
+
+
+def new_key_text() -> str:
+    """The 64 hex digits of a new key, for `make_key_file`."""
+    return os.urandom(_KEY_BYTES).hex()
+
+
+def make_key_file(config_dir: Path, text: str) -> None:
+    """Keep a new key as `.secret_key`, 0600 and durable; a missing config dir is made, 0700.
+
+    Killed anywhere, the key is there whole or not at all. Raises Refused when there is a key file already (it stays),
+    Unreadable when it cannot be written.
+    """
+    path = config_dir / KEY_FILE
+    with failures_told(path):
+        make_folder(config_dir)
+        remove_left_over(config_dir)
+        try:
+            with written_beside(path, text.encode("ascii")) as beside:
+                put_new(beside, path)
+        except FileExistsError as error:
+            raise Refused(
+                f"There is a key file {path} already, and it stays.", hint="Run it again to encrypt with that key."
+            ) from error
+        sync_folder(config_dir)
 
 
 def read_key(config_dir: Path | None) -> bytes:

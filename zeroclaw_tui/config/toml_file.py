@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.config.toml_problem import problem_of
 from zeroclaw_tui.memory.errors import BrokenConfig
-from zeroclaw_tui.memory.text import one_line
 
-_AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_toml(path: Path) -> dict[str, Any] | None:
@@ -28,11 +27,12 @@ def read_toml(path: Path) -> dict[str, Any] | None:
         ) from error
     except OSError as error:
         raise BrokenConfig(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
-    return _parse(_decode(raw, path), path)
+    return parsed(decoded(raw, path), path)
 
 
-def _decode(raw: bytes, path: Path) -> str:
-    body = raw.removeprefix(b"\xef\xbb\xbf")
+def decoded(raw: bytes, path: Path) -> str:
+    """The text of a file's bytes, a byte order mark left out. Raises BrokenConfig where they are not UTF-8."""
+    body = raw.removeprefix(BYTE_ORDER_MARK)
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -44,24 +44,14 @@ def _decode(raw: bytes, path: Path) -> str:
         ) from error
 
 
-def _parse(text: str, path: Path) -> dict[str, Any]:
+def parsed(text: str, path: Path) -> dict[str, Any]:
+    """What TOML reads in a text. Raises BrokenConfig with line, column and what to do, but never a value."""
     try:
         return tomllib.loads(text)
     except RecursionError as error:
         raise BrokenConfig(f"{path} nests its values too deeply to be read.", hint="Look at its lists.") from error
     except ValueError as error:
-        raise BrokenConfig(_sentence(str(error), text, path), hint="Mend that line, or restore a backup.") from error
-
-
-def _sentence(message: str, text: str, path: Path) -> str:
-    found = _AT.search(message)
-    what = one_line(_AT.sub("", message)).rstrip(".")
-    if what == r"Illegal character '\n'":
-        what = "The line ends inside a text or a value"
-    if found and found.group(1):
-        line, column = found.group(1), found.group(2)
-    else:
-        # tomllib names no line when the text ends too early.
-        lines = text.split("\n")
-        line, column = str(len(lines)), str(len(lines[-1]) + 1)
-    return f"{path}, line {line}, column {column}: {what[:1].lower()}{what[1:]}."
+        problem = problem_of(text, str(error))
+        raise BrokenConfig(
+            f"{path}, line {problem.line}, column {problem.column}: {problem.sentence}", hint=problem.hint
+        ) from error

@@ -41,14 +41,17 @@ async def choose_profile(config: MemoryConfig, memory: Memory, given: str | None
     if saved is not None:
         return ProfileChoice(profile_for(saved), "saved")
     binary = real_zeroclaw()
-    answer = await _version_of(binary) if binary else None
+    answer = await answered_version(binary) if binary else None
     if answer is not None:
         return ProfileChoice(profile_for(answer), "zeroclaw --version")
     return ProfileChoice(profile_for(memory.newest_version or NEWEST), "assumed")
 
 
-async def _version_of(binary: Path) -> str | None:
-    """What `zeroclaw --version` answers within two seconds, or None: the profile is then assumed and says so."""
+async def answered_version(binary: Path) -> str | None:
+    """What `zeroclaw --version` answers within two seconds, trimmed, if it has a version in it; else None.
+
+    Whoever asks then says that the version is not known or assumed.
+    """
     command = shutil.which(str(binary)) or str(binary)
     try:
         process = await asyncio.create_subprocess_exec(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
+import ssl
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -23,10 +24,31 @@ _CUSTOM = "custom:"
 _AGENT_GETS_NOTHING = "Until it answers, ZeroClaw's own recall fails as a whole and the agent gets no memories."
 _WAIT = "Try again later."
 _KEY_HINT = "Set memory.embedding_api_key, or the key of the provider."
+_ANSWERED_WITHOUT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG", "UNKNOWN_PROTOCOL")
+_NO_TLS = ("does not speak TLS on this port", "Write http:// in place of https://, or take its TLS port.")
+_NO_COMMON_TLS = ("and this machine agree on no TLS", "Does it speak TLS 1.2 or newer on this port?")
+_NOT_TRUSTED = (
+    "has a certificate that is not trusted here",
+    "Use the name it is made for. ZeroClaw (0.8.4) trusts public authorities only, so one of your own does not help.",
+)
+_WANTS_TLS = ("wants TLS on this port", "Write https:// in place of http://.")
+_LONGEST_NOTICE = 1000
 _BY_STATUS = {
     404: ("knows no embeddings at this address, or not this model", "Check memory.embedding_provider and its model."),
     429: ("takes no more requests for now", "Wait a little, or look at the account's quota."),
 }
+
+
+class WrongDimension(EmbeddingFailed):
+    """A vector of another length than the configured one; `found` is its length."""
+
+    def __init__(self, message: str, *, hint: str, found: int) -> None:
+        super().__init__(message, hint=hint)
+        self.found = found
+
+
+class KeyRefused(EmbeddingFailed):
+    """An endpoint that wants a key, or another one."""
 
 
 class OpenAIEmbedder:
@@ -45,7 +67,7 @@ class OpenAIEmbedder:
         self.name = config.provider.partition(":")[0]
         self.dimensions = config.dimensions
         self.url = endpoint(BASES.get(config.provider) or config.provider.removeprefix(_CUSTOM))
-        self.is_remote = not _is_loopback(urlsplit(self.url).hostname or "")
+        self.is_remote = not is_loopback(urlsplit(self.url).hostname or "")
         self._model = config.model
         self._key = (config.api_key or "").strip()
         self._connect_seconds = connect_seconds
@@ -66,12 +88,10 @@ class OpenAIEmbedder:
             raise self._failed(f"cannot be reached within {self._connect_seconds:g} s", _WAIT) from None
         except (httpx.TimeoutException, TimeoutError):
             raise self._failed(f"did not answer within {self._total_seconds:g} s", _WAIT) from None
-        except httpx.ConnectError:
-            raise self._failed("cannot be reached", "Is it running, and is the address right?") from None
-        except (httpx.HTTPError, httpx.InvalidURL):
-            raise self._failed("broke off instead of answering", "Check the address, or try again later.") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._failed(*(tls_trouble(error) or _broken_off(error))) from None
         if response.status_code != httpx.codes.OK:
-            raise self._refused(response.status_code)
+            raise self._refused(response.status_code, response.content)
         return self._vector(response.content)
 
     async def close(self) -> None:
@@ -100,10 +120,13 @@ class OpenAIEmbedder:
             raise self._failed("cannot be given its API key, which has characters that no HTTP header takes", _KEY_HINT)
         return headers | {"Authorization": f"Bearer {self._key}"}
 
-    def _refused(self, status: int) -> EmbeddingFailed:
+    def _refused(self, status: int, answer: bytes) -> EmbeddingFailed:
+        if status == 400 and self.url.startswith("http:") and b"HTTPS" in answer[:_LONGEST_NOTICE]:
+            return self._failed(*_WANTS_TLS)
         if status in (401, 403):
-            what, hint = ("refuses the API key" if self._key else "wants an API key"), _KEY_HINT
-        elif status >= 500:
+            what = "refuses the API key" if self._key else "wants an API key"
+            return KeyRefused(f"{self._shown()} {what} (HTTP {status}).", hint=f"{_KEY_HINT} {_AGENT_GETS_NOTHING}")
+        if status >= 500:
             what, hint = "has an error of its own", _WAIT
         else:
             what, hint = _BY_STATUS.get(status, ("did not answer with a vector", "Check the address."))
@@ -114,11 +137,12 @@ class OpenAIEmbedder:
 
         numbers = self._numbers(answer)
         if len(numbers) != self.dimensions:
-            raise EmbeddingFailed(
+            raise WrongDimension(
                 f"{self._shown()} sent a vector of {len(numbers)} numbers, "
                 f"but memory.embedding_dimensions is {self.dimensions}.",
                 hint=f"Set memory.embedding_dimensions to {len(numbers)}, or choose another model. "
                 "ZeroClaw does not check this: it then finds nothing by vector.",
+                found=len(numbers),
             )
         try:
             with np.errstate(over="ignore"):
@@ -155,6 +179,29 @@ class OpenAIEmbedder:
         return f"The embedding endpoint {one_line(mask_secrets(place))}"
 
 
+def _broken_off(error: Exception) -> tuple[str, str]:
+    import httpx
+
+    if isinstance(error, httpx.ConnectError):
+        return "cannot be reached", "Is it running, and is the address right?"
+    return "broke off instead of answering", "Check the address (does its port want https?), or try again later."
+
+
+def tls_trouble(error: BaseException) -> tuple[str, str] | None:
+    """What TLS has to do with a failed request, as the rest of a sentence and a hint; None when it has nothing.
+
+    The cause lies deep in the chain of the client's errors.
+    """
+    reason: BaseException | None = error
+    while reason is not None:
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            return _NOT_TRUSTED
+        if isinstance(reason, ssl.SSLError):
+            return _NO_TLS if reason.reason in _ANSWERED_WITHOUT_TLS else _NO_COMMON_TLS
+        reason = reason.__cause__ or reason.__context__
+    return None
+
+
 def endpoint(base: str) -> str:
     """Where to post: a base that ends in /embeddings itself, else one with a path + /embeddings, else + /v1/embeddings.
 
@@ -167,7 +214,8 @@ def endpoint(base: str) -> str:
     return f"{stripped}/embeddings" if path else f"{stripped}/v1/embeddings"
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """True for the name or address of this machine itself."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

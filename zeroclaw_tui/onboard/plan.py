@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from zeroclaw_tui.config.document.document import ConfigDocument, KeyPath
+from zeroclaw_tui.config.document.saving import save_config
+from zeroclaw_tui.config.secrets import make_key_file
+from zeroclaw_tui.config.setting_names import SETTINGS, environment_lines, is_read
+from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.new_file import TEMPERATURE, TEMPERATURE_PATH, new_document
+from zeroclaw_tui.onboard.reasons import notes_of
+from zeroclaw_tui.onboard.sealing import seal_values
+from zeroclaw_tui.onboard.wanted import PROVIDER, before_of, is_changed, path_of, provider_wanted, wanted_settings
+
+_NEEDS = {
+    "storage.postgres.db_url": "a database URL",
+    "storage.qdrant.url": "the URL of Qdrant",
+    "memory.embedding_provider": "the URL of the embedding provider",
+}
+_EXAMPLES = {
+    "storage.postgres.db_url": "postgres://user:password@host:5432/zeroclaw",
+    "storage.qdrant.url": "http://localhost:6333",
+    "memory.embedding_provider": "custom:https://host/v1",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +70,27 @@ def make_plan(answers: Answers) -> Plan:
     the flag for each missing answer, BrokenConfig for a wrong type in a key that would be edited, SecretUnreadable
     where a secret must be encrypted and the key file is missing beside encrypted values, or damaged.
     """
-    raise NotImplementedError
+    _check_complete(answers)
+    wanted = _all_wanted(answers)
+    changes = tuple(_changes(answers, wanted))
+    before = answers.situation.document
+    exports = environment_lines(_for_exports(answers), answers.situation.target)
+    names = frozenset(change.name for change in changes)
+    notes = notes_of(answers, wanted, names)
+    if not changes:
+        return Plan(answers, before, before, (), notes, exports)
+    sealing = seal_values(
+        {change.path: change.after for change in changes},
+        frozenset(change.path for change in changes if change.is_secret),
+        answers.situation,
+    )
+    base = before
+    if answers.situation.is_new:
+        base = new_document(answers.backend(), sealing.values)
+        changes = (Change("default_temperature", TEMPERATURE_PATH, None, TEMPERATURE), *changes)
+    return Plan(
+        answers, before, base.with_values(sealing.values), changes, (*notes, *sealing.notes), exports, sealing.new_key
+    )
 
 
 def apply_plan(plan: Plan) -> str | None:
@@ -57,4 +98,58 @@ def apply_plan(plan: Plan) -> str | None:
 
     Raises what config.document.saving raises; an existing key file is never touched.
     """
-    raise NotImplementedError
+    situation = plan.answers.situation
+    if plan.is_empty:
+        return None
+    if plan.new_key is not None:
+        make_key_file(situation.config_dir, plan.new_key)
+    backup = save_config(
+        situation.config_file, situation.raw, plan.after.to_bytes(), situation.own_dir, datetime.now(UTC)
+    )
+    return None if backup is None else backup.name
+
+
+def _check_complete(answers: Answers) -> None:
+    missing = answers.missing()
+    if not missing:
+        return
+    needs = " and ".join(_NEEDS.get(name, name) for name in missing)
+    flags = " ".join(f"--set {name}={_EXAMPLES.get(name, 'VALUE')}" for name in missing)
+    raise WrongUse(
+        f"The backend {answers.backend()} needs {needs}, and there is no default for that.",
+        hint=f"Give it: {flags}",
+        title="An answer is missing",
+    )
+
+
+def _all_wanted(answers: Answers) -> dict[str, Any]:
+    """Everything that has to be in the file, in the order of the defaults files: who and where before the rest."""
+    wanted = wanted_settings(answers)
+    provider = provider_wanted(answers, wanted)
+    if provider is not None:
+        wanted[PROVIDER] = provider
+    return {name: wanted[name] for name in sorted(wanted, key=_rank)}
+
+
+def _rank(name: str) -> int:
+    """Where a setting stands in its table; settings of one rank keep their order."""
+    if not name.startswith("storage."):
+        return 0
+    return 1 if name == PROVIDER else 2 if name in _NEEDS else 3
+
+
+def _changes(answers: Answers, wanted: Mapping[str, Any]) -> Iterator[Change]:
+    for name, value in wanted.items():
+        if is_changed(answers, name, value):
+            is_secret = name in SETTINGS and SETTINGS[name].is_secret
+            yield Change(name, path_of(answers, name), before_of(answers, name), value, is_secret)
+
+
+def _for_exports(answers: Answers) -> dict[str, Any]:
+    """The answers for the backend's store that its config.toml does not hold."""
+    prefix = f"storage.{answers.backend()}."
+    return {
+        name: answers.value(name)
+        for name in SETTINGS
+        if name.startswith(prefix) and not is_read(name, answers.situation.target)
+    }

@@ -90,10 +90,11 @@ class TerminalAsker:
         ]
         present = self._shown(question, answers)
         default = question.default(answers)
-        facts = [f"now {present}"] if present else []
-        if default and default != present:
+        # A list marks the present value itself.
+        facts = [f"now {present}"] if present and question.kind not in _LISTS else []
+        if default and default != present and question.kind != "choice":
             facts.append(f"default {default}")
-        if facts and question.kind != "choice":
+        if facts:
             lines.append([("dim", "  ·  ".join(facts))])
         if question.kind not in _LISTS:
             keys = "enter keeps it   " if present else ""
@@ -138,7 +139,7 @@ class TerminalAsker:
             complaint = _complaint(question, answers, text)
             if complaint is None:
                 shown = shown_value(question.setting, question.read(answers, text)) if is_secret and text else text
-                self._echo(shown or "nothing")
+                self._echo(shown or question.default(answers) or "nothing")
                 return text
             self._complain(complaint)
             typed = "" if is_hidden else text

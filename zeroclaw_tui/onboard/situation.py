@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.sqlite.schema import VERSIONS
 from zeroclaw_tui.config.document.document import ConfigDocument
+from zeroclaw_tui.config.document.saving import read_config
+from zeroclaw_tui.config.environment import OTHERS_DB_URL, OUR_DB_URLS
+from zeroclaw_tui.config.form import NEWEST_SCHEMA, form_of
 from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.layouts import data_install
+from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.notes import Notes
+from zeroclaw_tui.config.real_binary import real_zeroclaw
+from zeroclaw_tui.config.schema import STORAGE_KEYS, kind_of
 from zeroclaw_tui.config.setting_names import Target
+from zeroclaw_tui.curation.profile_choice import answered_version
+from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
+from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
+from zeroclaw_tui.memory.text import mask_secrets
+from zeroclaw_tui.onboard.places import Store, found_in, installs_to_choose, stores_of
+from zeroclaw_tui.scoring.profiles import parse_version
+
+_ROWS_LOOKED_AT = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +50,8 @@ class Situation:
     found: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    has_vectors: bool = False
+    """True when the newest memories of a database here have vectors."""
 
     @property
     def config_dir(self) -> Path:
@@ -65,7 +87,8 @@ def candidates(
     Two candidates are two config dirs; two stores below one config dir are one candidate. Raises WrongUse for a store
     without a config dir, Unreadable as locations do.
     """
-    raise NotImplementedError
+    installs = installs_to_choose(environ, home, config_dir, workspace)
+    return tuple(Candidate(install, install.rule, found_in(install)) for install in installs)
 
 
 async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situation:
@@ -74,4 +97,125 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
     Raises BrokenConfig for everything the wizard must not touch: TOML that cannot be read, a schema_version over 3 or
     of a wrong type, `memory` or `storage` that is no table.
     """
-    raise NotImplementedError
+    install = candidate.install
+    config_file = install.config_file
+    if config_file is None:
+        raise WrongUse(f"{install.root} has no config dir.", hint="Give one: --config-dir DIR.")
+    raw = read_config(config_file)
+    document = ConfigDocument() if raw is None else ConfigDocument.from_bytes(raw, config_file)
+    check_outline(document, config_file)
+    binary = real_zeroclaw(environ)
+    version = await known_version(binary)
+    target = target_of(document, install, version)
+    config = load_config(_as_read(install, target), _without_ours(environ))
+    found, has_vectors = await look_at_stores(install)
+    return Situation(
+        config_file=config_file,
+        install=install,
+        rule=candidate.rule,
+        raw=raw,
+        document=document,
+        target=target,
+        version_source=f"{binary} --version" if version else "",
+        backend=config.zeroclaw_backend,
+        found=found,
+        warnings=tuple(mask_secrets(warning) for warning in config.warnings),
+        environ=environ,
+        has_vectors=has_vectors,
+    )
+
+
+def check_outline(document: ConfigDocument, config_file: Path) -> None:
+    """Raise BrokenConfig where a config is of a shape that no ZeroClaw known here reads."""
+    schema = document.get(("schema_version",), 1)
+    if isinstance(schema, bool) or not isinstance(schema, int) or schema < 1:
+        raise BrokenConfig(
+            f"{config_file}: schema_version is {kind_of(schema)} and must be a whole number from 1.",
+            hint=f"ZeroClaw writes 2 or {NEWEST_SCHEMA} there; mend that line first.",
+        )
+    if schema > NEWEST_SCHEMA:
+        raise BrokenConfig(
+            f"{config_file}: schema_version {schema} is newer than {NEWEST_SCHEMA}, the newest known here.",
+            hint="Nothing is changed in a config of a form that is not known; a newer release of this program may be.",
+        )
+    for name in ("memory", "storage"):
+        value = document.get((name,), {})
+        if not isinstance(value, Mapping):
+            raise BrokenConfig(
+                f"{config_file}: {name} is {kind_of(value)} and must be a table, [{name}].", hint="Mend that first."
+            )
+
+
+async def known_version(binary: Path | None) -> str | None:
+    """The version of the real ZeroClaw as three numbers, None where there is none or it does not tell."""
+    answer = await answered_version(binary) if binary is not None else None
+    return None if answer is None else ".".join(map(str, parse_version(answer)))
+
+
+def target_of(document: ConfigDocument, install: Install, version: str | None) -> Target:
+    """What the file's own form and the layout say is written to.
+
+    ZeroClaw >= 0.8.0 is also told by its installed program, before it has moved anything, and by aliases, which no
+    older one reads.
+    """
+    values = dict(document.values)
+    form = form_of(values, install, Notes())
+    has_aliases = form.schema >= NEWEST_SCHEMA or spells_aliases(values)
+    is_new_binary = version is not None and parse_version(version) >= (0, 8, 0)
+    return Target(form.schema, has_aliases, form.is_modern or has_aliases or is_new_binary, version)
+
+
+def spells_aliases(values: Mapping[str, Any]) -> bool:
+    """True for a config that already names `kind.alias`, or has a `[storage.<kind>.<alias>]`, whatever its schema."""
+    memory, storage = values.get("memory", {}), values.get("storage", {})
+    backend = memory.get("backend")
+    kind, dot, _ = backend.strip().lower().partition(".") if isinstance(backend, str) else ("", "", "")
+    if dot and kind in STORAGE_KEYS:
+        return True
+    tables = [storage[kind] for kind in STORAGE_KEYS if isinstance(storage.get(kind), Mapping)]
+    return any(isinstance(below, Mapping) for table in tables for below in table.values())
+
+
+def _as_read(install: Install, target: Target) -> Install:
+    """The install as the ZeroClaw that is there takes it: >= 0.8.0 moves an old layout into `data` when it starts."""
+    if target.is_modern and install.layout != "data" and install.config_dir is not None:
+        return data_install(install.config_dir, install.rule)
+    return install
+
+
+def _without_ours(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables but those that only this program goes by: what they choose is no fact about the config."""
+    return {name: value for name, value in environ.items() if name not in (*OUR_DB_URLS, OTHERS_DB_URL)}
+
+
+async def look_at_stores(install: Install) -> tuple[tuple[str, ...], bool]:
+    """What memory lies in a config dir, one fact a line, and whether its databases have vectors; reading only."""
+    facts: list[str] = []
+    has_vectors = False
+    for store in stores_of(install):
+        if store.database is not None:
+            told, vectors = await _database_fact(install, store, store.database)
+            facts.append(f"{store.database_name}: {told}")
+            has_vectors = has_vectors or vectors
+        if store.markdown_fact:
+            facts.append(store.markdown_fact)
+    return tuple(facts), has_vectors
+
+
+async def _database_fact(install: Install, store: Store, database: Path) -> tuple[str, bool]:
+    """How many memories a database has and whose they are, or in a sentence why that cannot be told."""
+    here = replace(install, root=store.root, database=database)
+    memory = create_memory(MemoryConfig(here, backend="sqlite", read_only=True))
+    try:
+        await memory.open()
+        count = await memory.count()
+        # Counting vectors would pass over every row; the newest ones say whether any are made.
+        newest = await memory.page(MemoryFilter(), NEWEST_STORED, None, _ROWS_LOOKED_AT)
+    except InspectorError as problem:
+        return problem.message, False
+    finally:
+        await memory.close()
+    memories = "1 memory" if count == 1 else f"{count:,} memories"
+    versions = VERSIONS.get(memory.generation or "")
+    by = f", in the form of ZeroClaw {versions}" if versions else ""
+    return f"{memories}{by}", any(entry.embedding_dimensions for entry in newest.entries)

@@ -2,33 +2,255 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.onboard.asker import Line
-from zeroclaw_tui.onboard.plan import Plan
+from zeroclaw_tui.config.document.difference import Difference
+from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.onboard.masking import HIDDEN, masked_value, shown_difference, written_encrypted
+from zeroclaw_tui.onboard.plan import Change, Plan
 from zeroclaw_tui.onboard.probes.finding import Finding
 from zeroclaw_tui.onboard.situation import Situation
+from zeroclaw_tui.scoring.profiles import parse_version
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.onboard.asker import Line
+
+SUBJECTS = {
+    "postgres": "PostgreSQL",
+    "qdrant": "Qdrant",
+    "lucid": "Lucid",
+    "sqlite": "SQLite",
+    "markdown": "Markdown",
+    "embedding": "Embeddings",
+}
+_MARKS = {"good": ("good", "✓ "), "bad": ("bad", "✗ "), "not tested": ("dim", "– ")}
+_SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
+_LABEL_CELLS = 11
 
 
 def found_lines(situation: Situation) -> list[Line]:
     """Where: config file, generation, version and its source, what was found, which rule won, warnings."""
-    raise NotImplementedError
+    told = "  (not there yet)" if situation.is_new else ""
+    lines: list[Line] = [
+        [*_label("Config"), ("", shown_path(situation)), ("dim", told)],
+        [*_label("Chosen by"), ("", one_line(situation.rule))],
+        [*_label("ZeroClaw"), ("", _generation(situation))],
+        [*_label("Memory"), ("", one_line(situation.backend)), ("dim", "" if situation.is_new else "  in use today")],
+    ]
+    lines += [[("", " " * _LABEL_CELLS), ("", one_line(fact))] for fact in situation.found]
+    lines += [_note(warning) for warning in situation.warnings]
+    return lines
 
 
 def review_lines(plan: Plan, findings: Sequence[Finding]) -> list[Line]:
     """The review: file, how many lines change and stay, the coloured diff (masked), notes, test results."""
-    raise NotImplementedError
+    difference = shown_difference(plan)
+    lines: list[Line] = [
+        [("title", shown_path(plan.answers.situation)), ("dim", f"    {_counts(plan, difference)}")],
+        *_changed_lines(plan, difference),
+    ]
+    lines += [_note(note) for note in plan.notes]
+    for finding in findings:
+        lines += finding_lines(finding)
+    return lines
+
+
+def finding_lines(finding: Finding) -> list[Line]:
+    """What one test found: a mark, its sentence, and below it the facts and what to do."""
+    lines: list[Line] = [[_MARKS[finding.verdict], ("", finding_sentence(finding))]]
+    lines += [[("", "  "), ("", one_line(fact))] for fact in finding.facts]
+    if finding.verdict != "good" and finding.hint:
+        lines.append([("", "  "), ("dim", one_line(finding.hint))])
+    lines += [
+        [("", "  "), ("accent", f"right would be {name} = {one_line(str(value))}")]
+        for name, value in finding.corrections.items()
+    ]
+    return lines
+
+
+def finding_sentence(finding: Finding) -> str:
+    """What was found, with what was tested in front of it where the sentence does not begin as one."""
+    sentence = one_line(finding.sentence)
+    if sentence[:1].isupper():
+        return sentence
+    return f"{SUBJECTS.get(finding.subject, finding.subject)}: {sentence}"
+
+
+def difference_lines(difference: Difference) -> Iterator[Line]:
+    """A difference as lines: "- " what goes, "+ " what comes, below the header of its table."""
+    for line in difference.lines:
+        yield [(line.kind, (_SIGNS[line.kind] + line.text).rstrip())]
 
 
 def after_lines(plan: Plan, backup: str | None) -> list[Line]:
     """After writing: what changed, the backup and how to get it back, exports, the real binary's command for providers
     and channels in this generation, `zeroclaw-tui`."""
-    raise NotImplementedError
+    situation = plan.answers.situation
+    option = place_option(situation.rule, situation.config_dir)
+    lines: list[Line] = [[("good", "✓ "), ("", f"Written: {shown_path(situation)}.")]]
+    if backup is not None:
+        lines += [
+            [("", "  It was kept as it was; this brings that back:")],
+            _command(f"zeroclaw onboard{option} --restore {shlex.quote(backup)}"),
+        ]
+    if plan.new_key is not None:
+        lines.append([("", f"  New key file {situation.config_dir / '.secret_key'}: without it nothing")])
+        lines.append([("", "  encrypted can be read, so keep a copy of it with your backups.")])
+    lines.append([("", "  A running ZeroClaw reads it at its next start.")])
+    lines += export_lines(plan)
+    lines.append([("", "Providers and channels are set up by the real zeroclaw:")])
+    lines.append(_command(real_command(situation)))
+    lines.append([("", "What the agent remembers:")])
+    lines.append(_command(f"zeroclaw-tui{option}"))
+    return lines
+
+
+def export_lines(plan: Plan) -> list[Line]:
+    """The settings that this ZeroClaw reads from its environment only; nothing where there are none."""
+    if not plan.exports:
+        return []
+    lines: list[Line] = [[("", "This ZeroClaw reads these from its environment only, not from config.toml:")]]
+    return [*lines, *(_command(line) for line in plan.exports)]
+
+
+def real_command(situation: Situation) -> str:
+    """What sets up providers and channels in this generation: 0.1.x asks only with `--interactive`, 0.2.1 to 0.7.5 by
+    itself, and from 0.8.0 on `onboard` is gone for `quickstart`."""
+    target = situation.target
+    version = parse_version(target.version) if target.version else None
+    if target.is_modern if version is None else version >= (0, 8, 0):
+        command = "quickstart"
+    elif version is not None and version <= (0, 1, 8):
+        command = "onboard --interactive"
+    else:
+        command = "onboard"
+    by_option = place_option(situation.rule, situation.config_dir)
+    place = f"ZEROCLAW_CONFIG_DIR={shlex.quote(str(situation.config_dir))} " if by_option else ""
+    return f"{place}zeroclaw --real {command}"
 
 
 def plan_document(plan: Plan, findings: Sequence[Finding], *, written: bool, backup: str | None) -> dict[str, Any]:
     """The `--json` document: config, generation {schema, version, form}, backend, written, dry_run left to the caller,
     backup, changes [{key, path, from, to, secret}], diff (masked text), lines {changed, kept}, tests [{subject,
-    verdict, sentence, facts, hint, corrections}], notes, exports. Secrets are four dots."""
-    raise NotImplementedError
+    verdict, sentence, facts, hint, corrections}], notes, exports, warnings. Secrets are four dots."""
+    situation = plan.answers.situation
+    target = situation.target
+    difference = shown_difference(plan)
+    return {
+        "config": str(situation.config_file),
+        "generation": {
+            "schema": target.schema,
+            "version": target.version,
+            "form": "aliases" if target.has_aliases else "plain names",
+        },
+        "backend": plan.answers.backend(),
+        "written": written,
+        "backup": backup,
+        "changes": [_change_as_json(change) for change in plan.changes],
+        "diff": difference_text(difference),
+        "lines": {"changed": difference.changed, "kept": difference.kept},
+        "tests": [_finding_as_json(finding) for finding in findings],
+        "notes": list(plan.notes),
+        "exports": list(plan.exports),
+        "warnings": list(situation.warnings),
+    }
+
+
+def difference_text(difference: Difference) -> str:
+    """A difference as one text, a line each."""
+    return "\n".join(_SIGNS[line.kind] + line.text for line in difference.lines)
+
+
+def shown_path(situation: Situation) -> str:
+    """The config file as a person would type it."""
+    path, home = str(situation.config_file), situation.environ.get("HOME", "")
+    below = home.rstrip(os.sep) + os.sep
+    return one_line(f"~{os.sep}{path.removeprefix(below)}" if home and path.startswith(below) else path)
+
+
+def counted_lines(difference: Difference) -> str:
+    """ "1 line changes, 1,204 stay as they are"."""
+    changed = "1 line changes" if difference.changed == 1 else f"{difference.changed:,} lines change"
+    kept = "1 stays as it is" if difference.kept == 1 else f"{difference.kept:,} stay as they are"
+    return f"{changed}, {kept}"
+
+
+def place_option(rule: str, config_dir: Path) -> str:
+    """What a later command needs to mean the same config: nothing where it is found without an option."""
+    return f" --config-dir {shlex.quote(str(config_dir))}" if rule.startswith("--") else ""
+
+
+def _counts(plan: Plan, difference: Difference) -> str:
+    if plan.is_empty:
+        return "nothing to change"
+    if plan.answers.situation.is_new:
+        return f"a new file of {len(plan.after.text.splitlines()):,} lines"
+    return counted_lines(difference)
+
+
+def _changed_lines(plan: Plan, difference: Difference) -> Iterator[Line]:
+    sealed = {change.path for change in plan.changes if written_encrypted(plan, change)}
+    table = ""
+    for line in difference.lines:
+        header = line.text.partition("#")[0].strip()
+        if header.startswith("["):
+            table = header.strip("[] \t")
+        name = line.text.partition("=")[0].strip().replace('"', "")
+        path = tuple(f"{table}.{name}".strip(".").replace('"', "").split("."))
+        told = line.kind == "added" and path in sealed
+        yield [
+            (line.kind, (_SIGNS[line.kind] + line.text).rstrip()),
+            ("dim", "    encrypted when written" if told else ""),
+        ]
+
+
+def _generation(situation: Situation) -> str:
+    target = situation.target
+    if target.version:
+        source = f" ({one_line(situation.version_source)})" if situation.version_source else ""
+        told = f"{target.version}{source}"
+    else:
+        told = "0.8.0 or later" if target.is_modern else "up to 0.7.5"
+        told += ", going by the files" if not situation.is_new else ", version not known"
+    form = "storage by alias" if target.has_aliases else "plain backend names"
+    return f"{told}; schema {target.schema}, {form}"
+
+
+def _change_as_json(change: Change) -> dict[str, Any]:
+    def shown(value: Any) -> Any:
+        return HIDDEN if change.is_secret and value is not None else masked_value(value)
+
+    return {
+        "key": change.name,
+        "path": list(change.path),
+        "from": shown(change.before),
+        "to": shown(change.after),
+        "secret": change.is_secret,
+    }
+
+
+def _finding_as_json(finding: Finding) -> dict[str, Any]:
+    return {
+        "subject": finding.subject,
+        "verdict": finding.verdict,
+        "sentence": finding.sentence,
+        "facts": list(finding.facts),
+        "hint": finding.hint,
+        "corrections": dict(finding.corrections),
+    }
+
+
+def _label(text: str) -> Line:
+    return [("dim", text.ljust(_LABEL_CELLS))]
+
+
+def _note(text: str) -> Line:
+    return [("warning", "! "), ("", one_line(text))]
+
+
+def _command(text: str) -> Line:
+    return [("accent", f"    {text}")]

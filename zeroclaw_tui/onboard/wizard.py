@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from zeroclaw_tui.config.document.saving import read_config
+from zeroclaw_tui.memory.errors import DONE, Refused, Unreadable
+from zeroclaw_tui.onboard import resume
+from zeroclaw_tui.onboard.answers import Answers, gather
 from zeroclaw_tui.onboard.asker import Asker
+from zeroclaw_tui.onboard.flow import Walked, walk
+from zeroclaw_tui.onboard.plan import Plan, apply_plan
+from zeroclaw_tui.onboard.questions import Choice, asked
+from zeroclaw_tui.onboard.review import problem_lines
+from zeroclaw_tui.onboard.route import REVIEW
+from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
+from zeroclaw_tui.onboard.summary import after_lines, found_lines, place_option, shown_path
+
+_YES, _NO = Choice("yes", "Yes"), Choice("no", "No")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +47,169 @@ class Ended:
 def run_wizard(asker: Asker, request: Request, environ: Mapping[str, str]) -> Ended:
     """Candidates (two: asks), situation, what was found, kept answers (offered), the walk, writing, the words after.
 
-    Ctrl-C anywhere says that nothing was changed and that the answers are kept, and raises KeyboardInterrupt on.
+    Ctrl-C anywhere says that nothing was changed and that the answers are kept, and raises KeyboardInterrupt on; so
+    does an input that ended, with EOFError.
     """
-    raise NotImplementedError
+    wizard = _Wizard(asker, request, environ)
+    try:
+        return wizard.run()
+    except (KeyboardInterrupt, EOFError):
+        wizard.say_interrupted()
+        raise
+
+
+class _Wizard:
+    def __init__(self, asker: Asker, request: Request, environ: Mapping[str, str]) -> None:
+        self._asker = asker
+        self._request = request
+        self._environ = environ
+        self._situation: Situation | None = None
+        self._plan: Plan | None = None
+        self._written = ""
+
+    def run(self) -> Ended:
+        candidate = self._candidate()
+        situation = self._look(candidate)
+        answers, start = self._beginning(situation)
+        while True:
+            walked = walk(self._asker, answers, tests=self._request.tests, start=start, dry_run=self._request.dry_run)
+            plan = walked.plan
+            if walked.ending == "leave" or plan is None or self._request.dry_run:
+                return self._left(walked)
+            if self._write(plan):
+                return self._after()
+            answers, start = self._again(candidate, walked.answers), (REVIEW,)
+            if not self._goes_on_with_new_file():
+                return self._left(walked)
+
+    def say_interrupted(self) -> None:
+        """What holds after Ctrl-C, and how to go on."""
+        situation = self._situation
+        if situation is not None and self._is_written():
+            told = self._written or f"{shown_path(situation)} is written."
+            self._asker.say([[], [("", f"Stopped. {told}")]])
+            return
+        self._asker.say([[], [("", "Stopped. Nothing was changed.")]])
+        if situation is None or self._request.dry_run or resume.kept(situation) is None:
+            return
+        option = place_option(situation.rule, situation.config_dir)
+        self._asker.say(
+            [
+                [("", "Your answers are kept, without secrets. To go on where you stopped:")],
+                [("accent", f"    zeroclaw onboard --interactive{option}")],
+            ]
+        )
+
+    def _is_written(self) -> bool:
+        """True once the file is what was planned, also when stopped in the middle of saving."""
+        if self._written or self._plan is None:
+            return bool(self._written)
+        return read_config(self._plan.answers.situation.config_file) == self._plan.after.to_bytes()
+
+    def _candidate(self) -> Candidate:
+        home = Path(self._environ.get("HOME") or Path.home())
+        found = candidates(self._environ, home, config_dir=self._request.config_dir, workspace=self._request.workspace)
+        if len(found) == 1:
+            return found[0]
+        self._asker.say([[("", "There is more than one place that ZeroClaw may mean; the first is the one it uses.")]])
+        choices = [
+            Choice(str(number), str(candidate.install.config_file), "; ".join((candidate.rule, *candidate.found)))
+            for number, candidate in enumerate(found)
+        ]
+        return found[int(str(self._asker.choose("Which one is to be set up?", choices, preset="0", back=False)))]
+
+    def _look(self, candidate: Candidate) -> Situation:
+        situation = self._asker.working(
+            "Looking at what is there …", lambda: asyncio.run(situation_at(candidate, self._environ))
+        )
+        self._situation = situation
+        self._asker.say(found_lines(situation))
+        return situation
+
+    def _beginning(self, situation: Situation) -> tuple[Answers, Sequence[str]]:
+        """The answers to begin with, and the ids of the questions to ask first."""
+        answers = gather(
+            situation,
+            memory=self._request.memory,
+            assignments=self._request.assignments,
+            answers_file=self._request.answers_file,
+        )
+        kept = resume.kept(situation)
+        if kept is None:
+            return answers, ()
+        before = resume.put_below(answers, kept.answers)
+        choices = (Choice("on", "Go on"), Choice("anew", "Start anew", "the kept answers are dropped"))
+        chosen = self._asker.choose(_offer(before, kept.question_id), choices, preset="on", back=False)
+        if chosen != "on":
+            self._forget()
+            return answers, ()
+        again = [
+            question.id
+            for question in asked(before)
+            if question.setting in kept.secrets
+            and question.setting not in before.given
+            and question.id != kept.question_id
+        ]
+        if again:
+            self._asker.say([[("", "Secrets are not kept, so what was one is asked again first.")]])
+        return before, (*again, kept.question_id)
+
+    def _write(self, plan: Plan) -> bool:
+        """Write it, and say what comes after; False when the file is no longer what the plan was made for."""
+        situation = plan.answers.situation
+        self._plan = plan
+        try:
+            backup = apply_plan(plan)
+        except Refused:
+            if read_config(situation.config_file) == situation.raw:
+                raise
+            self._plan = None
+            return False
+        told = f"; `--restore {backup}` brings back what was there" if backup else ""
+        self._written = f"{shown_path(situation)} is written{told}."
+        self._forget()
+        self._asker.say(after_lines(plan, backup))
+        return True
+
+    def _again(self, candidate: Candidate, answers: Answers) -> Answers:
+        """The same given answers on the file as it is now."""
+        self._asker.say(
+            [[("warning", "The config was changed by someone else meanwhile, so nothing was written. It is now:")]]
+        )
+        situation = self._look(candidate)
+        return Answers(situation, answers.given, wants_defaults=answers.wants_defaults)
+
+    def _goes_on_with_new_file(self) -> bool:
+        choices = (Choice("again", "Review the same answers on the new file"), Choice("leave", "Leave as it was"))
+        return self._asker.choose("What now?", choices, preset="again", back=False) == "again"
+
+    def _left(self, walked: Walked) -> Ended:
+        if self._request.dry_run:
+            self._asker.say([[("", "A dry run: nothing was written.")]])
+            return Ended(DONE)
+        self._forget()
+        is_empty = walked.plan is not None and walked.plan.is_empty
+        self._asker.say([[("", "There was nothing to change." if is_empty else "Nothing was changed.")]])
+        return Ended(DONE)
+
+    def _after(self) -> Ended:
+        chosen = self._asker.choose("Open the inspector now?", (_YES, _NO), back=False)
+        situation = self._situation
+        return Ended(DONE, situation.config_dir if chosen == "yes" and situation is not None else None)
+
+    def _forget(self) -> None:
+        if self._situation is None or self._request.dry_run:
+            return
+        try:
+            resume.forget(self._situation)
+        except Unreadable as problem:
+            self._asker.say(problem_lines(problem))
+
+
+def _offer(answers: Answers, question_id: str) -> str:
+    ids = [question.id for question in asked(answers)]
+    if question_id in ids:
+        where = f"question {ids.index(question_id) + 1} of {len(ids)}"
+    else:
+        where = "the review" if question_id == REVIEW else "the questions were others"
+    return f"Go on where you stopped ({where})?"

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-BACKUPS_KEPT = 10
+from zeroclaw_tui.config.document.backups import (
+    BACKUPS_KEPT,
+    Backup,
+    list_backups,
+    make_backup,
+    make_backups_folder,
+    prune_backups,
+    read_backup,
+    withdraw_backup,
+)
+from zeroclaw_tui.config.document.replacing import (
+    cannot_write,
+    failures_told,
+    make_folder,
+    put_new,
+    remove_left_over,
+    sync_folder,
+    written_beside,
+)
+from zeroclaw_tui.memory.errors import BrokenConfig, Refused, Unreadable
 
+__all__ = ["BACKUPS_KEPT", "Backup", "list_backups", "read_backup", "read_config", "save_config", "write_private"]
 
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """One kept version of a config. `name` is what `--restore NAME` takes."""
-
-    path: Path
-    name: str
-    when: datetime
+_AGAIN = "Nothing was written. Run it again to begin with the file as it is now."
+_NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.EBADF})
 
 
 def read_config(config_file: Path) -> bytes | None:
@@ -23,7 +43,28 @@ def read_config(config_file: Path) -> bytes | None:
 
     Raises BrokenConfig for a folder, a link to nothing, or a file that cannot be read, each with its own sentence.
     """
-    raise NotImplementedError
+    try:
+        # Opening a named pipe would wait for a writer.
+        handle = os.open(config_file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError as error:
+        if config_file.is_symlink():
+            raise BrokenConfig(
+                f"{config_file} is a link to {os.path.realpath(config_file)}, which is not there.",
+                hint="Mend the link, or remove it to begin with a new file.",
+            ) from error
+        return None
+    except OSError as error:
+        raise _cannot_read(config_file, error) from error
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        what = "is a folder, not a file" if stat.S_ISDIR(mode) else "is no regular file"
+        raise BrokenConfig(f"{config_file} {what}.", hint="Move it away; ZeroClaw expects its config there.")
+    with os.fdopen(handle, "rb") as file:
+        try:
+            return file.read()
+        except OSError as error:
+            raise _cannot_read(config_file, error) from error
 
 
 def save_config(config_file: Path, before: bytes | None, after: bytes, own_dir: Path, now: datetime) -> Backup | None:
@@ -31,23 +72,151 @@ def save_config(config_file: Path, before: bytes | None, after: bytes, own_dir: 
 
     First the backup, durable, then a temporary file beside the real one (a link is followed and stays a link), fsync,
     a last comparison with `before`, rename, fsync of the folder; mode 0600, owner kept. Only the last ten backups stay.
-    Killed anywhere, the old or the new file is there, whole. Raises Refused when the file is no longer `before`
-    (nothing is written), Unreadable when it cannot be written (no permission, full disk, read-only file system), each
-    with what to do.
+    Killed anywhere, the old or the new file is there, whole. Raises Refused when the file is no longer `before`, is
+    write-protected, belongs to another user, or is being saved by another run (nothing is written), Unreadable when it
+    cannot be written (no permission, full disk, read-only file system), each with what to do.
     """
-    raise NotImplementedError
-
-
-def list_backups(own_dir: Path) -> tuple[Backup, ...]:
-    """The backups, newest first; empty when there are none. Raises Unreadable when the folder cannot be read."""
-    raise NotImplementedError
-
-
-def read_backup(backup: Backup) -> bytes:
-    """The bytes of a backup. Raises Unreadable when it went meanwhile."""
-    raise NotImplementedError
+    target = config_file if before is None else Path(os.path.realpath(config_file))
+    _still(config_file, target, before)
+    owner = None
+    with failures_told(config_file):
+        if before is None:
+            make_folder(config_file.parent)
+        else:
+            _may_write(target)
+            owner = target.stat()
+    with failures_told(own_dir):
+        folder = make_backups_folder(own_dir)
+    with _alone(folder, config_file):
+        with failures_told(config_file):
+            for place in {target.parent, config_file.parent, own_dir, folder}:
+                remove_left_over(place)
+        with failures_told(own_dir):
+            backup = None if before is None else make_backup(own_dir, before, now)
+        _replace(config_file, target, before, after, owner, backup)
+        _made_durable(config_file, target)
+        prune_backups(own_dir)
+    return backup
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Replace a file of our own in one step, 0600, its folder made 0700. Raises Unreadable when that fails."""
-    raise NotImplementedError
+    """Replace a file of our own in one step, 0600; a missing folder is made, 0700. Raises Unreadable when that fails.
+
+    A link is followed and stays a link.
+    """
+    target = Path(os.path.realpath(path))
+    with failures_told(path):
+        make_folder(target.parent)
+        with written_beside(target, data) as beside:
+            beside.replace(target)
+        sync_folder(target.parent)
+
+
+def _cannot_read(config_file: Path, error: OSError) -> BrokenConfig:
+    if error.errno == errno.ELOOP:
+        return BrokenConfig(f"{config_file} is a link that leads in a circle.", hint="Mend the link.")
+    if error.errno == errno.ENOTDIR:
+        return BrokenConfig(
+            f"{config_file} cannot be there: {config_file.parent} is no folder.", hint="Name the config's folder."
+        )
+    if isinstance(error, PermissionError):
+        return BrokenConfig(
+            f"{config_file} cannot be read: you have no permission.", hint="Run it as the user ZeroClaw runs as."
+        )
+    return BrokenConfig(f"{config_file} cannot be read: {error.strerror}.", hint="Look at the disk.")
+
+
+def _still(config_file: Path, target: Path, before: bytes | None) -> None:
+    """Raise Refused unless the file is what was read."""
+    if before is None:
+        if os.path.lexists(config_file):
+            raise _made_meanwhile(config_file)
+        return
+    found = read_config(config_file)
+    if found is None:
+        raise Refused(f"{config_file} was removed meanwhile.", hint=_AGAIN)
+    if found != before or Path(os.path.realpath(config_file)) != target:
+        raise Refused(f"{config_file} was changed by another program meanwhile.", hint=_AGAIN)
+
+
+def _made_meanwhile(config_file: Path) -> Refused:
+    return Refused(f"{config_file} was made by another program meanwhile.", hint=_AGAIN)
+
+
+def _may_write(target: Path) -> None:
+    """A rename would replace a file that its owner has protected, so the file itself is asked."""
+    if os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        return
+    if os.statvfs(target).f_flag & os.ST_RDONLY:
+        raise cannot_write(target, OSError(errno.EROFS, os.strerror(errno.EROFS)))
+    raise Refused(
+        f"{target} is write-protected for you.",
+        hint=f"Nothing was written. If it is meant to change: chmod u+w {target}, or run it as its owner.",
+    )
+
+
+@contextmanager
+def _alone(folder: Path, config_file: Path) -> Iterator[None]:
+    """Keep other runs of this program out, whose temporary files would look like those of a killed run."""
+    with failures_told(folder):
+        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Refused(
+                f"Another run of this program is writing {config_file} at this moment.", hint="Try again."
+            ) from error
+        except OSError as error:
+            # Some network file systems have no locks; there the last comparison has to do.
+            if error.errno not in _NO_LOCKS:
+                raise cannot_write(folder, error) from error
+        yield
+    finally:
+        os.close(handle)
+
+
+def _replace(
+    config_file: Path,
+    target: Path,
+    before: bytes | None,
+    after: bytes,
+    owner: os.stat_result | None,
+    backup: Backup | None,
+) -> None:
+    try:
+        with failures_told(config_file), written_beside(target, after, owner) as beside:
+            _still(config_file, target, before)
+            if before is None:
+                _put_first(beside, target)
+            else:
+                beside.replace(target)
+    except BaseException:
+        # An interrupt may come after the rename; then the old version lives in the backup alone.
+        if backup is not None and _is_surely_not(target, after):
+            withdraw_backup(backup)
+        raise
+
+
+def _put_first(beside: Path, target: Path) -> None:
+    try:
+        put_new(beside, target)
+    except FileExistsError as error:
+        raise _made_meanwhile(target) from error
+
+
+def _is_surely_not(target: Path, after: bytes) -> bool:
+    try:
+        return target.read_bytes() != after
+    except OSError:
+        return False
+
+
+def _made_durable(config_file: Path, target: Path) -> None:
+    try:
+        sync_folder(target.parent)
+    except OSError as error:
+        raise Unreadable(
+            f"{config_file} was written, but the disk did not confirm it: {error.strerror}.",
+            hint="Look at the disk and at the file; its former version is among the backups.",
+        ) from error

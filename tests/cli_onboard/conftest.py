@@ -1,0 +1,74 @@
+"""`zeroclaw onboard` as a process with no terminal, on a config dir of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_onboard_samples import CONFIG
+
+SCRIPTS = Path(sys.executable).parent
+SYSTEM = "/usr/bin:/bin"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command wrote, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Onboard = Callable[..., Answer]
+
+
+@pytest.fixture
+def config_dir(tmp_path: Path) -> Path:
+    """A config dir that is not there yet."""
+    return tmp_path / "zc"
+
+
+@pytest.fixture
+def config_file(config_dir: Path) -> Path:
+    """A small config of ZeroClaw <= 0.7.5 with comments and a channel."""
+    config_dir.mkdir()
+    file = config_dir / "config.toml"
+    file.write_text(CONFIG)
+    return file
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Onboard:
+    """Run `zeroclaw` with no terminal; PATH has only the system's folders and what the test adds."""
+
+    def run(*arguments: str, stdin: bytes = b"", **variables: str) -> Answer:
+        environment = {**os.environ, "PATH": SYSTEM, **variables}
+        done = subprocess.run(
+            [str(SCRIPTS / "zeroclaw"), *arguments], input=stdin, capture_output=True, env=environment, timeout=120
+        )
+        answer = Answer(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
+        for text in (answer.out, answer.err):
+            assert "Traceback" not in text
+            assert "fault of the program" not in text
+            assert "sekret" not in text
+        return answer
+
+    return run
+
+
+@pytest.fixture
+def onboard(run: Onboard, config_dir: Path) -> Onboard:
+    """Run `zeroclaw onboard --config-dir DIR ...`; no secret ("…sekret…") may come out of it."""
+    return lambda *arguments, **more: run("onboard", "--config-dir", str(config_dir), *arguments, **more)

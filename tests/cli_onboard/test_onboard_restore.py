@@ -1,0 +1,178 @@
+"""`zeroclaw onboard --restore`: backups with their differences, put back, and that taken back."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_onboard_samples import CONFIG, POSTGRES_URL
+from support.terminal import Terminal
+
+Onboard = Any
+SECOND = CONFIG.replace("auto_save = true", "auto_save = false")
+THIRD = SECOND.replace("vector_weight = 0.7", "vector_weight = 0.5")
+
+
+@pytest.fixture
+def changed(onboard: Onboard, config_file: Path) -> Path:
+    """A config that was changed twice, so that there are two backups."""
+    assert onboard("--set", "auto_save=false", "--no-test").code == 0
+    assert onboard("--set", "vector_weight=0.5", "--no-test").code == 0
+    assert config_file.read_text() == THIRD
+    return config_file
+
+
+def backups(onboard: Onboard) -> list[dict[str, Any]]:
+    return onboard("--restore", "--json").json["backups"]
+
+
+def test_without_backups(onboard: Onboard, config_file: Path) -> None:
+    for flags in (("--restore",), ("--restore", "latest", "--yes"), ("--restore", "--json")):
+        answer = onboard(*flags)
+        assert (answer.code, answer.out) == (1, "")
+        assert "no backup" in answer.err
+
+
+def test_the_list_without_a_terminal(onboard: Onboard, changed: Path) -> None:
+    answer = onboard("--restore")
+    assert answer.code == 2
+    assert "--restore NAME --yes" in answer.err
+    names = [backup["name"] for backup in backups(onboard)]
+    assert len(names) == 2
+    rows = [line for line in answer.out.splitlines() if any(name in line for name in names)]
+    assert [next(name for name in names if name in row) for row in rows] == names
+    assert "1 line changes, 12 stay as they are" in rows[0]
+    assert "2 lines change, 11 stay as they are" in rows[1]
+    assert "+ vector_weight = 0.7" in answer.out
+    assert changed.read_text() == THIRD
+
+
+def test_the_list_as_a_document(onboard: Onboard, changed: Path) -> None:
+    answer = onboard("--restore", "--json")
+    assert (answer.code, answer.err) == (0, "")
+    told = answer.json
+    assert set(told) == {"config", "backups", "restored", "dry_run"}
+    assert (told["config"], told["restored"]) == (str(changed), None)
+    newest, oldest = told["backups"]
+    assert set(newest) == {"name", "path", "when", "size", "lines", "diff"}
+    assert Path(newest["path"]).read_text() == SECOND
+    assert newest["size"] == len(SECOND.encode())
+    assert oldest["when"] <= newest["when"]
+    assert oldest["lines"] == {"changed": 2, "kept": 11}
+    assert "+ auto_save = true" in oldest["diff"].splitlines()
+
+
+def test_one_is_put_back_and_that_is_taken_back(onboard: Onboard, changed: Path) -> None:
+    oldest = backups(onboard)[-1]["name"]
+    answer = onboard("--restore", oldest, "--yes")
+    assert (answer.code, answer.err) == (0, "")
+    assert changed.read_text() == CONFIG
+    assert "+ auto_save = true" in answer.out
+    kept = backups(onboard)[0]["name"]
+    assert f"--restore {kept}` takes that back" in answer.out
+    assert onboard("--restore", kept, "--yes").code == 0
+    assert changed.read_text() == THIRD
+    assert changed.stat().st_mode & 0o777 == 0o600
+
+
+def test_latest_and_a_beginning_of_a_name(onboard: Onboard, changed: Path) -> None:
+    told = onboard("--restore", "latest", "--yes", "--json")
+    assert told.code == 0
+    newest = told.json
+    assert set(newest) == {"config", "restored", "backup", "dry_run", "lines", "diff"}
+    assert newest["backup"] != newest["restored"]
+    assert changed.read_text() == SECOND
+    names = [backup["name"] for backup in backups(onboard)]
+    several = onboard("--restore", names[0][0], "--yes")
+    assert (several.code, several.out) == (2, "")
+    assert all(name in several.err for name in names)
+    unique = next(name for name in names if name != newest["restored"] and name != newest["backup"])
+    length = next(at for at in range(1, len(unique) + 1) if sum(n.startswith(unique[:at]) for n in names) == 1)
+    assert onboard("--restore", unique[:length], "--yes").code == 0
+    assert changed.read_text() == CONFIG
+    nothing = onboard("--restore", "19", "--yes")
+    assert nothing.code == 1
+    assert names[0] in nothing.err
+
+
+def test_a_backup_that_is_as_the_file_is(onboard: Onboard, changed: Path) -> None:
+    changed.write_text(SECOND)
+    before = len(backups(onboard))
+    answer = onboard("--restore", "latest", "--yes")
+    assert (answer.code, answer.err) == (0, "")
+    assert "is already as in" in answer.out
+    assert len(backups(onboard)) == before
+
+
+def test_a_dry_run_and_a_missing_yes_write_nothing(onboard: Onboard, changed: Path) -> None:
+    shown = onboard("--restore", "latest", "--dry-run")
+    assert shown.code == 0
+    assert "+ vector_weight = 0.7" in shown.out
+    assert "Nothing was changed" in shown.err
+    refused = onboard("--restore", "latest")
+    assert (refused.code, refused.out) == (2, "")
+    assert "--yes" in refused.err
+    assert onboard("--restore", "--dry-run").code == 0
+    assert changed.read_text() == THIRD
+    assert len(backups(onboard)) == 2
+
+
+def test_a_broken_file_does_not_stop_it_and_shows_no_secret(onboard: Onboard, changed: Path) -> None:
+    changed.write_text(
+        THIRD.replace("auto_save = false", 'auto_save = "fal\napi_key = "abc-sekret\n')
+        + 'password = """\nline-sekret\n"""\n# token = "x-sekret"\nu = "postgres://a:b-sekret@/c@h/d"\n'
+        + 'x = { api_key = "in-sekret", n = 1 }\ny = "enc2:00sekret"\n'
+    )
+    assert onboard().code == 2
+    shown = onboard("--restore", "latest", "--dry-run")
+    assert (shown.code, "- api_key = ••••" in shown.out.splitlines()) == (0, True)
+    assert "n = 1" in shown.out
+    assert onboard("--restore", "latest", "--yes").code == 0
+    assert changed.read_text() == SECOND
+    assert onboard("--restore", "latest", "--yes").code == 0
+    assert "fal\n" in changed.read_text()
+
+
+def test_a_file_that_is_gone_comes_back(onboard: Onboard, changed: Path) -> None:
+    changed.unlink()
+    answer = onboard("--restore", "latest", "--yes")
+    assert answer.code == 0, answer.err
+    assert changed.read_text() == SECOND
+
+
+def test_secrets_of_a_backup_are_masked(onboard: Onboard, config_file: Path) -> None:
+    url = f"storage.postgres.db_url={POSTGRES_URL}"
+    config_file.write_text(CONFIG + '\n[memory.qdrant]\nurl = "http://q"\napi_key = "plain-sekret"\n')
+    assert onboard("--memory", "postgres", "--set", url, "--no-test").code == 0
+    config_file.write_text(CONFIG)
+    listed = onboard("--restore")
+    assert 'api_key = "••••"' in onboard("--restore", "latest", "--dry-run").out
+    assert "enc2:" not in listed.out
+
+
+def test_a_person_chooses_by_number_and_confirms(changed: Path) -> None:
+    command = [str(Path(sys.executable).parent / "zeroclaw"), "onboard", "--config-dir", str(changed.parent)]
+    with Terminal([*command, "--restore"], columns=100, lines=40) as screen:
+        screen.wait_for("Which one (1 to 2;")
+        screen.press("7", "enter")
+        screen.wait_for("no '7' in the list")
+        screen.press("2", "enter")
+        screen.wait_for("Put ", "back? [y/N]")
+        assert "+ auto_save = true" in screen.text
+        screen.press("y", "enter")
+        assert screen.wait_exit() == 0
+        assert "takes that back" in screen.text
+    assert changed.read_text() == CONFIG
+
+
+@pytest.mark.parametrize("keys", [("enter",), ("1", "enter", "n", "enter")])
+def test_an_empty_answer_or_a_no_leaves_all(changed: Path, keys: tuple[str, ...]) -> None:
+    command = [str(Path(sys.executable).parent / "zeroclaw"), "onboard", "--config-dir", str(changed.parent)]
+    with Terminal([*command, "--restore"], columns=100, lines=40) as screen:
+        screen.wait_for("Which one (1 to 2;")
+        screen.press(*keys)
+        assert screen.wait_exit() == 1
+        assert "Nothing was changed" in screen.text
+    assert changed.read_text() == THIRD

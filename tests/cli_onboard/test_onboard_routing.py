@@ -1,0 +1,164 @@
+"""Which `zeroclaw onboard` is answered here, and which is handed to the real zeroclaw."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+SYSTEM = "/usr/bin:/bin"
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> str:
+    """A PATH whose first `zeroclaw` prints its arguments, one a line, and exits with 7."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "zeroclaw"
+    program.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && { echo zeroclaw 0.7.5; exit 0; }\n'
+        'for argument; do echo "<$argument>"; done\nexit 7\n'
+    )
+    program.chmod(0o755)
+    return f"{folder}:{SYSTEM}"
+
+
+FOREIGN = [
+    ("onboard", "--api-key", "sk-1", "--provider", "openrouter", "--memory", "sqlite"),
+    ("onboard", "--channels-only"),
+    ("onboard", "--reinit"),
+    ("onboard", "--force", "--interactive"),
+    ("onboard", "--interactive", "--force"),
+    ("onboard", "memory"),
+    ("onboard", "channels", "--dry-run"),
+    ("onboard", "--quick"),
+    ("onboard", "--tui"),
+    ("onboard", "--model=x", "--json"),
+    ("onboard", "--memory", "--api-key", "sk-1"),
+    ("onboard", "--dry-runn"),
+    ("onboard", "--help", "--force"),
+    ("onboard", "--"),
+    ("onboard", "--restore", "latest", "extra"),
+    ("onboard", "-v"),
+    ("--config-dir", "/tmp/x y", "onboard", "--channels-only"),
+    ("--backend", "sqlite", "onboard"),
+    ("--real", "onboard", "--dry-run", "--json"),
+    ("--real", "onboard"),
+]
+
+
+@pytest.mark.parametrize("arguments", FOREIGN, ids=" ".join)
+def test_an_argument_that_is_not_ours_takes_the_whole_command_along(
+    run: Run, fake: str, arguments: tuple[str, ...]
+) -> None:
+    answer = run(*arguments, PATH=fake)
+    passed = arguments[1:] if arguments[0] == "--real" else arguments
+    assert answer.out == "".join(f"<{argument}>\n" for argument in passed)
+    assert (answer.code, answer.err) == (7, "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--dry-run",),
+        ("--interactive", "--dry-run"),
+        ("--defaults", "--dry-run", "--no-test"),
+        ("--memory", "markdown", "--dry-run", "--yes"),
+        ("--memory=markdown", "--set=memory.auto_save=false", "--dry-run"),
+        ("--set", "memory.auto_save=false", "--set", "memory.vector_weight=0.5", "--dry-run", "--json"),
+    ],
+    ids=" ".join,
+)
+def test_our_own_options_are_answered_here(run: Run, fake: str, config_dir: Path, arguments: tuple[str, ...]) -> None:
+    for command in (
+        ("onboard", "--config-dir", str(config_dir), *arguments),
+        ("onboard", f"--config-dir={config_dir}", *arguments),
+        ("--config-dir", str(config_dir), "onboard", *arguments),
+    ):
+        answer = run(*command, PATH=fake)
+        assert answer.code == 0, answer.err
+        assert "backend" in answer.out
+        assert "<onboard>" not in answer.out
+        assert not config_dir.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "meant"),
+    [
+        (("--dry-runn",), "--dry-runn", "--dry-run"),
+        (("--restor", "x"), "--restor", "--restore"),
+        (("--answer=x",), "--answer", "--answers"),
+        (("--notest",), "--notest", "--no-test"),
+        (("--channels-only",), "--channels-only", ""),
+        (("--api-key", "sk-abcdefghijklmnop-sekret"), "--api-key", ""),
+        (("--api-key=abcdef-sekret",), "--api-key", ""),
+        (("channels",), "channels", ""),
+    ],
+)
+def test_without_a_real_one_the_argument_is_named(run: Run, arguments: tuple[str, ...], named: str, meant: str) -> None:
+    answer = run("onboard", *arguments)
+    assert (answer.code, answer.out) == (127, "")
+    assert f"no {named} here" in answer.err
+    assert "no" in answer.err
+    assert "real zeroclaw" in answer.err
+    assert ("Did you mean" in answer.err) == bool(meant)
+    assert f"Did you mean {meant}?" in answer.err or not meant
+    assert "`zeroclaw onboard --help`" in answer.err
+
+
+def test_help_is_ours_and_names_every_option(run: Run, fake: str) -> None:
+    for flag in ("--help", "-h"):
+        shown = run("onboard", flag, PATH=fake)
+        assert shown.code == 0
+        for option in (
+            "--interactive", "--memory", "--set", "--defaults", "--answers", "--no-test", "--dry-run", "--restore",
+            "--json", "--yes", "--config-dir", "--workspace", "real\nzeroclaw",
+        ):  # fmt: skip
+            assert option in shown.out
+
+
+def test_the_help_of_the_script_knows_it_without_a_real_one(run: Run) -> None:
+    assert "onboard" in run("--help").out
+    assert "`zeroclaw onboard`" in run("status").err
+
+
+def test_bash_completes_it(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "completion"
+    file.write_text(run("--print-completion", "bash").out)
+
+    def completed(*words: str) -> set[str]:
+        line = " ".join(f"'{word}'" for word in words)
+        asked = (
+            f"source {file}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; "
+            '_shtab_zeroclaw zeroclaw "${COMP_WORDS[COMP_CWORD]}"; printf "%s\\n" "${COMPREPLY[@]}"'
+        )
+        return set(subprocess.run(["bash", "-c", asked], capture_output=True, text=True).stdout.split())
+
+    assert {"memory", "onboard"} <= completed("zeroclaw", "")
+    assert {"--defaults", "--dry-run"} <= completed("zeroclaw", "onboard", "--d")
+    assert {"sqlite", "postgres", "lucid", "markdown", "qdrant", "none"} <= completed(
+        "zeroclaw", "onboard", "--memory", ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--restore", "latest", "--memory", "sqlite"), "--memory"),
+        (("--restore", "--set", "a=b"), "--set"),
+        (("--interactive", "--json"), "--json"),
+        (("--interactive", "--defaults"), "--defaults"),
+        (("--memory",), "--memory"),
+        (("--dry-run=yes",), "--dry-run"),
+    ],
+)
+def test_options_that_contradict_each_other(
+    run: Run, config_file: Path, arguments: tuple[str, ...], named: str
+) -> None:
+    answer = run("onboard", "--config-dir", str(config_file.parent), *arguments)
+    assert (answer.code, answer.out) == (2, "")
+    assert named in answer.err

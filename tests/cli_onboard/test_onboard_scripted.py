@@ -1,0 +1,204 @@
+"""`zeroclaw onboard` by flags: what it prints, writes and leaves alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_onboard_samples import CONFIG, POSTGRES_URL
+
+from zeroclaw_tui.config.defaults import default_values
+
+Onboard = Any
+FLAGS = {
+    "sqlite": (),
+    "lucid": (),
+    "markdown": (),
+    "none": (),
+    "postgres": ("--set", f"storage.postgres.db_url={POSTGRES_URL}"),
+    "qdrant": ("--set", "storage.qdrant.url=http://127.0.0.1:6333"),
+}
+
+
+@pytest.mark.parametrize("backend", FLAGS)
+def test_a_fresh_folder_gets_the_defaults_once(onboard: Onboard, config_dir: Path, backend: str) -> None:
+    flags = ("--memory", backend, "--no-test", *FLAGS[backend])
+    shown = onboard(*flags, "--dry-run")
+    assert shown.code == 0, shown.err
+    assert not config_dir.exists()
+    assert "Nothing was changed" in shown.err
+    added = {line[2:].partition("=")[0].strip() for line in shown.out.splitlines() if line.startswith("+ ")}
+    keys = {key for key, value in default_values(backend)["memory"].items() if not isinstance(value, dict)}
+    assert keys <= added
+
+    written = onboard(*flags)
+    assert (written.code, written.err) == (0, "")
+    file = config_dir / "config.toml"
+    assert str(file) in written.out
+    values = tomllib.loads(file.read_text())
+    assert {key: values["memory"][key] for key in keys} == {key: default_values(backend)["memory"][key] for key in keys}
+    assert values["default_temperature"] == 0.7
+    assert file.stat().st_mode & 0o777 == 0o600
+    before = file.read_bytes()
+
+    again = onboard(*flags)
+    assert again.code == 0
+    assert "nothing to change" in again.out
+    assert "Written" not in again.out
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("backend", "setting"), [("postgres", "storage.postgres.db_url"), ("qdrant", "storage.qdrant.url")]
+)
+def test_a_missing_address_names_the_flag(onboard: Onboard, config_dir: Path, backend: str, setting: str) -> None:
+    answer = onboard("--memory", backend)
+    assert (answer.code, answer.out) == (2, "")
+    assert setting in answer.err
+    assert "--set" in answer.err
+    assert not config_dir.exists()
+
+
+def test_only_what_was_asked_changes(onboard: Onboard, config_file: Path) -> None:
+    answer = onboard("--set", "memory.vector_weight=0.5", "--no-test")
+    assert answer.code == 0, answer.err
+    assert config_file.read_text() == CONFIG.replace("vector_weight = 0.7", "vector_weight = 0.5")
+    assert "1 line changes, 12 stay as they are" in answer.out
+    lines = answer.out.splitlines()
+    assert "- vector_weight = 0.7" in lines
+    assert "+ vector_weight = 0.5" in lines
+    assert lines.index("  [memory]") < lines.index("- vector_weight = 0.7")
+    assert "zeroclaw --real onboard" in answer.out
+    assert f"zeroclaw-tui --config-dir {config_file.parent}" in answer.out
+    [backup] = onboard("--restore", "--json").json["backups"]
+    assert f"zeroclaw onboard --config-dir {config_file.parent} --restore {backup['name']}" in answer.out
+
+
+def test_the_defaults_of_a_new_backend_are_reviewed_and_written(onboard: Onboard, config_file: Path) -> None:
+    answer = onboard("--memory", "postgres", "--set", f"storage.postgres.db_url={POSTGRES_URL}", "--no-test")
+    assert answer.code == 0, answer.err
+    assert '- backend = "sqlite"' in answer.out
+    assert '+ backend = "postgres"' in answer.out
+    line = next(line for line in answer.out.splitlines() if "db_url" in line and line.startswith("+"))
+    assert '"postgres://zeroclaw:••••@127.0.0.1:1/zeroclaw"' in line
+    assert line.endswith("encrypted when written")
+    assert "enc2:" not in answer.out
+    text = config_file.read_text()
+    assert 'bot_token = "123456:tele-sekret"   # do not lose' in text
+    assert 'db_url = "enc2:' in text
+    assert "sekret@" not in text
+    key = config_file.parent / ".secret_key"
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert str(key) in answer.out
+
+
+def test_without_a_terminal_interactive_takes_the_defaults_and_says_so(onboard: Onboard, config_dir: Path) -> None:
+    answer = onboard("--interactive", "--no-test")
+    assert answer.code == 0
+    assert "no terminal" in answer.err
+    assert tomllib.loads((config_dir / "config.toml").read_text())["memory"]["backend"] == "sqlite"
+
+
+def test_a_bare_command_without_a_terminal_changes_nothing_that_is_there(onboard: Onboard, config_file: Path) -> None:
+    answer = onboard()
+    assert (answer.code, answer.err) == (0, "")
+    assert "nothing to change" in answer.out
+    assert config_file.read_text() == CONFIG
+
+
+def test_answers_of_a_file_give_way_to_flags(onboard: Onboard, config_file: Path, tmp_path: Path) -> None:
+    answers = tmp_path / "answers.toml"
+    answers.write_text("[memory]\nvector_weight = 0.4\nauto_save = false\n")
+    answer = onboard("--answers", str(answers), "--set", "vector_weight=0.6", "--no-test")
+    assert answer.code == 0, answer.err
+    memory = tomllib.loads(config_file.read_text())["memory"]
+    assert (memory["vector_weight"], memory["auto_save"]) == (0.6, False)
+
+
+def test_a_second_config_dir_that_could_be_meant_is_named(run: Any, tmp_path: Path, clean_environment: Path) -> None:
+    home = clean_environment / ".zeroclaw"
+    home.mkdir()
+    (home / "config.toml").write_text(CONFIG)
+    (home / "workspace" / "memory").mkdir(parents=True)
+    (home / "workspace" / "memory" / "brain.db").write_bytes(b"")
+    marked = clean_environment / "elsewhere"
+    marked.mkdir()
+    (marked / "config.toml").write_text(CONFIG)
+    (home / "active_workspace.toml").write_text(f'config_dir = "{marked}"\n')
+    answer = run("onboard", "--dry-run")
+    assert answer.code == 0
+    assert str(marked / "config.toml") in answer.out or "elsewhere/config.toml" in answer.out
+    assert f"This is about {marked}" in answer.err
+    assert str(home) in answer.err
+
+
+JSON_KEYS = {
+    "config", "generation", "backend", "written", "backup", "changes", "diff", "lines", "tests", "notes", "exports",
+    "warnings", "dry_run",
+}  # fmt: skip
+
+
+def test_the_document_of_a_dry_run(onboard: Onboard, config_file: Path) -> None:
+    url = f"storage.postgres.db_url={POSTGRES_URL}"
+    answer = onboard("--memory", "postgres", "--set", url, "--no-test", "--dry-run", "--json")
+    assert answer.code == 0, answer.err
+    told = answer.json
+    assert set(told) == JSON_KEYS
+    assert (told["written"], told["dry_run"], told["backup"], told["backend"]) == (False, True, None, "postgres")
+    assert told["config"] == str(config_file)
+    assert told["generation"] == {"schema": 1, "version": None, "form": "plain names"}
+    changes = {change["key"]: change for change in told["changes"]}
+    assert changes["memory.backend"] == {
+        "key": "memory.backend", "path": ["memory", "backend"], "from": "sqlite", "to": "postgres", "secret": False,
+    }  # fmt: skip
+    assert changes["storage.postgres.db_url"] == {
+        "key": "storage.postgres.db_url",
+        "path": ["storage", "provider", "config", "db_url"],
+        "from": None,
+        "to": "••••",
+        "secret": True,
+    }
+    assert '+ backend = "postgres"' in told["diff"].splitlines()
+    assert told["lines"]["kept"] > 0
+    assert told["tests"] == []
+    assert config_file.read_text() == CONFIG
+
+
+def test_the_document_of_a_write_and_of_a_second_one(onboard: Onboard, config_file: Path) -> None:
+    first = onboard("--set", "auto_save=false", "--no-test", "--json")
+    assert first.err == ""
+    assert (first.json["written"], first.json["dry_run"]) == (True, False)
+    assert first.json["backup"]
+    assert first.json["lines"] == {"changed": 1, "kept": 12}
+    second = onboard("--set", "auto_save=false", "--json")
+    assert set(second.json) == JSON_KEYS
+    assert (second.json["written"], second.json["changes"], second.json["backup"]) == (False, [], None)
+
+
+def test_a_test_that_passes_is_told(onboard: Onboard, config_dir: Path) -> None:
+    answer = onboard("--memory", "sqlite", "--json")
+    assert answer.code == 0, answer.err
+    assert [(found["subject"], found["verdict"]) for found in answer.json["tests"]] == [("sqlite", "good")]
+    assert answer.json["written"] is True
+
+
+def test_no_colour_reaches_a_pipe(onboard: Onboard, config_file: Path) -> None:
+    assert "\x1b" not in onboard("--set", "auto_save=false", "--dry-run", "--no-test").out
+
+
+def test_flags_load_nothing_that_only_questions_need(config_dir: Path) -> None:
+    arguments = ["onboard", "--config-dir", str(config_dir), "--defaults", "--dry-run"]
+    code = (
+        "import sys, zeroclaw_tui.cli.main as main\n"
+        f"sys.argv = ['zeroclaw', *{arguments!r}]\n"
+        "assert main.zeroclaw() == 0\n"
+        "print('LOADED', *sys.modules, sep='\\n', file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stderr.partition("LOADED\n")[2].split())
+    assert loaded
+    assert not loaded & {"textual", "questionary", "prompt_toolkit", "rich", "httpx", "asyncpg", "numpy", "shtab"}

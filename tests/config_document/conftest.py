@@ -1,0 +1,45 @@
+"""Editing a text the way the program does, with the checks that hold for every edit."""
+
+from __future__ import annotations
+
+import copy
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from zeroclaw_tui.config.document.document import ConfigDocument, KeyPath
+
+Edit = Callable[[str, Mapping[str, Any]], str]
+
+
+def path_of(name: str) -> KeyPath:
+    return tuple(name.split("."))
+
+
+def with_keys(values: Mapping[str, Any], changes: Mapping[KeyPath, Any]) -> dict[str, Any]:
+    """What the parsed document has to be after an edit."""
+    expected = copy.deepcopy(dict(values))
+    for path, value in changes.items():
+        table = expected
+        for name in path[:-1]:
+            table = table.setdefault(name, {})
+        table[path[-1]] = value
+    return expected
+
+
+@pytest.fixture
+def edit() -> Edit:
+    """The text after an edit (keys as `memory.backend`); it reads as meant and a second edit changes nothing."""
+
+    def edited(text: str, changes: Mapping[str, Any]) -> str:
+        paths = {path_of(name): value for name, value in changes.items()}
+        before = ConfigDocument.from_text(text)
+        after = before.with_values(paths)
+        assert tomllib.loads(after.text) == with_keys(before.values, paths) == after.values
+        assert after.with_values(paths) == after
+        assert before.text == text
+        return after.text
+
+    return edited

@@ -1,0 +1,152 @@
+"""A file that is no TOML is one sentence: file, line, column, what is wrong and what to do, and never a value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from zeroclaw_tui.config.document.document import ConfigDocument
+from zeroclaw_tui.config.toml_file import read_toml
+from zeroclaw_tui.memory.errors import BrokenConfig
+
+SECRET = "hunter2-hunter2"
+
+
+def told(raw: bytes, folder: Path) -> BrokenConfig:
+    """What both ways of reading say of a file's bytes: the same."""
+    path = folder / "config.toml"
+    path.write_bytes(raw)
+    with pytest.raises(BrokenConfig) as from_file:
+        read_toml(path)
+    with pytest.raises(BrokenConfig) as from_bytes:
+        ConfigDocument.from_bytes(raw, path)
+    assert str(from_file.value) == str(from_bytes.value)
+    error = from_file.value
+    assert error.message.startswith(f"{path}, line ")
+    assert error.hint
+    assert "\n" not in str(error)
+    assert SECRET not in str(error)
+    return error
+
+
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        ("{{ MEMORY_BLOCK }}", 1),
+        ("backend = {{BACKEND}}", 11),
+        ("backend = {{ env.X | upper }} # c", 11),
+        ("backend=<YOUR BACKEND>", 9),
+        ("backend = ${BACKEND}", 11),
+        ("backend = $BACKEND", 11),
+        ("backend = pre-${BACKEND}-post", 15),
+        ("@@BACKEND@@", 1),
+        ("backend = @@BACKEND@@", 11),
+        ("{% if memory %}", 1),
+        ("['a', {{MORE}}]", 7),
+        ("list = ['a', <B>, <C>]", 14),
+        ("[{{SECTION}}]", 2),
+        ("{{KEY}} = 1", 1),
+    ],
+)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_a_placeholder_is_told_as_one(tmp_path: Path, line: str, column: int, line_end: str) -> None:
+    rest = f'password = "{SECRET}"\n'
+    head = "x = [\n" if line.startswith("['") else "[memory]\n"
+    error = told(f"{head}{line}\n{rest}".replace("\n", line_end).encode(), tmp_path)
+    assert f"line 2, column {column}: this looks like a template placeholder" in error.message
+    assert "real value" in error.hint
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'backend = "\\q <b>"',
+        f'backend = "{SECRET}" "{{{{X}}}}"',
+        f"backend = {SECRET} # <why>",
+        "[gateway] <b>",
+        "<<<<<<< HEAD",
+    ],
+)
+def test_angle_brackets_beside_another_mistake_are_no_placeholder(tmp_path: Path, line: str) -> None:
+    error = told(f"[memory]\n{line}\n".encode(), tmp_path)
+    assert "line 2, column" in error.message
+    assert "placeholder" not in error.message
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "what"),
+    [
+        (
+            "[memory]\na = 1\n\n[x]\n[memory]\n",
+            "line 5, column 1:",
+            "[memory] is declared a second time here; the first time is in line 1.",
+        ),
+        ("[memory]\n  [ 'memory' ] # c\n", "line 2, column 3:", "[memory] is declared a second time"),
+        ("[[a]]\n[a.b]\n[[a]]\n[a.b]\n[a.b]\n", "line 5, column 1:", "the first time is in line 4."),
+        (
+            "model_routes = []\n[[model_routes]]\n",
+            "line 2, column 1:",
+            "[[model_routes]] adds to model_routes, which is set already in line 1.",
+        ),
+        ("a = {b = 1}\n[a.c]\n", "line 2, column 1:", "[a.c] adds to a, which is set already in line 1."),
+        ("memory.backend = 'x'\n[memory]\n", "line 2, column 1:", "[memory] adds to memory.backend"),
+        ("[a]\n[[a]]\n", "line 2, column 1:", "a is declared as a table [a] and as a list of tables [[a]]"),
+        ("[[a]]\n[a]\n", "line 2, column 1:", "a is declared as a table [a] and as a list of tables [[a]]"),
+        ("a = 1\na = 2\n", "line 2, column 1:", "a is given a second time here; the first time is in line 1."),
+        (
+            "[memory]\nk = 'x'\n k = '''\ny\n'''\n",
+            "line 3, column 2:",
+            "memory.k is given a second time here; the first time is in line 2.",
+        ),
+        ("[[l]]\nk = 1\n[[l]]\nk = 1\nk = 2\n", "line 5, column 1:", "the first time is in line 4."),
+        ("a = {k = 1, k = 2}\n", "line 1, column 13:", "a.k is given a second time"),
+        ("a = {b = 1}\na.c = 2\n", "line 2, column 1:", "one lies within the other"),
+        ("[a.b]\n[a]\nb = 1\n", "line 3, column 1:", "a.b is set here, but also a table in line 1."),
+    ],
+)
+def test_something_set_twice_names_both_lines(tmp_path: Path, text: str, place: str, what: str) -> None:
+    error = told(text.encode(), tmp_path)
+    assert f", {place} " in error.message
+    assert what in error.message
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "what"),
+    [
+        (f'k = "{SECRET}\n', "line 1, column", "the line ends inside a text"),
+        (f"k = {SECRET}\n", "line 1, column 5", "a text needs quotes"),
+        (f'k = """\n{SECRET}', "line 2, column 16", "the closing quote is missing"),
+        (f'k = ["{SECRET}"\nj = 2\n', "line 2, column 1", "the list is not closed"),
+        (f'k = {{p = "{SECRET}"\n', "line 1, column", "the inline table is not closed"),
+        (f'k = 1 "{SECRET}"\n', "line 1, column 7", "something follows"),
+        (f"[{SECRET.replace('-', '_')}\n", "line 1, column 17", "the header is not closed"),
+        (f"{SECRET.replace('-', '_')}\n", "line 1, column 16", "no = behind"),
+        (f'k = "{SECRET}\\x"\n', "line 1, column", "written twice"),
+        (f'k = "{SECRET}\x01"\n', "line 1, column 21", "control character"),
+        ("= 1\n", "line 1, column 1", "neither a [section], a key nor a # comment"),
+    ],
+)
+def test_other_mistakes_have_words_of_their_own(tmp_path: Path, text: str, place: str, what: str) -> None:
+    error = told(text.encode(), tmp_path)
+    assert place in error.message
+    assert what in error.message
+
+
+def test_each_item_of_a_list_of_tables_has_tables_of_its_own(tmp_path: Path) -> None:
+    error = told(b"[[a]]\n[a.b]\n[[a]]\n[a.b] x\n", tmp_path)
+    assert "line 4, column 7: something follows" in error.message
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    error = told(b"\xef\xbb\xbfa = 1\nb = '\xc3\xa9\xff'\n", tmp_path)
+    assert "line 2, column 7: this byte is not UTF-8 text." in error.message
+    assert error.hint == "Save the file as UTF-8."
+
+
+def test_a_text_as_windows_saves_it_in_utf_16(tmp_path: Path) -> None:
+    assert "line 1, column 1: this byte is not UTF-8" in told("a = 1\n".encode("utf-16"), tmp_path).message
+
+
+def test_a_number_too_long_to_be_read(tmp_path: Path) -> None:
+    assert "too many digits" in told(b"k = " + b"7" * 5000, tmp_path).message

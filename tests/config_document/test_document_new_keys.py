@@ -1,0 +1,146 @@
+"""A new key goes behind the last key of its own section; a new table to its family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+BANNER = "\n# ==========\n# Next\n# ==========\n[next]\nn = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "expected"),
+    [
+        ("[memory]\na = 1\n" + BANNER, {"memory.b": 2}, "[memory]\na = 1\nb = 2\n" + BANNER),
+        ("[memory] # c\n" + BANNER, {"memory.b": 2}, "[memory] # c\nb = 2\n" + BANNER),
+        ("[memory]\na = 1\n# Next\n[next]\n", {"memory.b": 2}, "[memory]\na = 1\nb = 2\n# Next\n[next]\n"),
+        ("[memory]\n# b = 1\n\n[next]\n", {"memory.b": 2}, "[memory]\nb = 2\n# b = 1\n\n[next]\n"),
+        ("[memory]\na = 1\n# b = 1\n", {"memory.b": 2}, "[memory]\na = 1\nb = 2\n# b = 1\n"),
+        ("[memory]\na = 1\n\n[memory.x]\nc = 1\n", {"memory.b": 2}, "[memory]\na = 1\nb = 2\n\n[memory.x]\nc = 1\n"),
+        ("[memory.x]\nc = 1\n\n[memory]\n\n[z]\n", {"memory.b": 2}, "[memory.x]\nc = 1\n\n[memory]\nb = 2\n\n[z]\n"),
+        ("[memory]\n\ta = 1\n", {"memory.b": 2}, "[memory]\n\ta = 1\n\tb = 2\n"),
+        ("  [memory]\n", {"memory.b": 2}, "  [memory]\n  b = 2\n"),
+        ("[memory]\na = 1", {"memory.b": 2}, "[memory]\na = 1\nb = 2"),
+        ("[memory]", {"memory.b": 2}, "[memory]\nb = 2"),
+        ("[memory]\r\na = 1", {"memory.b": 2}, "[memory]\r\na = 1\r\nb = 2"),
+        ("[memory]\r\na = 1\r\n\r\n[z]\r\n", {"memory.b": 2}, "[memory]\r\na = 1\r\nb = 2\r\n\r\n[z]\r\n"),
+        ("x = 1\r\n[memory]\na = 1\n", {"memory.b": 2}, "x = 1\r\n[memory]\na = 1\nb = 2\n"),
+        ("x = 1\n[memory]\na = 1\r\n", {"memory.b": 2}, "x = 1\n[memory]\na = 1\r\nb = 2\r\n"),
+        ("[memory]\n  a = [\n1,\n] # c\n\n[z]\n", {"memory.b": 2}, "[memory]\n  a = [\n1,\n] # c\n  b = 2\n\n[z]\n"),
+        ("[memory]\na = '''\n[z]\n'''\n", {"memory.b": 2}, "[memory]\na = '''\n[z]\n'''\nb = 2\n"),
+        ("[[l]]\na = 1\n[memory]\na = 1\n[[l]]\n", {"memory.b": 2}, "[[l]]\na = 1\n[memory]\na = 1\nb = 2\n[[l]]\n"),
+        ("[memory]\na = 1\n", {"memory.a b": 2}, '[memory]\na = 1\n"a b" = 2\n'),
+        ('["memory" ]\na = 1\n', {"memory.b": 2}, '["memory" ]\na = 1\nb = 2\n'),
+        ("[memory]\na = 1\n\n[x]\n", {"memory.d": 1, "memory.b": "x", "memory.a": 5, "memory.c": []},
+         '[memory]\na = 5\nd = 1\nb = "x"\nc = []\n\n[x]\n'),
+    ],
+)  # fmt: skip
+def test_a_key_of_a_section(edit: Any, text: str, changes: dict[str, Any], expected: str) -> None:
+    assert edit(text, changes) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "expected"),
+    [
+        ("memory = {}", {"memory.b": 2}, "memory = { b = 2 }"),
+        ("memory = {  } # c\n", {"memory.b": 2, "memory.c": 3}, "memory = { b = 2, c = 3 } # c\n"),
+        ("memory = { a = 1 } # c\n", {"memory.b": 2}, "memory = { a = 1, b = 2 } # c\n"),
+        ("memory = {a = [1, 2]}\n", {"memory.a": ["x"], "memory.b": 2}, 'memory = {a = ["x"], b = 2}\n'),
+        ("memory = {a = 1}\n", {"memory.qdrant.url": "u"}, 'memory = {a = 1, qdrant.url = "u"}\n'),
+        ("memory = {qdrant = {}}\n", {"memory.qdrant.url": "u"}, 'memory = {qdrant = { url = "u" }}\n'),
+        ("memory = {qdrant.a = 1}\n", {"memory.qdrant.b": 2}, "memory = {qdrant.a = 1, qdrant.b = 2}\n"),
+        ("[storage]\nprovider = {}\n", {"storage.provider.config.x": 1}, "[storage]\nprovider = { config.x = 1 }\n"),
+        ("storage.provider = {a = '}'}\n", {"storage.provider.x": 1}, "storage.provider = {a = '}', x = 1}\n"),
+    ],
+)
+def test_a_key_of_an_inline_table(edit: Any, text: str, changes: dict[str, Any], expected: str) -> None:
+    assert edit(text, changes) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "expected"),
+    [
+        ("memory.a = 1\nz = 1\n", {"memory.b": 2}, "memory.a = 1\nmemory.b = 2\nz = 1\n"),
+        ("memory.a = 1\n", {"memory.qdrant.url": 2}, "memory.a = 1\nmemory.qdrant.url = 2\n"),
+        ("[storage]\n provider.config.a = 1\nz = 1\n", {"storage.provider.config.b": 2},
+         "[storage]\n provider.config.a = 1\n provider.config.b = 2\nz = 1\n"),
+        ("[storage]\nprovider.config.a = 1\nz = 1\n", {"storage.provider.name": 2},
+         "[storage]\nprovider.config.a = 1\nprovider.name = 2\nz = 1\n"),
+        ("[storage]\nprovider.config.a = 1\nz = 1\n[y]\n", {"storage.b": 2},
+         "[storage]\nprovider.config.a = 1\nz = 1\nb = 2\n[y]\n"),
+        ('"a b"."c.d" = 1\n', {"a b.x": 2}, '"a b"."c.d" = 1\n"a b".x = 2\n'),
+        ("[s]\np.x = 1\n[s.p.deep]\ny = 1\n", {"s.p.deep.z": 2}, "[s]\np.x = 1\n[s.p.deep]\ny = 1\nz = 2\n"),
+    ],
+)  # fmt: skip
+def test_a_key_of_a_dotted_group_stays_with_it(edit: Any, text: str, changes: dict[str, Any], expected: str) -> None:
+    assert edit(text, changes) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "r = 1\n"),
+        ("a = 1\n\n# b\n[b]\n", "a = 1\nr = 1\n\n# b\n[b]\n"),
+        ("# only words\n", "# only words\n\nr = 1\n"),
+        ("# only words", "# only words\n\nr = 1"),
+        ("\n\n", "\n\nr = 1\n"),
+        ("[b]\n", "r = 1\n\n[b]\n"),
+        ("[b]\r\n", "r = 1\r\n\r\n[b]\r\n"),
+        ("# of b\n[b]\n", "r = 1\n\n# of b\n[b]\n"),
+        ("# of all\n\n# of b\n[b]\n", "# of all\n\nr = 1\n\n# of b\n[b]\n"),
+        ("# of all\n\n[b]\na = 1\n", "# of all\n\nr = 1\n\n[b]\na = 1\n"),
+    ],
+)
+def test_a_key_of_the_root(edit: Any, text: str, expected: str) -> None:
+    assert edit(text, {"r": 1}) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "[m.q]\na = 1\nb = 2\n"),
+        ("# only words\n", "# only words\n\n[m.q]\na = 1\nb = 2\n"),
+        ("\n", "\n[m.q]\na = 1\nb = 2\n"),
+        ("x = 1", "x = 1\n\n[m.q]\na = 1\nb = 2"),
+        ("x = 1\r\n", "x = 1\r\n\r\n[m.q]\r\na = 1\r\nb = 2\r\n"),
+        ("x = 1\n\n\n", "x = 1\n\n\n[m.q]\na = 1\nb = 2\n"),
+        ("[z]\nm = 1\n# end\n", "[z]\nm = 1\n# end\n\n[m.q]\na = 1\nb = 2\n"),
+        ("[m]\nx = 1\n\n# of z\n[z]\n", "[m]\nx = 1\n\n[m.q]\na = 1\nb = 2\n\n# of z\n[z]\n"),
+        ("[m]\nx = 1\n# y = 1\n\n[z]\n", "[m]\nx = 1\n# y = 1\n\n[m.q]\na = 1\nb = 2\n\n[z]\n"),
+        ("[m]\nx = 1\n# of z\n[z]\n", "[m]\nx = 1\n\n[m.q]\na = 1\nb = 2\n\n# of z\n[z]\n"),
+        ("[m]\nx = 1\n[z]\n[m.k]\n\n[y]\n", "[m]\nx = 1\n[z]\n[m.k]\n\n[m.q]\na = 1\nb = 2\n\n[y]\n"),
+        ("[[l]]\nx = 1\n[m]\n[[l]]\nx = 2\n", "[[l]]\nx = 1\n[m]\n\n[m.q]\na = 1\nb = 2\n\n[[l]]\nx = 2\n"),
+        ("[m.q.deep]\nx = 1\n", "[m.q.deep]\nx = 1\n\n[m.q]\na = 1\nb = 2\n"),
+        ("[m]\n\tx = 1\n", "[m]\n\tx = 1\n\n[m.q]\n\ta = 1\n\tb = 2\n"),
+    ],
+)
+def test_a_new_table(edit: Any, text: str, expected: str) -> None:
+    assert edit(text, {"m.q.a": 1, "m.q.b": 2}) == expected
+
+
+def test_the_parent_of_a_table_that_is_there(edit: Any) -> None:
+    """Only `[memory.qdrant]` is there: `[memory]` is opened behind it."""
+    text = "[memory.qdrant]\nurl = 'u'\n\n[gateway]\n"
+    assert edit(text, {"memory.backend": "qdrant"}) == (
+        "[memory.qdrant]\nurl = 'u'\n\n[memory]\nbackend = \"qdrant\"\n\n[gateway]\n"
+    )
+
+
+def test_a_table_that_headers_made_is_not_added_to_by_dotted_keys(edit: Any) -> None:
+    """TOML forbids that, though not every reader minds."""
+    text = "[s]\np.x = 1\n\n[s.p.deep.y]\nk = 1\n"
+    assert edit(text, {"s.p.deep.z": 2}) == text + "\n[s.p.deep]\nz = 2\n"
+
+
+def test_tables_come_in_the_order_of_the_changes(edit: Any) -> None:
+    assert edit("", {"b.x": 1, "a.x": 1, "b.y": 2, "r": 0}) == "r = 0\n\n[b]\nx = 1\ny = 2\n\n[a]\nx = 1\n"
+
+
+def test_names_that_need_quotes(edit: Any) -> None:
+    assert edit("", {'a"b.c d': 1}) == '["a\\"b"]\n"c d" = 1\n'
+
+
+def test_a_new_table_between_tables_of_one_family_apart(edit: Any) -> None:
+    text = "[storage.a]\nx = 1\n\n[z]\n\n[storage.b]\nx = 1\n\n[y]\n"
+    assert edit(text, {"storage.c.x": 1}) == text.replace("\n[y]\n", "\n[storage.c]\nx = 1\n\n[y]\n")

@@ -1,0 +1,149 @@
+"""The difference of two configs: which lines go and come, in which section, with secrets masked."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zeroclaw_tui.config.document.difference import Difference, difference
+from zeroclaw_tui.config.document.document import ConfigDocument
+
+DOTS = "••••"
+SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
+BEFORE = """\
+# top
+default_temperature = 0.7
+api_key = "hunter2" # mine
+
+[memory]
+backend = "sqlite" # why
+text = \"\"\"
+[fake]
+x = 1
+\"\"\"
+auto_save = true
+
+# Webhooks and pairing.
+[gateway] # the door
+port = 1
+paired_tokens = ["hunter3"]
+"""
+
+
+def compared(before: str, after: str) -> Difference:
+    return difference(ConfigDocument.from_text(before), ConfigDocument.from_text(after))
+
+
+def shown(before: str, after: str) -> list[str]:
+    return [(SIGNS[line.kind] + line.text).rstrip() for line in compared(before, after).lines]
+
+
+def test_equal_documents_have_no_difference() -> None:
+    found = compared(BEFORE, BEFORE)
+    assert (found.lines, found.changed, found.kept) == ((), 0, BEFORE.count("\n"))
+    assert compared("", "") == Difference((), 0, 0)
+
+
+def test_changes_stand_below_their_section_the_old_line_before_the_new_one() -> None:
+    """A header inside a multi-line text is none."""
+    after = (
+        BEFORE.replace("0.7", "0.5")
+        .replace('"sqlite"', '"postgres"')
+        .replace("x = 1", "x = 2")
+        .replace("auto_save = true\n", "auto_save = true\nkeyword_weight = 0.4\n")
+        .replace("port = 1\n", "")
+    )
+    assert shown(BEFORE, after) == [
+        "- default_temperature = 0.7",
+        "+ default_temperature = 0.5",
+        "  [memory]",
+        '- backend = "sqlite" # why',
+        '+ backend = "postgres" # why',
+        "- x = 1",
+        "+ x = 2",
+        "+ keyword_weight = 0.4",
+        "  [gateway] # the door",
+        "- port = 1",
+    ]
+    found = compared(BEFORE, after)
+    assert (found.changed, found.kept) == (5, BEFORE.count("\n") - 4)
+
+
+def test_a_new_section_is_its_own_header_and_its_banner_is_not_put_below_another_one() -> None:
+    added = '\n# The database.\n[storage.provider.config]\ndb_url = "postgres://me:hunter2@h/db"\n'
+    assert shown(BEFORE, BEFORE + added) == [
+        "+",
+        "+ # The database.",
+        "+ [storage.provider.config]",
+        f'+ db_url = "postgres://me:{DOTS}@h/db"',
+    ]
+    assert [line.replace("-", "+", 1) for line in shown(BEFORE + added, BEFORE)] == shown(BEFORE, BEFORE + added)
+
+
+def test_a_section_of_the_same_name_further_on_is_another_one() -> None:
+    text = "[[route]]\nhint = 'a'\nlimit = 1\n\n[[route]]\nhint = 'b'\nlimit = 1\n"
+    after = text.replace("'a'\nlimit = 1", "'a'\nlimit = 2").replace("'b'\nlimit = 1", "'b'\nlimit = 3")
+    both = ["  [[route]]", "- limit = 1"]
+    assert shown(text, after) == [*both, "+ limit = 2", *both, "+ limit = 3"]
+
+
+def test_a_changed_secret_shows_both_lines_although_they_look_equal() -> None:
+    after = BEFORE.replace("hunter2", "hunter9").replace("hunter3", "hunter8")
+    assert shown(BEFORE, after) == [
+        f'- api_key = "{DOTS}" # mine',
+        f'+ api_key = "{DOTS}" # mine',
+        "  [gateway] # the door",
+        f'- paired_tokens = ["{DOTS}"]',
+        f'+ paired_tokens = ["{DOTS}"]',
+    ]
+    assert compared(BEFORE, after).changed == 2
+
+
+def test_a_line_end_added_to_the_last_line_does_not_show_that_line_as_changed() -> None:
+    before, after = "a = 1\r\nb = 2", "a = 1\r\nb = 2\r\nc = 3"
+    assert shown(before, after) == ["+ c = 3"]
+    assert (compared(before, after).changed, compared(before, after).kept) == (1, 2)
+
+
+def test_a_new_file_is_all_added() -> None:
+    found = compared("", BEFORE)
+    assert {line.kind for line in found.lines} == {"added"}
+    assert len(found.lines) == found.changed == BEFORE.count("\n")
+    assert found.kept == 0
+
+
+def test_separators_of_other_kinds_do_not_split_a_line() -> None:
+    """TOML's lines end with a line feed only."""
+    assert shown("a = 'x\u2028y'\nb = 1\n", "a = 'x\u2028z'\nb = 1\n") == ["- a = 'x\u2028y'", "+ a = 'x\u2028z'"]
+
+
+LINES = st.lists(st.sampled_from(["", "# one", "# two", "# three", "\t# one"]), max_size=30)
+
+
+@given(LINES, LINES)
+def test_the_removed_and_added_lines_lead_from_one_text_to_the_other(old: list[str], new: list[str]) -> None:
+    """Taking away the removed ones leaves as many as taking away the added ones, and the counts say so."""
+    found = compared("".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in new))
+    removed = [line.text for line in found.lines if line.kind == "removed"]
+    added = [line.text for line in found.lines if line.kind == "added"]
+    assert sorted(old + added) == sorted(new + removed)
+    assert found.kept == len(old) - len(removed) == len(new) - len(added)
+    assert max(len(removed), len(added)) <= found.changed <= len(removed) + len(added)
+
+
+def test_changes_among_thousands_of_equal_lines_are_shown_where_they_are() -> None:
+    """So many repeated lines are compared in another way; each change still stands below its own header."""
+    block = "[[item.number{}]]\ncriteria = 'safe'\nchecked = true\n\n"
+    before = "".join(block.format(at) for at in range(750))
+    after = before
+    for at in (0, 300, 749):
+        after = after.replace(block.format(at), block.format(at).replace("true", "false"))
+    after = after.replace("[[item.number500]]", "[[item.number500]]\nnote = 'n'")
+    changed = ["- checked = true", "+ checked = false"]
+    assert shown(before, after) == [
+        *("  [[item.number0]]", *changed),
+        *("  [[item.number300]]", *changed),
+        *("  [[item.number500]]", "+ note = 'n'"),
+        *("  [[item.number749]]", *changed),
+    ]
+    assert compared(before, after).kept == 2997

@@ -1,0 +1,331 @@
+"""What keeps a config from being saved: each its own sentence, and everything is as it was."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import resource
+import signal
+import stat
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.config_folder import NEW, NOBODY, NOW, OLD, Folder, saved
+
+from zeroclaw_tui.config.document import replacing, saving
+from zeroclaw_tui.config.document.saving import (
+    list_backups,
+    read_backup,
+    read_config,
+    save_config,
+)
+from zeroclaw_tui.memory.errors import BrokenConfig, Refused, Unreadable
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_new_config_never_replaces_one_made_meanwhile(
+    has_links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not before the save, and not in its last moment."""
+    config = tmp_path / "config.toml"
+    link = os.link
+
+    def made_before_it(source: Path, target: Path, **options: Any) -> None:
+        config.write_bytes(OLD)
+        if not has_links:
+            raise OSError(errno.ENOTSUP, "no links here")
+        link(source, target, **options)
+
+    monkeypatch.setattr(os, "link", made_before_it)
+    for _ in range(2):
+        with pytest.raises(Refused, match="made by another program meanwhile"):
+            save_config(config, None, NEW, tmp_path / "zeroclaw-tui", NOW)
+        assert config.read_bytes() == OLD
+    assert [path.name for path in tmp_path.iterdir() if ".zeroclaw-tui-" in path.name] == []
+
+
+def _written(config: Path) -> None:
+    config.write_bytes(b"theirs = 1\n")
+
+
+def _removed(config: Path) -> None:
+    config.unlink()
+
+
+def _linked(config: Path) -> None:
+    config.with_name("elsewhere").write_bytes(b"theirs = 1\n")
+    config.unlink()
+    config.symlink_to("elsewhere")
+
+
+def _moved_behind_a_link(config: Path) -> None:
+    config.rename(config.with_name("elsewhere"))
+    config.symlink_to("elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "in_the_last_moment"),
+    [
+        *((what, late) for what in (_written, _removed, _linked) for late in (False, True)),
+        # Before the save begins this is a linked config like any other.
+        (_moved_behind_a_link, True),
+    ],
+)
+def test_a_file_changed_meanwhile_is_left_as_it_is(
+    meanwhile: Callable[[Path], None], in_the_last_moment: bool, folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Changed before the save or during it: nothing is written. Only of a config that is gone the backup stays."""
+    backup_made = saving.make_backup
+
+    def then_changed(*arguments: Any) -> saving.Backup:
+        backup = backup_made(*arguments)
+        meanwhile(folder.config)
+        return backup
+
+    if in_the_last_moment:
+        monkeypatch.setattr(saving, "make_backup", then_changed)
+    else:
+        meanwhile(folder.config)
+    with pytest.raises(Refused, match=r"(changed by another program|removed) meanwhile.*Nothing was written") as caught:
+        save_config(folder.config, OLD, NEW, folder.own_dir, NOW)
+    assert caught.value.exit_code == 1
+    config, is_gone = folder.config, meanwhile is _removed
+    assert config.exists() != is_gone
+    assert is_gone or config.read_bytes() == (OLD if meanwhile is _moved_behind_a_link else b"theirs = 1\n")
+    assert config.is_symlink() == (meanwhile in (_linked, _moved_behind_a_link))
+    assert len(list_backups(folder.own_dir)) == (is_gone and in_the_last_moment)
+    assert folder.temporary_files() == []
+
+
+def test_a_refused_save_does_not_push_out_a_backup(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = [saved(folder, b"x = %d\n" % at, NOW + timedelta(hours=at)) for at in range(10)]
+    monkeypatch.setattr(os, "replace", _rename_failing(folder.config))
+    with pytest.raises(Unreadable, match="mounted on its own"):
+        saved(folder, now=NOW + timedelta(days=1))
+    assert list(list_backups(folder.own_dir)) == kept[::-1]
+
+
+def _rename_failing(target: Path) -> Callable[..., None]:
+    """A rename to the target fails as it does for a file that is mounted on its own."""
+    replace = os.replace
+
+    def call(source: Path, to: Path) -> None:
+        if Path(to) == target:
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+        replace(source, to)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EDQUOT, "quota is used up"),
+        (errno.EROFS, "read-only file system"),
+        (errno.EACCES, "no permission"),
+        (errno.EPERM, "no permission"),
+        (errno.EIO, os.strerror(errno.EIO)),
+    ],
+)
+@pytest.mark.parametrize("name", ["open", "fsync", "replace", "fchmod"])
+def test_a_save_that_fails_anywhere_leaves_everything_as_it_was(
+    name: str, number: int, said: str, folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of its calls fails once; only the very last confirmation comes too late, and says so."""
+    first = saved(folder, OLD)
+    real = getattr(os, name)
+    told = 0
+    for failing_call in range(1, 50):
+        calls = 0
+
+        def fails_once(*arguments: Any, at: int = failing_call, **options: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            # What the test itself and the reading of the config open is not meant.
+            if calls == at:
+                raise OSError(number, os.strerror(number))
+            return real(*arguments, **options)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, name, fails_once)
+            try:
+                save_config(folder.config, OLD, NEW, folder.own_dir, NOW + timedelta(hours=1))
+            except (Unreadable, BrokenConfig) as error:
+                problem = error
+            else:
+                break
+        told += 1
+        assert folder.temporary_files() == []
+        if "did not confirm it" in problem.message:
+            assert folder.config.read_bytes() == NEW
+            folder.config.write_bytes(OLD)
+            list_backups(folder.own_dir)[0].path.unlink()
+            continue
+        # The comparison with the file reads it, and may fail as well.
+        assert said in problem.message or "config.toml cannot be read" in problem.message
+        assert problem.hint
+        assert folder.config.read_bytes() == OLD
+        assert list_backups(folder.own_dir) == (first,)
+    assert told > 1
+    assert folder.config.read_bytes() == NEW
+
+
+def test_an_interrupt_leaves_the_file_and_nothing_else(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while the new file is being written; after the rename the backup stays, since it is the old version."""
+    written = replacing.os.fsync
+
+    def interrupted(handle: int) -> None:
+        written(handle)
+        if stat.S_ISREG(os.fstat(handle).st_mode) and os.fstat(handle).st_size == len(NEW):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            saved(folder)
+    assert folder.config.read_bytes() == OLD
+    assert list_backups(folder.own_dir) == ()
+    assert folder.temporary_files() == []
+    replace = os.replace
+
+    def interrupted_after(source: Path, target: Path) -> None:
+        replace(source, target)
+        if Path(target) == folder.config:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", interrupted_after)
+        with pytest.raises(KeyboardInterrupt):
+            saved(folder)
+    assert folder.config.read_bytes() == NEW
+    assert [read_backup(backup) for backup in list_backups(folder.own_dir)] == [OLD]
+
+
+def test_two_runs_do_not_write_at_the_same_moment(folder: Folder) -> None:
+    folder.backups.mkdir(parents=True)
+    handle = os.open(folder.backups, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    with pytest.raises(Refused, match="Another run of this program"):
+        saved(folder)
+    os.close(handle)
+    saved(folder)
+    assert folder.config.read_bytes() == NEW
+
+
+def test_a_write_protected_file_is_refused_although_its_folder_could_be_written(
+    open_to_all: Folder, as_nobody: Callable[[Callable[[], Any]], Any]
+) -> None:
+    open_to_all.config.chmod(0o444)
+    os.chown(open_to_all.config, *(2 * [NOBODY if os.getuid() == 0 else -1]))
+    kind, said = as_nobody(lambda: saved(open_to_all))
+    assert kind == "Refused"
+    assert "is write-protected for you" in said
+    assert open_to_all.config.read_bytes() == OLD
+    assert not open_to_all.own_dir.exists()
+
+
+def test_a_file_of_another_user_is_not_taken_from_them(
+    open_to_all: Folder, as_nobody: Callable[[Callable[[], Any]], Any]
+) -> None:
+    """They could not read the new one, which is for its owner only."""
+    open_to_all.config.chmod(0o666)
+    kind, said = as_nobody(lambda: saved(open_to_all))
+    assert kind == "Refused"
+    assert "belongs to another user (id 0)" in said
+    assert open_to_all.config.read_bytes() == OLD
+    assert list_backups(open_to_all.own_dir) == ()
+    assert open_to_all.temporary_files() == []
+
+
+def test_a_folder_without_write_permission_is_one_sentence(
+    open_to_all: Folder, as_nobody: Callable[[Callable[[], Any]], Any]
+) -> None:
+    open_to_all.config.chmod(0o666)
+    open_to_all.config.parent.chmod(0o755)
+    kind, said = as_nobody(lambda: saved(open_to_all))
+    assert kind == "Unreadable"
+    assert "cannot be written: you have no permission to write there. Run it as the user" in said
+    assert open_to_all.config.read_bytes() == OLD
+
+
+def test_a_limit_the_kernel_sets_is_told_and_nothing_is_written(
+    open_to_all: Folder, as_nobody: Callable[[Callable[[], Any]], Any]
+) -> None:
+    os.chown(open_to_all.config, *(2 * [NOBODY if os.getuid() == 0 else -1]))
+
+    def with_a_limit() -> Any:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        return saved(open_to_all, b"# long\n" * 1000)
+
+    kind, said = as_nobody(with_a_limit)
+    assert kind == "Unreadable"
+    assert "larger than files may be here" in said
+    assert open_to_all.config.read_bytes() == OLD
+    assert list_backups(open_to_all.own_dir) == ()
+    assert open_to_all.temporary_files() == []
+
+
+def test_a_file_nobody_else_may_read_is_one_sentence(
+    open_to_all: Folder, as_nobody: Callable[[Callable[[], Any]], Any]
+) -> None:
+    open_to_all.config.chmod(0o600)
+    kind, said = as_nobody(lambda: read_config(open_to_all.config))
+    assert kind == "BrokenConfig"
+    assert "cannot be read: you have no permission" in said
+
+
+def test_what_is_no_file_is_told_by_what_it_is(tmp_path: Path) -> None:
+    """A folder, a link to nothing, a link in a circle, a pipe (which is not waited for), a file for a folder."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "dangling").symlink_to("nowhere.toml")
+    (tmp_path / "circle").symlink_to("circle")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text("")
+    for name, said in {
+        "folder": "is a folder, not a file",
+        "dangling": f"is a link to {tmp_path / 'nowhere.toml'}, which is not there",
+        "circle": "leads in a circle",
+        "pipe": "is no regular file",
+        "file/config.toml": f"{tmp_path / 'file'} is no folder",
+    }.items():
+        with pytest.raises(BrokenConfig) as caught:
+            read_config(tmp_path / name)
+        assert said in caught.value.message
+        assert caught.value.hint
+    assert not (tmp_path / "nowhere.toml").exists()
+
+
+def test_a_dangling_link_is_not_written_through_as_a_new_config(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").symlink_to("nowhere.toml")
+    with pytest.raises(Refused):
+        save_config(tmp_path / "config.toml", None, NEW, tmp_path / "zeroclaw-tui", NOW)
+    assert not (tmp_path / "nowhere.toml").exists()
+
+
+def test_a_file_where_our_folder_should_be_is_told_and_nothing_is_written(folder: Folder) -> None:
+    folder.own_dir.write_text("in the way")
+    with pytest.raises(Unreadable, match="zeroclaw-tui cannot be written"):
+        saved(folder)
+    assert folder.config.read_bytes() == OLD
+
+
+def test_a_backup_that_went_meanwhile_is_told(folder: Folder) -> None:
+    backup = saved(folder)
+    backup.path.unlink()
+    with pytest.raises(Unreadable, match=r"2026-11-22T041530Z is no longer there"):
+        read_backup(backup)
+
+
+def test_backups_that_may_not_be_read_are_told(
+    open_to_all: Folder, as_nobody: Callable[[Callable[[], Any]], Any]
+) -> None:
+    saved(open_to_all)
+    kind, said = as_nobody(lambda: list_backups(open_to_all.own_dir))
+    assert kind == "Unreadable"
+    assert "cannot be read" in said

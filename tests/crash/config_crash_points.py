@@ -1,0 +1,231 @@
+"""Kill the writing of a config or of a key file before one of its system calls, and look at what is left.
+
+    python tests/crash/config_crash_points.py ACTION FOLDER
+
+Every system call is tried. Ends with code 1 at the first file that is neither the old nor the new one, whole, or where
+doing it again does not finish.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import stat
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support import kill_points
+
+from zeroclaw_tui.config.document.saving import list_backups, read_backup, read_config, save_config
+from zeroclaw_tui.config.secrets import make_key_file
+from zeroclaw_tui.memory.errors import Refused
+
+OLD = b'# mine, \xc3\xa4\r\n[memory]\nbackend = "sqlite"\n' + b"# a long comment\n" * 500
+NEW = OLD.replace(b"sqlite", b"postgres")
+THIRD = b"[memory]\n"
+START = datetime(2026, 1, 1, tzinfo=UTC)
+KEYS = "11" * 32, "22" * 32
+
+
+@dataclass(frozen=True)
+class Place:
+    """`config` is what is named, `target` where it really lies."""
+
+    config: Path
+    target: Path
+
+    @property
+    def own_dir(self) -> Path:
+        return self.config.parent / "zeroclaw-tui"
+
+
+def in_folder(folder: Path) -> Place:
+    config = folder / "install" / "config.toml"
+    target = folder / "dotfiles" / "zeroclaw.toml"
+    return Place(config, target if config.is_symlink() else config)
+
+
+def make_existing(folder: Path) -> None:
+    config = in_folder(folder).config
+    config.parent.mkdir(parents=True)
+    config.write_bytes(OLD)
+    config.chmod(0o644)
+
+
+def make_linked(folder: Path) -> None:
+    make_existing(folder)
+    config = in_folder(folder).config
+    (folder / "dotfiles").mkdir()
+    config.rename(folder / "dotfiles" / "zeroclaw.toml")
+    config.symlink_to("../dotfiles/zeroclaw.toml")
+
+
+def make_nothing(folder: Path) -> None:
+    folder.mkdir()
+
+
+def make_ten_backups(folder: Path) -> None:
+    make_existing(folder)
+    place = in_folder(folder)
+    for at in range(10):
+        save(place, OLD, at)
+    place.config.chmod(0o644)
+    assert len(list_backups(place.own_dir)) == 10
+
+
+def make_changed(folder: Path) -> None:
+    """A config with the backup that the killed run is to put back."""
+    make_existing(folder)
+    place = in_folder(folder)
+    save(place, OLD, 0)
+    place.config.write_bytes(NEW)
+    place.config.chmod(0o644)
+
+
+def save(place: Place, after: bytes, at: int) -> None:
+    save_config(place.config, read_config(place.config), after, place.own_dir, START + timedelta(hours=at))
+
+
+def act_save(folder: Path) -> None:
+    place = in_folder(folder)
+    before = read_config(place.config)
+    kill_points.mark()
+    save_config(place.config, before, NEW, place.own_dir, START + timedelta(days=1))
+    kill_points.mark()
+
+
+def act_restore(folder: Path) -> None:
+    place = in_folder(folder)
+    before = read_config(place.config)
+    kill_points.mark()
+    (backup,) = list_backups(place.own_dir)
+    save_config(place.config, before, read_backup(backup), place.own_dir, START + timedelta(days=1))
+    kill_points.mark()
+
+
+def act_key(folder: Path) -> None:
+    kill_points.mark()
+    make_key_file(folder / "install", KEYS[0])
+    kill_points.mark()
+
+
+def check_config(base: Path, copy: Path, wanted: bytes) -> str:
+    """What the config is after the kill, "old" or "new"; then saving once more has to come to its end."""
+    before, place = in_folder(base), in_folder(copy)
+    old = read_config(before.config)
+    found = read_config(place.config)
+    assert found in (old, wanted), "the config is neither the old nor the new one"
+    assert place.config.is_symlink() == before.config.is_symlink(), "the link is no longer one"
+    if found is not None:
+        mode = stat.S_IMODE(place.target.stat().st_mode)
+        assert mode == (0o600 if found == wanted else 0o644), f"the mode is {mode:o}"
+    check_backups(before, place, old, is_new=found == wanted)
+    save(place, THIRD, 100)
+    check_finished(place, found)
+    return "new" if found == wanted else "old"
+
+
+def check_backups(before: Place, place: Place, old: bytes | None, *, is_new: bool) -> None:
+    """Each is whole and what it was; the last one is the old config once that is replaced; none went too early."""
+    former = {backup.name: read_backup(backup) for backup in list_backups(before.own_dir)}
+    left = list_backups(place.own_dir)
+    assert len(left) >= len(former), "a backup went before it could"
+    for backup in left:
+        assert read_backup(backup) == former.get(backup.name, old), "a backup is not whole"
+    if is_new and old is not None:
+        assert read_backup(left[0]) == old, "the config was replaced without a backup"
+
+
+def check_finished(place: Place, former: bytes | None) -> None:
+    assert read_config(place.config) == THIRD
+    assert stat.S_IMODE(place.target.stat().st_mode) == 0o600
+    backups = list_backups(place.own_dir)
+    assert len(backups) <= 10
+    assert former is None or read_backup(backups[0]) == former
+    assert leftovers(place.config.parent.parent) == [], "a temporary file is left"
+
+
+def check_key(base: Path, copy: Path, wanted: bytes) -> str:
+    """No key, or a whole one that nothing replaces."""
+    file = copy / "install" / ".secret_key"
+    was_there = file.exists()
+    if was_there:
+        assert file.read_bytes() == wanted, "the key is not whole"
+    try:
+        make_key_file(copy / "install", KEYS[1])
+    except Refused:
+        assert was_there, "a key was refused although there is none"
+    assert file.read_text() == KEYS[0 if was_there else 1], "the key is another one"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert leftovers(copy) == [], "a temporary file is left"
+    return "new" if was_there else "old"
+
+
+def leftovers(folder: Path) -> list[str]:
+    return [path.name for path in folder.rglob("*") if ".zeroclaw-tui-" in path.name]
+
+
+@dataclass(frozen=True)
+class Action:
+    """How a folder is made, what is done in it, what it comes to, and the look afterwards."""
+
+    make: Callable[[Path], None]
+    act: Callable[[Path], None]
+    wanted: bytes
+    check: Callable[[Path, Path, bytes], str]
+
+
+ACTIONS = {
+    "save": Action(make_existing, act_save, NEW, check_config),
+    "linked": Action(make_linked, act_save, NEW, check_config),
+    "new": Action(make_nothing, act_save, NEW, check_config),
+    "pruning": Action(make_ten_backups, act_save, NEW, check_config),
+    "restore": Action(make_changed, act_restore, OLD, check_config),
+    "key": Action(make_nothing, act_key, KEYS[0].encode(), check_key),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("action", choices=ACTIONS)
+    parser.add_argument("folder", type=Path)
+    given = parser.parse_args()
+    action = ACTIONS[given.action]
+    base, copy = given.folder / "base", given.folder / "copy"
+    # What is imported on first use is imported before the first fork, lest it count as a system call of the child.
+    make_changed(given.folder / "warm-up")
+    list_backups(in_folder(given.folder / "warm-up").own_dir)
+    action.make(base)
+    shutil.copytree(base, copy, symlinks=True)
+    whole = kill_points.run(lambda: action.act(copy))
+    if whole.code != 0 or not whole.calls:
+        raise SystemExit(f"the action itself failed: {whole}")
+    seen = {"old": 0, "new": 0}
+    # Two runs may differ by a call of the memory allocator, so that the last point of one is past the end of another.
+    killed = 0
+    for point in range(1, whole.calls + 1):
+        shutil.rmtree(copy)
+        shutil.copytree(base, copy, symlinks=True)
+        ended = kill_points.run(lambda: action.act(copy), kill_before=point)
+        if ended.code:
+            raise SystemExit(f"the action failed without being killed at call {point}")
+        killed += ended.was_killed
+        try:
+            seen[action.check(base, copy, action.wanted)] += 1
+        except AssertionError as wrong:
+            print(f"killed before call {point} of {whole.calls}: {wrong}")
+            return 1
+    print(
+        f"{given.action}: killed at {killed} of {whole.calls} system calls,",
+        *(f"{n} {what}" for what, n in seen.items()),
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""Every form of config, every backend: only what was asked changes, ZeroClaw reads what was meant, twice is once."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import pytest
+from plan_world import BACKENDS, CHANNELS, FORMS, NEEDED, OLD, URL, World, flat
+
+from zeroclaw_tui.config.defaults import default_values
+
+PROFILE = ("auto_save", "hygiene_enabled", "archive_after_days", "purge_after_days", "embedding_cache_size")
+every_way = pytest.mark.parametrize(("form", "backend"), [(form, backend) for form in FORMS for backend in BACKENDS])
+
+
+@every_way
+def test_only_the_asked_keys_differ(tmp_path: Path, form: str, backend: str) -> None:
+    world = World(tmp_path, FORMS[form]).with_key()
+    before = flat(world.values)
+    plan = world.write(*NEEDED.get(backend, ()), memory=backend)
+    after = flat(world.values)
+    changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+    assert changed == {change.path for change in plan.changes}
+    assert {path[0] for path in changed} <= {"memory", "storage"}
+    for path in before:
+        if path in changed:
+            assert path[-1] in ("backend", "provider", *PROFILE, "dbURL", "db_url")
+
+
+@every_way
+def test_no_other_line_is_touched(tmp_path: Path, form: str, backend: str) -> None:
+    world = World(tmp_path, FORMS[form]).with_key()
+    plan = world.write(*NEEDED.get(backend, ()), memory=backend)
+    keys = {change.path[-1] for change in plan.changes}
+    compared = difflib.ndiff(FORMS[form].splitlines(), world.file.read_text().splitlines())
+    gone = [line[2:] for line in compared if line.startswith("- ")]
+    if form == "inline":
+        assert all(line.startswith("memory = {") for line in gone)
+    else:
+        assert all(line.split("=")[0].strip().rpartition(".")[2] in keys for line in gone)
+    assert CHANNELS in world.file.read_text() or CHANNELS not in FORMS[form]
+
+
+@every_way
+def test_a_second_run_changes_nothing(tmp_path: Path, form: str, backend: str) -> None:
+    world = World(tmp_path, FORMS[form]).with_key()
+    world.write(*NEEDED.get(backend, ()), memory=backend)
+    written = world.file.read_bytes()
+    again = world.write(*NEEDED.get(backend, ()), memory=backend)
+    assert again.is_empty
+    assert again.after.to_bytes() == written == world.file.read_bytes()
+
+
+@every_way
+def test_zeroclaw_reads_what_was_meant(tmp_path: Path, form: str, backend: str) -> None:
+    world = World(tmp_path, FORMS[form]).with_key()
+    world.write(*NEEDED.get(backend, ()), "memory.vector_weight=0.25", memory=backend)
+    if form == "aliases in an old schema":
+        (world.config_dir / "data").mkdir()
+    config = world.loaded()
+    assert (config.backend, config.zeroclaw_backend) == (backend, backend)
+    assert config.vector_weight == 0.25
+    assert config.auto_save is (backend != "none")
+    if backend == "postgres":
+        assert config.storage["db_url"] == URL
+        assert (config.storage["schema"], config.storage["table"]) == ("public", "memories")
+        assert config.storage["connect_timeout_secs"] == 15
+    if backend == "qdrant":
+        assert config.storage["url"] == "http://localhost:6333"
+        assert config.storage["collection"] == "zeroclaw_memories"
+        assert config.storage["api_key"] == "tunafish"
+    assert not any("does not start" in warning for warning in config.warnings)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_old_file_in_the_layout_of_the_new_generation_reads_back_too(tmp_path: Path, backend: str) -> None:
+    world = World(tmp_path, OLD).with_key()
+    (world.config_dir / "data").mkdir()
+    world.write(*NEEDED.get(backend, ()), memory=backend)
+    config = world.loaded()
+    assert config.install.layout == "data"
+    assert config.backend == backend
+    if backend == "postgres":
+        assert config.storage["db_url"] == URL
+    if backend == "qdrant":
+        assert (config.storage["url"], config.storage["api_key"]) == ("http://localhost:6333", "tunafish")
+    assert world.plan(*NEEDED.get(backend, ()), memory=backend).is_empty
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_empty_folder_gets_the_defaults_file_of_the_backend(tmp_path: Path, backend: str) -> None:
+    world = World(tmp_path)
+    plan = world.write(*NEEDED.get(backend, ()), memory=backend)
+    wanted = flat({"default_temperature": 0.7, **default_values(backend)})
+    answered = {path: value for path, value in flat(world.values).items() if path not in wanted}
+    assert {path: value for path, value in flat(world.values).items() if path in wanted} == wanted
+    assert {path[-1] for path in answered} == {
+        "postgres": {"db_url"},
+        "qdrant": {"url", "api_key"},
+    }.get(backend, set())
+    assert set(flat(world.values)) == {change.path for change in plan.changes}
+    assert world.file.read_text().startswith("default_temperature = 0.7\n\n# ")
+    assert world.file.stat().st_mode & 0o777 == 0o600
+    assert world.loaded().backend == backend
+    assert world.plan(*NEEDED.get(backend, ()), memory=backend).is_empty
+
+
+def test_a_new_file_holds_an_answer_where_its_comment_stood(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write(*NEEDED["postgres"], "sqlite_open_timeout_secs=9", memory="postgres")
+    text = world.file.read_text()
+    assert "# db_url" not in text
+    assert text.index('provider = "postgres"') < text.index('db_url = "enc2:') < text.index('schema = "public"')
+    assert "reads it here.\nsqlite_open_timeout_secs = 9\n" in text
+
+
+def test_a_dry_plan_writes_nothing(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    assert not world.plan(*NEEDED["postgres"], memory="postgres").is_empty
+    assert not world.config_dir.exists()

@@ -1,0 +1,191 @@
+"""What the wizard finds at a place before it asks anything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from support.small_store import blob, make
+
+from zeroclaw_tui.memory.errors import BrokenConfig
+from zeroclaw_tui.onboard.situation import Situation, candidates, situation_at
+
+OLD = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
+KEY = "sk-" + "a1b2c3d4e5f6g7h8"
+
+
+def put(path: Path, text: str = "x") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+async def situation(home: Path, config: str | None = None, environ: Mapping[str, str] | None = None) -> Situation:
+    if config is not None:
+        put(home / ".zeroclaw/config.toml", config)
+    (candidate,) = candidates(environ or {}, home)
+    return await situation_at(candidate, environ or {})
+
+
+def binary(folder: Path, answer: str) -> str:
+    program = put(folder / "zeroclaw", f"#!/bin/sh\necho '{answer}'\n")
+    program.chmod(0o755)
+    return str(folder)
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+async def test_nothing_is_there_yet(tmp_path: Path) -> None:
+    found = await situation(tmp_path)
+    assert found.is_new
+    assert (found.raw, found.document.values, found.backend, found.found) == (None, {}, "sqlite", ())
+    assert (found.target.schema, found.target.has_aliases, found.target.is_modern) == (1, False, False)
+    assert (found.target.version, found.version_source) == (None, "")
+    assert found.own_dir == tmp_path / ".zeroclaw/zeroclaw-tui"
+    assert not found.config_dir.exists()
+
+
+async def test_databases_are_counted_and_markdown_files_too_and_nothing_is_changed(tmp_path: Path) -> None:
+    home = tmp_path / ".zeroclaw"
+    for place, generation, count in (("workspace", "G2", 3), ("data", "G4", 1)):
+        (home / place / "memory").mkdir(parents=True)
+        make(home / place / "memory/brain.db", generation, [{"key": f"k{at}"} for at in range(count)])
+    put(home / "workspace/MEMORY.md")
+    for day in ("2026-03-01", "2026-03-02"):
+        put(home / f"workspace/memory/{day}.md")
+    put(home / "agents/default/workspace/memory/2026-03-03.md")
+    put(home / "config.toml", OLD)
+    before = files_below(tmp_path)
+    found = await situation(tmp_path)
+    assert found.found == (
+        "data/memory/brain.db: 1 memory, in the form of ZeroClaw 0.8.3 and later",
+        "workspace/memory/brain.db: 3 memories, in the form of ZeroClaw 0.5.7 to 0.7.5",
+        "workspace: MEMORY.md and 2 Markdown files in memory/",
+        "agents/default/workspace: 1 Markdown file in memory/",
+    )
+    own = {path: raw for path, raw in files_below(tmp_path).items() if path.endswith(("brain.db-shm", "brain.db-wal"))}
+    after = {path: raw for path, raw in files_below(tmp_path).items() if path not in own}
+    assert after == before
+    assert not any(raw for path, raw in own.items() if path.endswith("-wal"))
+
+
+async def test_a_database_that_cannot_be_opened_is_one_sentence(tmp_path: Path) -> None:
+    put(tmp_path / ".zeroclaw/workspace/memory/brain.db", "no database at all, but long enough " * 40)
+    found = await situation(tmp_path, OLD)
+    (fact,) = found.found
+    assert fact.startswith("workspace/memory/brain.db: ")
+    assert fact.endswith(".")
+
+
+@pytest.mark.parametrize("vector", [None, blob(1.0, 2.0)])
+async def test_whether_vectors_are_made_is_known(tmp_path: Path, vector: bytes | None) -> None:
+    (tmp_path / ".zeroclaw/workspace/memory").mkdir(parents=True)
+    make(tmp_path / ".zeroclaw/workspace/memory/brain.db", "G2", [{"embedding": vector}])
+    assert (await situation(tmp_path, OLD)).has_vectors is (vector is not None)
+
+
+@pytest.mark.parametrize(
+    ("config", "schema", "has_aliases", "is_modern"),
+    [
+        (OLD, 1, False, False),
+        ("schema_version = 2\n", 2, False, False),
+        ("schema_version = 3\n", 3, True, True),
+        ('[memory]\nbackend = "Postgres.work"\nauto_save = true\n', 1, True, True),
+        ('[memory]\nbackend = "mem0.work"\nauto_save = true\n', 1, False, False),
+        ('[storage.postgres.work]\ndb_url = "postgres://h/d"\n', 1, True, True),
+        ("[storage.sqlite]\npath = 'x'\n", 1, False, False),
+        ("[storage.provider.config]\nprovider = 'sqlite'\n", 1, False, False),
+    ],
+)
+async def test_the_form_of_the_file_decides_how_storage_is_spelled(
+    tmp_path: Path, config: str, schema: int, has_aliases: bool, is_modern: bool
+) -> None:
+    target = (await situation(tmp_path, config)).target
+    assert (target.schema, target.has_aliases, target.is_modern) == (schema, has_aliases, is_modern)
+
+
+async def test_an_old_file_in_the_new_layout_is_read_by_the_new_generation(tmp_path: Path) -> None:
+    (tmp_path / ".zeroclaw/data").mkdir(parents=True)
+    target = (await situation(tmp_path, OLD)).target
+    assert (target.schema, target.has_aliases, target.is_modern) == (1, False, True)
+
+
+@pytest.mark.parametrize(
+    ("config", "environ", "backend"),
+    [
+        ("", {}, "sqlite"),
+        ('[memory]\nbackend = "none"\nauto_save = false\n', {}, "none"),
+        (OLD + '[storage.provider.config]\nprovider = "postgres"\n', {}, "postgres"),
+        (OLD, {"ZEROCLAW_STORAGE_PROVIDER": "markdown"}, "markdown"),
+        ('[memory]\nbackend = "cortex"\nauto_save = true\n', {}, "markdown"),
+        ('schema_version = 3\n[memory]\nbackend = "lucid.mine"\n', {}, "lucid"),
+        ('schema_version = 3\n[memory]\nbackend = "lucid.mine"\n', {"ZEROCLAW_memory__backend": "none"}, "none"),
+    ],
+)
+async def test_the_backend_is_the_one_that_counts(
+    tmp_path: Path, config: str, environ: dict[str, str], backend: str
+) -> None:
+    assert (await situation(tmp_path, config, environ)).backend == backend
+
+
+async def test_the_version_is_asked_of_the_real_program(tmp_path: Path) -> None:
+    folder = binary(tmp_path / "bin", "zeroclaw 0.8.3")
+    found = await situation(tmp_path, OLD, {"PATH": f"{folder}{os.pathsep}/usr/bin:/bin"})
+    assert found.target.version == "0.8.3"
+    assert found.version_source == f"{folder}/zeroclaw --version"
+
+
+async def test_a_new_program_reads_an_old_file_by_its_own_rules(tmp_path: Path) -> None:
+    """ZeroClaw >= 0.8.0 no longer takes the backend from [storage.provider.config]."""
+    folder = binary(tmp_path / "bin", "zeroclaw 0.8.3")
+    config = OLD + '[storage.provider.config]\nprovider = "postgres"\n'
+    found = await situation(tmp_path, config, {"PATH": f"{folder}:/usr/bin:/bin"})
+    assert found.target.is_modern
+    assert found.backend == "sqlite"
+
+
+async def test_a_program_that_tells_no_version_leaves_it_unknown(tmp_path: Path) -> None:
+    folder = binary(tmp_path / "bin", "hello")
+    found = await situation(tmp_path, OLD, {"PATH": f"{folder}:/usr/bin:/bin"})
+    assert (found.target.version, found.version_source) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ("schema_version = 4\n", "schema_version 4 is newer than 3"),
+        ('schema_version = "3"\n', "schema_version is a text and must be a whole number"),
+        ("schema_version = true\n", "schema_version is true or false"),
+        ("schema_version = 0\n", "must be a whole number from 1"),
+        ("memory = 3\n", r"memory is a whole number and must be a table, \[memory\]"),
+        ("[[memory]]\nbackend = 'sqlite'\n", "memory is a list"),
+        ("storage = 'postgres'\n", "storage is a text"),
+        ("[memory\n", "line 1"),
+    ],
+)
+async def test_a_config_of_an_unknown_shape_is_refused(tmp_path: Path, config: str, told: str) -> None:
+    with pytest.raises(BrokenConfig, match=told) as raised:
+        await situation(tmp_path, config)
+    assert str(tmp_path / ".zeroclaw/config.toml") in raised.value.message
+    assert raised.value.hint
+
+
+async def test_warnings_tell_of_slips_and_never_of_secrets(tmp_path: Path) -> None:
+    config = f'{OLD}vector_wieght = 0.5\n"{KEY}" = 1\nembedding_model = ["{KEY}"]\n'
+    found = await situation(tmp_path, config)
+    told = "\n".join(found.warnings)
+    assert "did you mean vector_weight?" in told
+    assert KEY not in told
+    assert KEY not in repr(found.warnings)
+
+
+async def test_what_only_this_program_reads_is_no_fact_about_the_config(tmp_path: Path) -> None:
+    config = '[memory]\nbackend = "postgres"\nauto_save = true\n'
+    environ = {"DATABASE_URL": "postgres://h/d", "ZEROCLAW_DB_URL": "postgres://h/e"}
+    found = await situation(tmp_path, config, environ)
+    assert not any("DATABASE_URL" in warning or "ZEROCLAW_DB_URL" in warning for warning in found.warnings)
+    assert found.environ == environ

@@ -1,0 +1,231 @@
+"""Where settings lie in a file, over all generations, what stands there, and which ZeroClaw reads it."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import pytest
+
+from zeroclaw_tui.config.document.document import ConfigDocument
+from zeroclaw_tui.config.setting_names import (
+    SETTINGS,
+    Target,
+    default_of,
+    environment_lines,
+    is_read,
+    place_of,
+    written_value,
+)
+from zeroclaw_tui.memory.errors import BrokenConfig
+
+FIRST = Target(schema=1, has_aliases=False, is_modern=False)
+SECOND = Target(schema=2, has_aliases=False, is_modern=False)
+OLD_FILE_READ_BY_NEW = Target(schema=1, has_aliases=False, is_modern=True)
+THIRD = Target(schema=3, has_aliases=True, is_modern=True)
+OLD_FORMS = (FIRST, SECOND, OLD_FILE_READ_BY_NEW)
+EMPTY = ConfigDocument()
+
+
+def known(version: str) -> Target:
+    modern = version.startswith("0.8")
+    return Target(schema=3 if modern else 1, has_aliases=modern, is_modern=modern, version=version)
+
+
+def document(text: str) -> ConfigDocument:
+    return ConfigDocument(text, False, tomllib.loads(text))
+
+
+PLACES = [
+    ("memory.backend", "memory.backend", "memory.backend"),
+    ("memory.policy.threat_scan", "memory.policy.threat_scan", "memory.policy.threat_scan"),
+    (
+        "memory.policy.retention_days_by_category.core",
+        "memory.policy.retention_days_by_category.core",
+        "memory.policy.retention_days_by_category.core",
+    ),
+    ("storage.postgres.db_url", "storage.provider.config.db_url", "storage.postgres.work.db_url"),
+    ("storage.postgres.schema", "storage.provider.config.schema", "storage.postgres.work.schema"),
+    ("storage.postgres.table", "storage.provider.config.table", "storage.postgres.work.table"),
+    (
+        "storage.postgres.connect_timeout_secs",
+        "storage.provider.config.connect_timeout_secs",
+        "storage.postgres.work.connect_timeout_secs",
+    ),
+    ("storage.postgres.vector_enabled", "memory.postgres.vector_enabled", "storage.postgres.work.vector_enabled"),
+    (
+        "storage.postgres.vector_dimensions",
+        "memory.postgres.vector_dimensions",
+        "storage.postgres.work.vector_dimensions",
+    ),
+    ("storage.qdrant.url", "memory.qdrant.url", "storage.qdrant.work.url"),
+    ("storage.qdrant.collection", "memory.qdrant.collection", "storage.qdrant.work.collection"),
+    ("storage.qdrant.api_key", "memory.qdrant.api_key", "storage.qdrant.work.api_key"),
+    ("storage.sqlite.open_timeout_secs", "memory.sqlite_open_timeout_secs", "storage.sqlite.work.open_timeout_secs"),
+    ("storage.lucid.binary_path", "storage.lucid.work.binary_path", "storage.lucid.work.binary_path"),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "aliased"), PLACES)
+def test_places_in_both_forms(name: str, old: str, aliased: str) -> None:
+    for target in OLD_FORMS:
+        assert ".".join(place_of(name, EMPTY, target, "work")) == old
+    assert ".".join(place_of(name, EMPTY, THIRD, "work")) == aliased
+
+
+def test_every_storage_setting_has_its_place_tested() -> None:
+    tested = {name for name, _, _ in PLACES}
+    untested = {name for name in SETTINGS if name.startswith("storage.")} - tested
+    assert {name.split(".")[1] for name in untested} == {"lucid"}
+
+
+@pytest.mark.parametrize("spelling", ["dbURL", "database_url", "databaseUrl"])
+def test_a_spelling_of_the_url_that_the_file_uses_is_kept(spelling: str) -> None:
+    old = document(f'[storage.provider.config]\n{spelling} = "postgres://h/d"\n')
+    aliased = document(f'[storage.postgres.work]\n{spelling} = "postgres://h/d"\n')
+    assert place_of("storage.postgres.db_url", old, FIRST)[-1] == spelling
+    assert place_of("storage.postgres.db_url", aliased, THIRD, "work")[-1] == spelling
+    assert written_value("storage.postgres.db_url", old, FIRST) == "postgres://h/d"
+    assert written_value("storage.postgres.db_url", aliased, THIRD, "work") == "postgres://h/d"
+    assert written_value("storage.postgres.db_url", aliased, THIRD, "other") is None
+
+
+@pytest.mark.parametrize(
+    ("version", "uses_them", "place"),
+    [
+        (None, True, "storage.provider.config.pgvector_enabled"),
+        (None, False, "memory.postgres.vector_enabled"),
+        ("0.6.1", False, "storage.provider.config.pgvector_enabled"),
+        ("0.6.2", True, "storage.provider.config.pgvector_enabled"),
+        ("0.7.4", True, "memory.postgres.vector_enabled"),
+    ],
+)
+def test_the_first_spelling_of_vectors_only_where_it_counts(version: str | None, uses_them: bool, place: str) -> None:
+    target = Target(1, False, False, version)
+    file = document("[storage.provider.config]\npgvector_dimensions = 3\n" if uses_them else "")
+    assert ".".join(place_of("storage.postgres.vector_enabled", file, target)) == place
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("memory.backend", 'memory.backend = "  Postgres "', "Postgres"),
+        ("memory.vector_weight", "memory.vector_weight = 1", 1.0),
+        ("memory.retrieval_stages", 'memory.retrieval_stages = ["fts"]', ["fts"]),
+        ("memory.auto_save", "memory.auto_save = false", False),
+        ("storage.postgres.db_url", 'storage.provider.config.db_url = "enc2:00"', "enc2:00"),
+        ("memory.archive_after_days", "", None),
+        ("storage.qdrant.url", "[memory]\nauto_save = true", None),
+    ],
+)
+def test_values_as_written(name: str, text: str, value: Any) -> None:
+    assert written_value(name, document(text), FIRST) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        (
+            "memory.vector_weight",
+            'memory.vector_weight = "0.7"',
+            "memory.vector_weight in config.toml is a text and must be a number.",
+        ),
+        (
+            "memory.archive_after_days",
+            "memory.archive_after_days = true",
+            "memory.archive_after_days in config.toml is true or false and must be a whole number from 0.",
+        ),
+        (
+            "memory.archive_after_days",
+            "memory.archive_after_days = 5000000000",
+            "memory.archive_after_days in config.toml is a whole number and must be a whole number up to 4294967295.",
+        ),
+        (
+            "storage.postgres.db_url",
+            'storage.provider.config.db_url = ["postgres://u:hunter2@h/d"]',
+            "storage.provider.config.db_url in config.toml is a list and must be a text in quotes.",
+        ),
+        (
+            "storage.qdrant.api_key",
+            'memory.qdrant = "hunter2"',
+            "memory.qdrant in config.toml is a text and must be a table.",
+        ),
+    ],
+)
+def test_a_wrong_type_names_the_key_and_shows_no_value(name: str, text: str, sentence: str) -> None:
+    with pytest.raises(BrokenConfig) as caught:
+        written_value(name, document(text), FIRST)
+    assert caught.value.message == sentence
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "reading", "not_reading"),
+    [
+        ("memory.backend", ["0.1.2", "0.7.5", "0.8.4", "0.9.0"], []),
+        ("memory.search_mode", ["0.6.3", "0.8.4"], ["0.6.2"]),
+        ("memory.core_retention_days", ["0.8.1", "0.8.4"], ["0.8.0", "0.7.5"]),
+        ("memory.mmr_lambda", ["0.8.4"], ["0.8.3"]),
+        ("memory.sqlite_journal_mode", ["0.1.8"], ["0.1.7", "0.1.9", "0.8.4"]),
+        ("memory.embedding_api_key", ["0.8.2"], ["0.8.1", "0.7.5"]),
+        ("storage.sqlite.open_timeout_secs", ["0.1.2", "0.7.5", "0.8.4"], []),
+        ("storage.postgres.db_url", ["0.1.2", "0.6.2", "0.7.4", "0.8.4"], ["0.6.3", "0.7.3"]),
+        ("storage.postgres.vector_enabled", ["0.6.1", "0.6.2", "0.7.4", "0.8.0"], ["0.6.0", "0.6.3", "0.7.3"]),
+        ("storage.qdrant.url", ["0.1.7", "0.7.5", "0.8.4"], ["0.1.6"]),
+        ("storage.lucid.binary_path", ["0.8.4"], ["0.7.5", "0.8.0", "0.8.3"]),
+        ("storage.lucid.budget", [], ["0.1.2", "0.7.5", "0.8.4"]),
+        ("storage.sqlite.path", [], ["0.7.5", "0.8.4"]),
+    ],
+)
+def test_which_versions_read_a_setting(name: str, reading: list[str], not_reading: list[str]) -> None:
+    assert [version for version in reading if not is_read(name, known(version))] == []
+    assert [version for version in not_reading if is_read(name, known(version))] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "modern"),
+    [
+        ("memory.vector_weight", True, True),
+        ("memory.search_mode", True, True),
+        ("memory.mmr_lambda", False, True),
+        ("memory.sqlite_journal_mode", False, False),
+        ("storage.postgres.db_url", True, True),
+        ("storage.qdrant.url", True, True),
+        ("storage.sqlite.open_timeout_secs", True, True),
+        ("storage.lucid.binary_path", False, True),
+    ],
+)
+def test_without_a_version_the_newest_of_the_generation_counts(name: str, old: bool, modern: bool) -> None:
+    assert (is_read(name, FIRST), is_read(name, SECOND)) == (old, old)
+    assert (is_read(name, THIRD), is_read(name, OLD_FILE_READ_BY_NEW)) == (modern, modern)
+
+
+def test_a_beta_or_a_leading_v_is_a_version_too() -> None:
+    assert is_read("memory.mmr_lambda", Target(3, True, True, "v0.8.4-beta-1"))
+    assert known("0.7.5").reading_version == "0.7.5"
+    assert (FIRST.reading_version, THIRD.reading_version) == ("0.7.5", "0.8.4")
+
+
+def test_defaults_that_changed_between_versions() -> None:
+    assert [default_of("storage.lucid.recall_timeout_ms", known(v)) for v in ("0.7.5", "0.8.4")] == [500, 3000]
+    assert default_of("memory.retrieval_stages", known("0.8.3")) == ["cache", "fts", "vector"]
+    assert default_of("memory.retrieval_stages", known("0.8.4")) == ["fts", "vector"]
+    assert default_of("storage.postgres.db_url", FIRST) is None
+
+
+def test_exports_for_what_only_the_environment_can_say() -> None:
+    values = {
+        "storage.lucid.binary_path": "/opt/it's here/lucid",
+        "storage.lucid.recall_timeout_ms": 500,
+        "storage.lucid.store_timeout_ms": 10,
+        "storage.lucid.budget": 300,
+        "memory.vector_weight": 0.5,
+    }
+    assert environment_lines(values, FIRST) == (
+        "export ZEROCLAW_LUCID_CMD='/opt/it'\"'\"'s here/lucid'",
+        "export ZEROCLAW_LUCID_STORE_TIMEOUT_MS='50'",
+        "export ZEROCLAW_LUCID_BUDGET='300'",
+    )
+    assert environment_lines(values, THIRD) == ()
+    assert environment_lines(values, OLD_FILE_READ_BY_NEW) == ()

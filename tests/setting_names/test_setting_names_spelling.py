@@ -1,0 +1,127 @@
+"""Names of settings: every spelling of either generation means one, and a slip is told with what was meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from zeroclaw_tui.config.schema import MEMORY_KEYS
+from zeroclaw_tui.config.setting_names import SETTINGS, alias_in, setting_name
+from zeroclaw_tui.memory.errors import WRONG_USE, WrongUse
+
+URL = "storage.postgres.db_url"
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_setting_is_its_own_name(name: str) -> None:
+    assert setting_name(name) == name == SETTINGS[name].name
+
+
+def test_every_memory_key_means_a_setting_but_mem0_and_the_table_of_days() -> None:
+    rest = [key for key in MEMORY_KEYS if not key.startswith("mem0.") and MEMORY_KEYS[key].kind != "table"]
+    assert {setting_name(key) for key in rest} <= set(SETTINGS)
+    assert {setting_name(f"memory.{key}") for key in rest} == {setting_name(key) for key in rest}
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("vector_weight", "memory.vector_weight"),
+        ("policy.threat_scan", "memory.policy.threat_scan"),
+        (" backend ", "memory.backend"),
+        ("storage.provider.config.provider", "memory.backend"),
+        ("db_url", URL),
+        ("storage.provider.config.db_url", URL),
+        ("storage.provider.config.dbURL", URL),
+        ("storage.provider.config.databaseUrl", URL),
+        ("storage.postgres.work.database_url", URL),
+        ("storage.postgres.work.db_url", URL),
+        ("storage.provider.config.schema", "storage.postgres.schema"),
+        ("storage.provider.config.pgvector_enabled", "storage.postgres.vector_enabled"),
+        ("storage.provider.config.pgvector_dimensions", "storage.postgres.vector_dimensions"),
+        ("memory.postgres.vector_enabled", "storage.postgres.vector_enabled"),
+        ("memory.qdrant.url", "storage.qdrant.url"),
+        ("qdrant.api_key", "storage.qdrant.api_key"),
+        ("storage.qdrant.default.collection", "storage.qdrant.collection"),
+        ("sqlite_open_timeout_secs", "storage.sqlite.open_timeout_secs"),
+        ("memory.sqlite_open_timeout_secs", "storage.sqlite.open_timeout_secs"),
+        ("storage.sqlite.main.open_timeout_secs", "storage.sqlite.open_timeout_secs"),
+        ("storage.lucid.default.binary_path", "storage.lucid.binary_path"),
+    ],
+)
+def test_spellings_of_both_generations_mean_one_setting(written: str, name: str) -> None:
+    assert setting_name(written) == name
+
+
+@pytest.mark.parametrize(
+    ("written", "alias"),
+    [
+        ("storage.postgres.work.db_url", "work"),
+        ("storage.postgres.db_url", None),
+        ("storage.provider.config.db_url", None),
+        ("memory.policy.threat_scan", None),
+    ],
+)
+def test_alias_of_a_spelling(written: str, alias: str | None) -> None:
+    assert alias_in(written) == alias
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("vektor_weight", "memory.vector_weight"),
+        ("memory.vectorweight", "memory.vector_weight"),
+        ("storage.postgres.db_ulr", URL),
+        ("storage.postgress.db_url", URL),
+        ("storage.provider.config.db_ur", URL),
+        ("storage.provider.db_url", URL),
+        ("memory.policy.retention_days_by_category.cor", "memory.policy.retention_days_by_category.core"),
+    ],
+)
+def test_a_slip_is_told_with_the_setting_meant(written: str, meant: str) -> None:
+    with pytest.raises(WrongUse) as caught:
+        setting_name(written)
+    assert caught.value.message == f"ZeroClaw knows no setting {written}; did you mean {meant}?"
+    assert caught.value.exit_code == WRONG_USE
+
+
+@pytest.mark.parametrize(
+    "written", ["schema_version", "default_temperature", "default_model", "api_key", "providers.openai.api_key", ""]
+)
+def test_keys_that_are_not_memorys_are_refused_with_the_command_for_them(written: str) -> None:
+    with pytest.raises(WrongUse) as caught:
+        setting_name(written)
+    assert "is no setting of the memory, and only those can be set here." in caught.value.message
+    assert "zeroclaw config set" in caught.value.hint
+    assert "zeroclaw --real onboard" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("storage.sqlite.path", "ZeroClaw reads storage.sqlite.path but never uses it."),
+        ("storage.sqlite.work.path", "ZeroClaw reads storage.sqlite.path but never uses it."),
+        ("storage.markdown.directory", "ZeroClaw reads storage.markdown.directory but never uses it."),
+        (
+            "storage.provider.config.tls",
+            "ZeroClaw never connects with TLS, whatever storage.provider.config.tls says.",
+        ),
+        ("memory.mem0.url", "memory.mem0.url is no setting any more: only ZeroClaw 0.5.5 and 0.5.6 know mem0."),
+    ],
+)
+def test_keys_without_effect_are_refused_with_the_reason(written: str, why: str) -> None:
+    with pytest.raises(WrongUse) as caught:
+        setting_name(written)
+    assert caught.value.message == why
+    assert caught.value.hint
+
+
+def test_the_table_of_days_is_set_category_by_category() -> None:
+    with pytest.raises(WrongUse, match="category by category") as caught:
+        setting_name("memory.policy.retention_days_by_category")
+    assert "memory.policy.retention_days_by_category.core" in caught.value.hint
+
+
+def test_a_key_typed_as_a_name_is_not_shown() -> None:
+    with pytest.raises(WrongUse) as caught:
+        setting_name("sk-abcdefghijklmnop1234")
+    assert "abcdefghijklmnop" not in str(caught.value)

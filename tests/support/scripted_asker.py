@@ -1,0 +1,160 @@
+"""An Asker that a test drives: each moment is put to a function, which answers as a person would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.asker import Line, Move
+from zeroclaw_tui.onboard.questions import Choice, Question
+
+Result = TypeVar("Result")
+YES_OR_NO = ("yes", "no")
+
+
+class Enter:
+    """Pressing enter: what is offered is taken."""
+
+
+ENTER = Enter()
+Reply = str | Move | Enter | type[BaseException]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One time the person is asked. `name` is the question's id, or the menu's name; `values` what a list offers."""
+
+    kind: Literal["question", "menu", "text"]
+    name: str
+    title: str
+    values: tuple[str, ...] = ()
+    preset: str | None = None
+    answers: Answers | None = field(default=None, repr=False)
+    question: Question | None = field(default=None, repr=False)
+    back: bool = True
+    at: int = 0
+    of: int = 0
+
+
+Script = Callable[[Moment], Reply]
+
+
+def menu_name(values: Sequence[str]) -> str:
+    """Which menu offers these values."""
+    offered = set(values)
+    known = {
+        "review": {"change", "save", "leave"},
+        "bad test": {"fix", "keep"},
+        "go on": {"on", "anew"},
+        "file changed": {"again", "leave"},
+        "yes or no": {"yes", "no"},
+    }
+    for name, needed in known.items():
+        if needed <= offered:
+            return name
+    return "places" if all(value.isdigit() for value in values) else "overview"
+
+
+class ScriptedAsker:
+    """Puts each moment to `script` and keeps all of them in `moments`, what was said in `said`.
+
+    A list of replies is used up one by one, `ENTER` after its end. An answer no terminal would let through is an error
+    of the test, and so is asking without end.
+    """
+
+    def __init__(self, script: Script | Sequence[Reply] = (), *, most: int = 600) -> None:
+        self._script = script if callable(script) else _from_list(script)
+        self._most = most
+        self.moments: list[Moment] = []
+        self.said: list[str] = []
+        self.worked: list[str] = []
+
+    @property
+    def all_said(self) -> str:
+        """Everything shown, a line each."""
+        return "\n".join(self.said)
+
+    def names(self, kind: str = "question") -> list[str]:
+        """The names of the moments of one kind, in order."""
+        return [moment.name for moment in self.moments if moment.kind == kind]
+
+    def ask(self, question: Question, answers: Answers, at: int, of: int) -> str | Move:
+        choices = question.choices(answers)
+        values = tuple(choice.value for choice in choices) or (YES_OR_NO if question.kind == "switch" else ())
+        # A prompt shows all of these, so each must do for these answers.
+        assert question.text(answers)
+        assert question.about(answers)
+        question.default(answers)
+        present = question.present(answers)
+        moment = Moment(
+            "question", question.id, question.text(answers), values, present, answers, question, at=at, of=of
+        )
+        reply = self._reply(moment)
+        if isinstance(reply, Move):
+            return reply
+        if values:
+            assert reply in values, f"{question.id} does not offer {reply!r}"
+        question.read(answers, reply)
+        return reply
+
+    def choose(
+        self, title: str, choices: Sequence[Choice], *, preset: str | None = None, back: bool = True
+    ) -> str | Move:
+        values = tuple(choice.value for choice in choices)
+        assert len(set(values)) == len(values) > 0
+        assert preset is None or preset in values
+        moment = Moment("menu", menu_name(values), title, values, preset or values[0], back=back)
+        reply = self._reply(moment)
+        if isinstance(reply, Move):
+            assert back, f"{title} has no way back"
+            assert reply is Move.BACK
+            return reply
+        assert reply in values, f"{title} does not offer {reply!r}"
+        return reply
+
+    def ask_text(self, title: str, preset: str, check: Callable[[str], str | None]) -> str | Move:
+        while True:
+            reply = self._reply(Moment("text", title, title, preset=preset))
+            if isinstance(reply, Move):
+                return reply
+            complaint = check(reply)
+            if complaint is None:
+                return reply
+            self.said.append(complaint)
+
+    def say(self, lines: Sequence[Line]) -> None:
+        self.said += ["".join(text for _, text in line) for line in lines]
+
+    def working(self, text: str, work: Callable[[], Result]) -> Result:
+        self.worked.append(text)
+        return work()
+
+    def _reply(self, moment: Moment) -> str | Move:
+        self.moments.append(moment)
+        assert len(self.moments) <= self._most, f"asked without end, last {self.moments[-5:]}"
+        reply = self._script(moment)
+        if isinstance(reply, type):
+            raise reply
+        if isinstance(reply, Enter):
+            return moment.preset or ""
+        return reply
+
+
+def _from_list(replies: Sequence[Reply]) -> Script:
+    left = list(replies)
+    return lambda moment: left.pop(0) if left else ENTER
+
+
+def answering(answers: Mapping[str, Reply | Sequence[Reply]], otherwise: Script = lambda moment: ENTER) -> Script:
+    """A script that answers by name; a list is used up one by one, its last reply stays."""
+    left = {name: [*reply] if isinstance(reply, list | tuple) else [reply] for name, reply in answers.items()}
+
+    def script(moment: Moment) -> Reply:
+        replies = left.get(moment.name)
+        if replies is None:
+            return otherwise(moment)
+        return replies.pop(0) if len(replies) > 1 else replies[0]
+
+    return script

@@ -1,0 +1,148 @@
+"""`zeroclaw onboard`: asks in a terminal, else answers by flags.
+
+The document of `--json` is that of `plan_document` with "dry_run". Nothing is asked, and so nothing but the document
+written, beside any option that answers or wants no questions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from zeroclaw_tui.cli.asking import NOTHING_DONE
+from zeroclaw_tui.cli.onboard_options import check_fits, is_quiet
+from zeroclaw_tui.cli.output import document, note, styled_by_name, write_lines
+from zeroclaw_tui.cli.restoring import restore
+from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
+from zeroclaw_tui.onboard.answers import gather
+from zeroclaw_tui.onboard.plan import Plan, apply_plan, make_plan
+from zeroclaw_tui.onboard.probes.finding import Finding
+from zeroclaw_tui.onboard.probes.run import run_probe, subjects
+from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
+from zeroclaw_tui.onboard.summary import (
+    SUBJECTS,
+    after_lines,
+    export_lines,
+    finding_sentence,
+    plan_document,
+    review_lines,
+)
+
+_HOW_WITHOUT_ASKING = "Without anybody to ask: --defaults, --set KEY=VALUE or --answers FILE."
+
+
+class TestFailed(InspectorError):
+    """A test of what is answered found something wrong, so that nothing is written."""
+
+    title = "A test failed"
+
+
+def onboard(given: argparse.Namespace) -> int:
+    """Restore, ask or answer; the exit code. Raises InspectorError kinds."""
+    check_fits(given)
+    if given.restore is not None:
+        return restore(_the_candidate(given), given)
+    if _asks(given):
+        return _ask(given)
+    if given.interactive:
+        note("zeroclaw: There is no terminal to ask in, so the defaults are taken for what is not given.")
+    return _answer(given)
+
+
+def _asks(given: argparse.Namespace) -> bool:
+    in_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    return in_terminal and (given.interactive or not is_quiet(given))
+
+
+def _ask(given: argparse.Namespace) -> int:
+    from zeroclaw_tui.onboard.prompts import terminal_asker
+    from zeroclaw_tui.onboard.wizard import Request, run_wizard
+
+    request = Request(
+        config_dir=given.config_dir,
+        workspace=given.workspace,
+        memory=given.memory,
+        assignments=tuple(given.set),
+        answers_file=given.answers,
+        tests=not given.no_test,
+        dry_run=given.dry_run,
+    )
+    try:
+        ended = run_wizard(terminal_asker(), request, os.environ)
+    except EOFError as error:
+        raise WrongUse("The input ended while a question was open.", hint=_HOW_WITHOUT_ASKING) from error
+    return ended.exit_code if ended.inspect is None else _inspect(ended.inspect)
+
+
+def _inspect(config_dir: Path) -> int:
+    from zeroclaw_tui.curation.opening import OpenOptions
+    from zeroclaw_tui.tui.app import run_inspector
+
+    return run_inspector(OpenOptions(config_dir=config_dir))
+
+
+def _answer(given: argparse.Namespace) -> int:
+    situation = asyncio.run(situation_at(_the_candidate(given), os.environ))
+    _tell_warnings(situation)
+    answers = gather(situation, memory=given.memory, assignments=tuple(given.set), answers_file=given.answers)
+    plan = make_plan(answers)
+    findings = [] if given.no_test or plan.is_empty else asyncio.run(_tests(plan))
+    bad = [finding for finding in findings if finding.verdict == "bad"]
+    writes = not (given.dry_run or bad or plan.is_empty)
+    backup = apply_plan(plan) if writes else None
+    if given.json:
+        document({**plan_document(plan, findings, written=writes, backup=backup), "dry_run": given.dry_run})
+    else:
+        _tell(plan, findings, written=writes, backup=backup)
+        if given.dry_run and not bad:
+            note(NOTHING_DONE)
+    if bad:
+        raise _failed(bad, dry_run=given.dry_run)
+    return DONE
+
+
+def _tell(plan: Plan, findings: Sequence[Finding], *, written: bool, backup: str | None) -> None:
+    lines = review_lines(plan, findings)
+    lines += after_lines(plan, backup) if written else export_lines(plan)
+    write_lines(styled_by_name(lines))
+
+
+async def _tests(plan: Plan) -> list[Finding]:
+    changed = {change.name for change in plan.changes}
+    wanted = subjects(plan.answers, changed)
+    if wanted and sys.stderr.isatty():
+        note(f"zeroclaw: Testing {', '.join(SUBJECTS.get(subject, subject) for subject in wanted)} …")
+    return [*await asyncio.gather(*(run_probe(subject, plan.answers) for subject in wanted))]
+
+
+def _failed(bad: Sequence[Finding], *, dry_run: bool) -> TestFailed:
+    first = bad[0]
+    message = f"{finding_sentence(first).rstrip('.')}. Nothing was written."
+    ways = [first.hint] if first.hint else []
+    ways += [f"--set {name}={value} puts that right." for name, value in first.corrections.items()]
+    if not dry_run:
+        ways.append("--no-test writes all the same.")
+    error = TestFailed(message, hint=" ".join(ways))
+    error.exit_code = first.exit_code
+    return error
+
+
+def _the_candidate(given: argparse.Namespace) -> Candidate:
+    """The place that wins; any other one that could be meant is named on stderr."""
+    taken, *others = candidates(os.environ, Path.home(), config_dir=given.config_dir, workspace=given.workspace)
+    if others:
+        also = ", ".join(f"{other.install.config_dir} ({other.rule})" for other in others)
+        note(
+            f"zeroclaw: This is about {taken.install.config_dir} ({taken.rule}). Could be meant as well: {also}."
+            " --config-dir picks another."
+        )
+    return taken
+
+
+def _tell_warnings(situation: Situation) -> None:
+    for sentence in situation.warnings:
+        note(f"zeroclaw: {sentence}")

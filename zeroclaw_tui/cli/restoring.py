@@ -1,0 +1,198 @@
+"""`zeroclaw onboard --restore`: the backups of config.toml, and putting one back, which can be taken back itself.
+
+The document of `--json` without a name: {"config", "backups", "restored": null, "dry_run"}, each backup {"name",
+"path", "when", "size", "lines": {"changed", "kept"}, "diff"}, newest first. With a name: the same "config" and
+"dry_run", "restored" (the name, null when nothing was put back), "backup" (of what was there before), "lines", "diff".
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from zeroclaw_tui.cli.asking import NOTHING_DONE, confirm, typed
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, Line, Styled, document, note, size_shown, styled_by_name
+from zeroclaw_tui.cli.output import write_lines as write
+from zeroclaw_tui.cli.raw_difference import any_difference
+from zeroclaw_tui.config.document.difference import Difference
+from zeroclaw_tui.config.document.saving import Backup, list_backups, read_backup, read_config, save_config
+from zeroclaw_tui.memory.errors import DONE, REFUSED, WRONG_USE, NotThere, WrongUse
+from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.onboard.situation import Candidate
+from zeroclaw_tui.onboard.summary import counted_lines, difference_lines, difference_text, place_option
+
+LATEST = "latest"
+_LINES_IN_THE_LIST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A backup beside today's file: `difference` is what putting it back would do."""
+
+    backup: Backup
+    raw: bytes
+    difference: Difference
+    is_today: bool
+
+
+def restore(candidate: Candidate, given: argparse.Namespace) -> int:
+    """List the backups, or put one back; the exit code. Raises InspectorError kinds."""
+    config_file = candidate.install.config_file
+    assert config_file is not None, "a candidate always has a config dir"
+    today = read_config(config_file)
+    backups = list_backups(candidate.install.own_dir)
+    if not backups:
+        raise NotThere(
+            f"There is no backup of {config_file}.", hint="One is made each time `zeroclaw onboard` changes the file."
+        )
+    if given.restore:
+        version = _beside(_named(given.restore, backups), today, config_file)
+        return _put_back(candidate, version, today, given)
+    versions = [_beside(backup, today, config_file) for backup in backups]
+    if given.json:
+        shown = [_as_json(version) for version in versions]
+        document({"config": str(config_file), "backups": shown, "restored": None, "dry_run": given.dry_run})
+        return DONE
+    if given.dry_run or not _can_ask():
+        write(_list_lines(config_file, versions))
+        return _how_to_name() if not given.dry_run else DONE
+    chosen = _choose(config_file, versions)
+    return REFUSED if chosen is None else _put_back(candidate, chosen, today, given)
+
+
+def _put_back(candidate: Candidate, version: Version, today: bytes | None, given: argparse.Namespace) -> int:
+    config_file = candidate.install.config_file
+    assert config_file is not None
+    if version.is_today:
+        return _tell(version, config_file, given, [(f"{config_file} is already as in {version.backup.name}.",)])
+    shown: list[Line] = [
+        (Styled(str(config_file), BOLD), Styled(f"    {counted_lines(version.difference)}", DIM)),
+        *styled_by_name(difference_lines(version.difference)),
+    ]
+    if given.dry_run:
+        code = _tell(version, config_file, given, shown)
+        note(NOTHING_DONE)
+        return code
+    if not given.yes:
+        _check_can_ask()
+        if not confirm(f"Put {version.backup.name} back?", shown):
+            return REFUSED
+        shown = []
+    kept = save_config(config_file, today, version.raw, candidate.install.own_dir, datetime.now().astimezone())
+    done: list[Line] = [(Styled("✓", GREEN), f" {config_file} is again as in {version.backup.name}.")]
+    if kept is None:
+        done.append(("  There was no such file before.",))
+    else:
+        option = place_option(candidate.rule, config_file.parent)
+        done.append((f"  `zeroclaw onboard{option} --restore {kept.name}` takes that back.",))
+    return _tell(version, config_file, given, [*shown, *done], restored=True, kept=kept)
+
+
+def _tell(
+    version: Version,
+    config_file: Path,
+    given: argparse.Namespace,
+    lines: Sequence[Line],
+    *,
+    restored: bool = False,
+    kept: Backup | None = None,
+) -> int:
+    if given.json:
+        document(
+            {
+                "config": str(config_file),
+                "restored": version.backup.name if restored else None,
+                "backup": kept.name if kept else None,
+                "dry_run": given.dry_run,
+                "lines": {"changed": version.difference.changed, "kept": version.difference.kept},
+                "diff": difference_text(version.difference),
+            }
+        )
+    else:
+        write(lines)
+    return DONE
+
+
+def _named(name: str, backups: Sequence[Backup]) -> Backup:
+    if name == LATEST:
+        return backups[0]
+    exact = [backup for backup in backups if backup.name == name]
+    found = exact or [backup for backup in backups if backup.name.startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        there = ", ".join(backup.name for backup in backups)
+        raise NotThere(f"There is no backup {one_line(name)!r}.", hint=f"There are {there}; `latest` is the newest.")
+    raise WrongUse(
+        f"Several backups begin with {one_line(name)!r}.",
+        hint=f"They are {', '.join(backup.name for backup in found)}.",
+    )
+
+
+def _beside(backup: Backup, today: bytes | None, config_file: Path) -> Version:
+    raw = read_backup(backup)
+    return Version(backup, raw, any_difference(today or b"", raw, config_file), is_today=raw == today)
+
+
+def _choose(config_file: Path, versions: Sequence[Version]) -> Version | None:
+    """The version a person names by its number; None for an empty answer."""
+    shown: list[Line] = [*_list_lines(config_file, versions)]
+    while answer := typed(f"Which one (1 to {len(versions)}; empty leaves the file as it is)? ", shown):
+        if answer.isdecimal() and 1 <= int(answer) <= len(versions):
+            return versions[int(answer) - 1]
+        shown = [(f"There is no {one_line(answer)[:20]!r} in the list.",)]
+    note(NOTHING_DONE)
+    return None
+
+
+def _list_lines(config_file: Path, versions: Sequence[Version]) -> Iterator[Line]:
+    yield (Styled(f"Backups of {config_file}, the newest first", BOLD),)
+    for number, version in enumerate(versions, start=1):
+        when = version.backup.when.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        differs = "as the file is now" if version.is_today else counted_lines(version.difference)
+        yield (
+            f"{number:>3}  ",
+            Styled(version.backup.name, BOLD),
+            f"  {when}  {size_shown(len(version.raw))}  ",
+            Styled(differs, DIM),
+        )
+        lines = styled_by_name(difference_lines(version.difference))
+        yield from (["     ", *line] for line in lines[:_LINES_IN_THE_LIST])
+        if len(lines) > _LINES_IN_THE_LIST:
+            more = f"… {len(lines) - _LINES_IN_THE_LIST:,} more; --restore {version.backup.name} --dry-run shows all"
+            yield (Styled(f"     {more}", DIM),)
+
+
+def _as_json(version: Version) -> dict[str, Any]:
+    return {
+        "name": version.backup.name,
+        "path": str(version.backup.path),
+        "when": version.backup.when.isoformat(),
+        "size": len(version.raw),
+        "lines": {"changed": version.difference.changed, "kept": version.difference.kept},
+        "diff": difference_text(version.difference),
+    }
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _check_can_ask() -> None:
+    if not _can_ask():
+        raise WrongUse(
+            "--restore asks first, and there is no terminal to answer in.",
+            hint="--yes does it without asking; --dry-run only shows what would change.",
+        )
+
+
+def _how_to_name() -> int:
+    note(
+        "zeroclaw: Which one cannot be asked without a terminal: `zeroclaw onboard --restore NAME --yes` puts it back."
+    )
+    return WRONG_USE

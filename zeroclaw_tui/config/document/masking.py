@@ -1,0 +1,141 @@
+"""Hiding what is secret in the text of a config, line by line, with everything else left as it stands."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+from zeroclaw_tui.config.document.walking import Part, parts_of
+from zeroclaw_tui.config.secrets import is_encrypted
+
+HIDDEN = "••••"
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SECRET_WORD = re.compile(
+    "apikeys?|authorization|bearer|cookies?|credentials?|jwt|mnemonic|passphrases?|passwd|passwords?|pwd|secrets?|tokens?"
+)
+_COUNTED_WORD = re.compile("max|min|chunk|context|budget|limit|input|output|total|count|prompt|completion|reserve")
+_PLAIN_KEY_WORD = re.compile("max|authorized|cache|foreign|group|index|partition|primary|public|routing|sort")
+_PAIRS = frozenset(
+    {("webhook", "url"), ("password", "hash"), ("pairing", "code"), ("seed", "phrase"), ("recovery", "phrase")}
+)
+_SETTINGS_ABOUT_SECRETS = "secrets"
+
+_REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+_PATTERNS = (
+    # A password may hold an @ or, in a database's URL, a slash that somebody forgot to encode.
+    (re.compile(r"\b((?:postgres(?:ql)?|mysql|rediss?|mongodb|amqps?)[+\w]{0,20}://[^\s:/@]*:)\S{1,2000}@", re.I), "@"),
+    (re.compile(r"\b([a-z][a-z0-9+.\-]{0,20}://[^\s:/@?#]*:)[^\s/?#]{1,2000}@", re.I), "@"),
+    (re.compile(r"([?&;](?:\w{0,20}[_-])?(?:key|sig|signature|auth)=)[^&#;\s\"']+", re.I), ""),
+    (re.compile(r"((?:(?:password|passwd|pwd)\s{0,9}=\s{0,9}|(?:api_?key|token|secret)=))[^&#;\s\"']+", re.I), ""),
+    (re.compile(r"\b(Bearer\s{1,9}|Basic\s{1,9})(?=[A-Za-z+/._~\-]{0,99}[\d=])[A-Za-z0-9+/=._~\-]{8,}"), ""),
+    (re.compile(r"\b((?:sk|pk|rk|hf|glpat)[-_]|gh[oprsu]_|github_pat_|xox[abeprs]-|xapp-)[A-Za-z0-9_\-]{12,}"), ""),
+    (re.compile(r"\b(sk|pk|rk|hf|AKIA|AIza)(?=[A-Za-z_\-]{0,40}\d)[A-Za-z0-9_\-]{12,}"), ""),
+    (re.compile(r"\b(eyJ)[A-Za-z0-9_\-]{8,4000}\.[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]*"), ""),
+    (re.compile(r"\b(\d{8,10}:)[A-Za-z0-9_\-]{35}\b"), ""),
+    (re.compile(r"\b(enc2:|enc:|op://)[^\s\"',\]}]+"), ""),
+)
+"""Each keeps its first group. What is tried at every character has a bound, since a comment may be very long."""
+_COMMENTED_KEY = re.compile(r"(?<![A-Za-z0-9_.\-])([A-Za-z0-9_.\-]++)[\"']?\s*+([=:])\s*")
+_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
+_WORD = re.compile(r"[^\s\"']+")
+_ORDINARY = re.compile(r"true|false|[-+]?[\d.,_]+|\$\{?\w+\}?")
+
+
+def is_secret_name(name: str) -> bool:
+    """True for a key whose text is not for the eyes: api_key, bot_token, password, secret, … (not max_tokens)."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    if not words:
+        return False
+    last, others = words[-1], words[:-1]
+    if last in ("key", "keys"):
+        return not any(map(_PLAIN_KEY_WORD.fullmatch, others))
+    if last == "tokens":
+        return not any(map(_COUNTED_WORD.fullmatch, others))
+    return _SECRET_WORD.fullmatch(last) is not None or tuple(words[-2:]) in _PAIRS
+
+
+def masked(text: str) -> str:
+    """A valid TOML text with every secret replaced by four dots; each line stays a line."""
+    done: list[str] = []
+    at = 0
+    for part in parts_of(text):
+        found = text[part.start : part.end]
+        shown = _comment(found) if part.kind == "comment" else _value(found, _is_for_secret(part))
+        done += [text[at : part.start], shown]
+        at = part.end
+    return "".join([*done, text[at:]])
+
+
+def _value(quoted: str, is_secret: bool) -> str:
+    width = 3 if quoted.startswith(('"""', "'''")) else 1
+    quote, content = quoted[:width], quoted[width:-width]
+    plain = str(tomllib.loads(f"value = {quoted}")["value"])
+    if _REFERENCE.fullmatch(plain):
+        return quoted
+    if is_encrypted(plain) or "PRIVATE KEY-----" in plain or is_secret:
+        return quote + _hidden(content) + quote
+    shown = _patterns(content)
+    if shown == content and plain != content and _patterns(plain) != plain:
+        # An escape sequence stands where the patterns look for a character.
+        return quote + _hidden(content) + quote
+    return quote + shown + quote
+
+
+def _is_for_secret(part: Part) -> bool:
+    """True below a secret's name. A section counts with a plural (`[tokens]`) or two words (`[x.api_key]`) only: a
+    single word there is the name of a thing (`[agents.cookie]`)."""
+    # ZeroClaw's own table of that name says whether and where secrets are encrypted.
+    section = part.section[1:] if part.section[:1] == (_SETTINGS_ABOUT_SECRETS,) else part.section
+    if any(is_secret_name(name) for name in part.names):
+        return True
+    return any(is_secret_name(name) and (name.endswith("s") or len(_WORDS.findall(name)) > 1) for name in section)
+
+
+def _hidden(content: str) -> str:
+    return "\n".join(_hidden_line(line) for line in content.split("\n"))
+
+
+def _hidden_line(line: str) -> str:
+    end = "\r" if line.endswith("\r") else ""
+    return (HIDDEN if line.strip() else line.removesuffix("\r")) + end
+
+
+def _patterns(text: str) -> str:
+    for pattern, rest in _PATTERNS:
+        text = pattern.sub(rf"\g<1>{HIDDEN}{rest}", text)
+    return text
+
+
+def _comment(comment: str) -> str:
+    """A comment without its secrets: what follows a name commented out, and what the patterns find."""
+    done: list[str] = []
+    at = 0
+    for name in _COMMENTED_KEY.finditer(comment):
+        if name.end() < at or not any(is_secret_name(part) for part in name.group(1).split(".")):
+            continue
+        shown, end = _commented_value(comment, name.end(), may_be_prose=name.group(2) == ":")
+        done += [comment[at : name.end()], shown]
+        at = end
+    return _patterns("".join([*done, comment[at:]]))
+
+
+def _commented_value(comment: str, start: int, *, may_be_prose: bool) -> tuple[str, int]:
+    """What to show for the value that starts there, and where it ends."""
+    if comment.startswith(("[", "{"), start):
+        return _QUOTED.sub(_hidden_quoted, comment[start:]), len(comment)
+    if quoted := _QUOTED.match(comment, start):
+        return _hidden_quoted(quoted), quoted.end()
+    word = _WORD.match(comment, start)
+    if word is None:
+        return "", start
+    # "token: what the bot logs in with" explains a key, "token: hunter2" gives one away.
+    is_last = not comment[word.end() :].strip()
+    is_value = is_last or (not may_be_prose and any(character.isdigit() for character in word.group()))
+    return (HIDDEN if is_value and not _ORDINARY.fullmatch(word.group()) else word.group()), word.end()
+
+
+def _hidden_quoted(found: re.Match[str]) -> str:
+    quoted = found.group()
+    content = quoted[1:-1]
+    return quoted if not content or _REFERENCE.fullmatch(content) else f"{quoted[0]}{HIDDEN}{quoted[-1]}"

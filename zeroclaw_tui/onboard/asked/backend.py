@@ -1,0 +1,67 @@
+"""Where memory is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.asked.making import make_question
+from zeroclaw_tui.onboard.asked.names import BACKEND, BACKEND_TITLES
+from zeroclaw_tui.onboard.asked.question import Choice
+from zeroclaw_tui.onboard.backend_names import known_backends
+
+_ABOUT: Mapping[str, str] = MappingProxyType(
+    {
+        "sqlite": "words + vectors · hygiene · local · no set-up · most uses",
+        "lucid": "SQLite + lucid · hygiene · local · needs lucid · for it",
+        "postgres": "words · no row hygiene · remote · a server · to share",
+        "qdrant": "vectors · no row hygiene · remote · a server · by meaning",
+        "none": "nothing stored or found · no set-up · stateless, tests",
+    }
+)
+"""Search · hygiene · where it lies · set-up · use, in few enough words for one row."""
+_MARKDOWN_ABOUT = {
+    False: "words · file hygiene · local · no set-up · to read, git",
+    True: "words · no hygiene · local · no set-up · to read, git",
+}
+
+
+def _choices(answers: Answers) -> tuple[Choice, ...]:
+    target = answers.situation.target
+    about = {**_ABOUT, "markdown": _MARKDOWN_ABOUT[target.is_modern]}
+    return tuple(Choice(kind, BACKEND_TITLES[kind], about[kind]) for kind in known_backends(target))
+
+
+def _read(answers: Answers, text: str) -> Any:
+    kind = text.strip().lower()
+    if kind == answers.backend():
+        return answers.value(BACKEND) or kind
+    offered = known_backends(answers.situation.target)
+    if kind not in offered:
+        raise WrongUse(f"The backend must be one of {', '.join(offered)}.", hint="Choose one of them.")
+    return kind
+
+
+def _about(answers: Answers) -> str:
+    if answers.situation.is_new:
+        return "It decides what can be searched and who can share it; memories do not move by themselves if it changes."
+    return "Memories stay where they are: another backend starts with its own, and the old ones are no longer recalled."
+
+
+BACKEND_QUESTIONS = (
+    make_question(
+        BACKEND,
+        "Backend",
+        "Where should memory be kept?",
+        _about,
+        when=lambda answers: True,
+        kind="choice",
+        present=lambda answers: answers.backend(),
+        default=lambda answers: "sqlite",
+        read=_read,
+        choices=_choices,
+    ),
+)

@@ -1,0 +1,36 @@
+"""The overview: every question with the value that holds, to jump to one of them."""
+
+from __future__ import annotations
+
+from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.asker import Asker, Move
+from zeroclaw_tui.onboard.questions import Choice, Question, asked, shown_value
+from zeroclaw_tui.onboard.route import counting
+
+TITLE = "Which one?"
+
+
+def choose_question(asker: Asker, answers: Answers, present: str | None = None) -> str | Move:
+    """The id of the question to jump to, or Move.BACK; `present` is the id of the one that is preset."""
+    questions = asked(answers)
+    counted = counting(answers)
+    choices = [_choice(question, answers, counted) for question in questions]
+    preset = present if present in [choice.value for choice in choices] else None
+    return asker.choose(TITLE, choices, preset=preset)
+
+
+def _choice(question: Question, answers: Answers, counted: Answers) -> Choice:
+    value = shown_value(question.setting, answers.value(question.setting))
+    return Choice(
+        question.id,
+        f"{question.group}: {question.text(answers)}",
+        " ".join(part for part in (value, _mark(question, counted)) if part),
+    )
+
+
+def _mark(question: Question, counted: Answers) -> str:
+    """Who said so, in words, where it is not the config or a default."""
+    given = counted.given.get(question.setting)
+    if given is None:
+        return ""
+    return "(changed)" if given.source == "answered" else f"({given.told or given.source})"

@@ -1,0 +1,192 @@
+"""Which settings a config should have after the answers, and which of those differ from what it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from zeroclaw_tui.config.defaults import default_values
+from zeroclaw_tui.config.document.document import KeyPath
+from zeroclaw_tui.config.schema import kind_of
+from zeroclaw_tui.config.setting_names import SETTINGS, default_of, is_read, place_of, written_value
+from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
+from zeroclaw_tui.memory.errors import BrokenConfig
+from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.retention import PROFILE_SETTINGS
+
+BACKEND = "memory.backend"
+AUTO_SAVE = "memory.auto_save"
+PROVIDER = "storage.provider.config.provider"
+PROVIDER_PATH: KeyPath = ("storage", "provider", "config", "provider")
+"""It names the backend above memory.backend (ZeroClaw <= 0.7.5); no setting of its own."""
+
+_ASKED_BY_NAME = ("flag", "answers file")
+
+
+def wanted_settings(answers: Answers) -> dict[str, Any]:
+    """Each setting that has to be in the file with its value, in the order of writing; memory.backend is first.
+
+    Raises BrokenConfig where the file has a value of a wrong type for one of them.
+    """
+    names = list(_default_names(answers)) if writes_defaults(answers) else []
+    names += [name for name in answers.given if name != BACKEND and _is_to_write(answers, name)]
+    wanted = {name: answers.value(name) for name in dict.fromkeys(names)}
+    found = {name: value for name, value in wanted.items() if value is not None}
+    backend = _backend_value(answers)
+    if backend is not None:
+        found = {BACKEND: backend, **found}
+    touched = (path_of(answers, name)[0] for name, value in found.items() if is_changed(answers, name, value))
+    return {**_needed(answers), **found} if "memory" in touched else found
+
+
+def is_changed(answers: Answers, name: str, value: Any) -> bool:
+    """True where the file has no value for a setting, or another one; an encrypted one is compared as plain text."""
+    written = written_of(answers, name)
+    return written is None or not (is_same(value, written) or is_same(value, before_of(answers, name)))
+
+
+def before_of(answers: Answers, name: str) -> Any:
+    """What the file says for a setting, a secret as plain text where it can be read; None where it says nothing."""
+    written = written_of(answers, name)
+    is_secret = name in SETTINGS and SETTINGS[name].is_secret
+    return answers.current(name) if is_secret and written is not None else written
+
+
+def writes_defaults(answers: Answers) -> bool:
+    """True when keys that are not there get the value of the backend's defaults file."""
+    return answers.wants_defaults or answers.changes_backend()
+
+
+def is_backend_asked(answers: Answers) -> bool:
+    """True when somebody answered for the backend here, or it changes."""
+    given = answers.given.get(BACKEND)
+    return answers.changes_backend() or (given is not None and given.source != "environment")
+
+
+def in_force(answers: Answers, name: str) -> Any:
+    """The value that counts today: the file's, else ZeroClaw's own default."""
+    current = answers.current(name)
+    return default_of(name, answers.situation.target) if current is None else current
+
+
+def path_of(answers: Answers, name: str) -> KeyPath:
+    """Where a setting lies, or would lie, in the file."""
+    if name == PROVIDER:
+        return PROVIDER_PATH
+    return place_of(name, answers.situation.document, answers.situation.target, _alias_of(answers, name))
+
+
+def written_of(answers: Answers, name: str) -> Any:
+    """The file's own value of a setting, None where it has none. Raises BrokenConfig for a wrong type."""
+    if name == PROVIDER:
+        return _provider_written(answers)
+    return written_value(name, answers.situation.document, answers.situation.target, _alias_of(answers, name))
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """True for equal values; true is not 1, but 7 is 7.0."""
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+
+
+def provider_wanted(answers: Answers, wanted: dict[str, Any]) -> str | None:
+    """What storage.provider.config.provider has to be, None where it is right or need not be there.
+
+    A name that is there stands above memory.backend (ZeroClaw <= 0.7.5). ZeroClaw >= 0.8.0 takes an old
+    `[storage.provider.config]` for PostgreSQL's only where its provider says so.
+    """
+    target = answers.situation.target
+    if target.schema >= 3:
+        return None
+    kind = answers.backend()
+    named = (_provider_written(answers) or "").strip().lower()
+    if named:
+        return kind if named != kind and is_backend_asked(answers) else None
+    if kind != "postgres" or target.has_aliases:
+        return None
+    places = [path_of(answers, name) for name in wanted]
+    is_moved = target.is_modern and any(path[:-1] == PROVIDER_PATH[:-1] for path in places)
+    is_absent = _provider_written(answers) is None
+    return kind if is_moved or (is_absent and writes_defaults(answers)) else None
+
+
+def _provider_written(answers: Answers) -> str | None:
+    named = answers.situation.document.get(PROVIDER_PATH)
+    if named is None or isinstance(named, str):
+        return named
+    raise BrokenConfig(
+        f"{answers.situation.config_file}: {PROVIDER} is {kind_of(named)} and must be a text in quotes.",
+        hint="Mend that line first.",
+    )
+
+
+def _alias_of(answers: Answers, name: str) -> str:
+    section, kind, *_ = name.split(".")
+    return answers.alias(kind) if section == "storage" else DEFAULT_ALIAS
+
+
+def _default_names(answers: Answers) -> Iterator[str]:
+    """The settings of the backend's defaults file that are to be written."""
+    kind = answers.backend()
+    document = default_values(kind)
+    memory = document["memory"]
+    provider = document.get("storage", {}).get("provider", {}).get("config", {})
+    names = [f"memory.{name}" for name in memory if name not in ("backend", "qdrant")]
+    names += [f"storage.qdrant.{name}" for name in memory.get("qdrant", {})]
+    names += [f"storage.{kind}.{name}" for name in provider if name != "provider"]
+    for name in names:
+        is_absent = written_of(answers, name) is None
+        if name in PROFILE_SETTINGS:
+            is_due = answers.changes_backend() or (is_absent and name == AUTO_SAVE)
+        else:
+            is_due = is_absent and (answers.situation.is_new or is_read(name, answers.situation.target))
+        if is_due:
+            yield name
+
+
+def _is_to_write(answers: Answers, name: str) -> bool:
+    """True for an answer that belongs into the file."""
+    given = answers.given[name]
+    if not is_read(name, answers.situation.target):
+        return False
+    if given.source == "environment" and not writes_defaults(answers):
+        # What the shell has set for the agent is no wish to have it in the file; asking for a backend is.
+        return False
+    is_asked_by_name = given.source in _ASKED_BY_NAME
+    if name.startswith("storage.") and not name.startswith(f"storage.{answers.backend()}."):
+        return is_asked_by_name
+    if written_of(answers, name) is not None or is_asked_by_name:
+        return True
+    return not is_same(given.value, in_force(answers, name))
+
+
+def _backend_value(answers: Answers) -> str | None:
+    """What memory.backend has to become, None where it stays as it is (or stays away)."""
+    if not is_backend_asked(answers):
+        return None
+    written = written_of(answers, BACKEND)
+    full = _full_backend(answers)
+    if written is None:
+        return full
+    kind, dot, alias = str(written).strip().partition(".")
+    if kind.lower() != answers.backend():
+        return full
+    keeps_alias = not answers.situation.target.has_aliases or (alias if dot else DEFAULT_ALIAS) == answers.alias()
+    return None if keeps_alias or answers.backend() == "none" else full
+
+
+def _full_backend(answers: Answers) -> str:
+    """The name as this file spells it. Below schema 3 an alias that needs no naming is left out: a name with a dot
+    would make ZeroClaw <= 0.7.5 switch to Markdown."""
+    target, kind, alias = answers.situation.target, answers.backend(), answers.alias()
+    is_bare = kind == "none" or not target.has_aliases or (target.schema < 3 and alias == DEFAULT_ALIAS)
+    return kind if is_bare else f"{kind}.{alias}"
+
+
+def _needed(answers: Answers) -> dict[str, Any]:
+    """The two keys that ZeroClaw <= 0.7.5 does not start without, where the file lacks them."""
+    needed: dict[str, Any] = {}
+    if written_of(answers, BACKEND) is None:
+        needed[BACKEND] = _full_backend(answers)
+    if written_of(answers, AUTO_SAVE) is None:
+        needed[AUTO_SAVE] = answers.value(AUTO_SAVE)
+    return needed
