@@ -12,6 +12,7 @@ from onboard_flow_world import (
     FORMS,
     OLD,
     PASSWORD,
+    POSTGRES_URL,
     FakeProbes,
     World,
     given,
@@ -198,3 +199,19 @@ def test_starting_anew_drops_what_was_kept(make_world: MakeWorld, probes: FakePr
     assert asker.names() == ids(world.answers())
     assert world.config_file.read_text() == OLD
     assert outcome(walk(ScriptedAsker(), world.answers()).plan) == []
+
+
+def test_a_secret_is_asked_again_first_and_then_it_goes_on_where_it_stopped(
+    make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    world = make_world(FORMS["old"])
+    script = partial(different, "postgres")
+    stopped = ScriptedAsker(stopping_at(6, script))
+    with pytest.raises(KeyboardInterrupt):
+        run_wizard(stopped, Request(), world.environ)
+    asker = ScriptedAsker(script)
+    run_wizard(asker, Request(), world.environ)
+    assert asker.names()[:2] == ["postgres.db_url", stopped.moments[-1].name]
+    assert "Secrets are not kept" in asker.all_said
+    assert world.answers().current("storage.postgres.db_url") == POSTGRES_URL
+    assert PASSWORD not in world.config_file.read_text()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from onboard_flow_world import FORMS, OLD, POSTGRES_URL, FakeProbes, World, bad, given, with_backend
-from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answering
+from support.scripted_asker import Moment, Reply, ScriptedAsker, answering
 
 from zeroclaw_tui.onboard.asker import Move
 from zeroclaw_tui.onboard.flow import walk

@@ -32,6 +32,8 @@ _COLOURS = {
     "accent": "#f0834a",
     "pointer": "#f0834a bold",
     "highlighted": "#f0834a",
+    # The row of the present value, wherever the pointer is; questionary would reverse it.
+    "selected": "noreverse bold",
     "question": "bold",
     "answer": "#f0834a",
     "text": "",
@@ -39,7 +41,7 @@ _COLOURS = {
     "instruction": "#8a817a",
     "validation-toolbar": "",
 }
-_PLAIN = dict.fromkeys(_COLOURS, "") | {"question": "bold", "title": "bold"}
+_PLAIN = dict.fromkeys(_COLOURS, "") | {"question": "bold", "title": "bold", "selected": "noreverse bold"}
 _WORD = re.compile(r"\s+|\S+")
 
 

@@ -63,6 +63,8 @@ def recorded(answers: Answers, setting: str, value: Any) -> Answers:
     before = answers.given.get(setting)
     if before is not None and _is_same(setting, value, before.value):
         return answers
+    if value is None:
+        return answers.without(setting)
     if before is None or before.source == "answered":
         without = answers.without(setting)
         if _is_same(setting, value, without.value(setting)):

@@ -16,16 +16,16 @@ from zeroclaw_tui.onboard.backend_names import known_backends
 _ABOUT: Mapping[str, str] = MappingProxyType(
     {
         "sqlite": "words + vectors · hygiene · local · no set-up · most uses",
-        "lucid": "SQLite + lucid · hygiene · local · needs lucid · for it",
-        "postgres": "words · no row hygiene · remote · a server · to share",
-        "qdrant": "vectors · no row hygiene · remote · a server · by meaning",
-        "none": "nothing stored or found · no set-up · stateless, tests",
+        "lucid": "SQLite + lucid · hygiene · local · the lucid program · its users",
+        "postgres": "words · no row hygiene · remote · a server · shared memory",
+        "qdrant": "vectors · no row hygiene · remote · a server · by meaning only",
+        "none": "nothing is stored or found · no set-up · stateless agents",
     }
 )
 """Search · hygiene · where it lies · set-up · use, in few enough words for one row."""
 _MARKDOWN_ABOUT = {
-    False: "words · file hygiene · local · no set-up · to read, git",
-    True: "words · no hygiene · local · no set-up · to read, git",
+    False: "words · file hygiene · local · no set-up · reading, git",
+    True: "words · no hygiene · local · no set-up · reading, git",
 }
 
 
