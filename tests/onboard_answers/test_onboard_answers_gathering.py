@@ -19,7 +19,7 @@ from answers_samples import (
 
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.memory.errors import WRONG_USE, WrongUse
-from zeroclaw_tui.onboard.answers import Given, gather
+from zeroclaw_tui.onboard.answers.answers import Given, gather
 
 ON_POSTGRES = "[memory]\nbackend = 'postgres'\nauto_save = true\n"
 SOURCES = ("flag", "environment", "answers file", "config", "default")

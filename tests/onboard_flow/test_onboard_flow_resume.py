@@ -24,9 +24,9 @@ from onboard_flow_world import (
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker
 
 from zeroclaw_tui.config.setting_names import SETTINGS
-from zeroclaw_tui.onboard import resume
-from zeroclaw_tui.onboard.answers import Given
-from zeroclaw_tui.onboard.flow import walk
+from zeroclaw_tui.onboard.answers.answers import Given
+from zeroclaw_tui.onboard.walk import resume
+from zeroclaw_tui.onboard.walk.flow import walk
 from zeroclaw_tui.onboard.wizard import Request, run_wizard
 
 MakeWorld = Callable[..., World]

@@ -27,9 +27,9 @@ from onboard_flow_world import (
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker
 
 from zeroclaw_tui.onboard.asker import Move
-from zeroclaw_tui.onboard.flow import Walked, walk
-from zeroclaw_tui.onboard.plan import apply_plan
-from zeroclaw_tui.onboard.questions import asked
+from zeroclaw_tui.onboard.planning.plan import apply_plan
+from zeroclaw_tui.onboard.questions.catalogue import asked
+from zeroclaw_tui.onboard.walk.flow import Walked, walk
 
 MakeWorld = Callable[..., World]
 every_form = pytest.mark.parametrize("form", FORMS)

@@ -18,8 +18,8 @@ from zeroclaw_tui.cli.onboard_options import check_fits, is_quiet
 from zeroclaw_tui.cli.output import document, note, styled_by_name, write_lines
 from zeroclaw_tui.cli.restoring import restore
 from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
-from zeroclaw_tui.onboard.answers import gather
-from zeroclaw_tui.onboard.plan import Plan, apply_plan, make_plan
+from zeroclaw_tui.onboard.answers.answers import gather
+from zeroclaw_tui.onboard.planning.plan import Plan, apply_plan, make_plan
 from zeroclaw_tui.onboard.probes.finding import Finding
 from zeroclaw_tui.onboard.probes.run import run_probe, subjects
 from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
@@ -59,7 +59,7 @@ def _asks(given: argparse.Namespace) -> bool:
 
 
 def _ask(given: argparse.Namespace) -> int:
-    from zeroclaw_tui.onboard.prompts import terminal_asker
+    from zeroclaw_tui.onboard.terminal.prompts import terminal_asker
     from zeroclaw_tui.onboard.wizard import Request, run_wizard
 
     request = Request(

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Protocol, TypeVar
 
-from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.questions import Choice, Question
+from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.questions.catalogue import Choice, Question
 
 Part = tuple[str, str]
 """A style name and a text. Names: "", title, added, removed, section, good, bad, warning, dim, accent."""

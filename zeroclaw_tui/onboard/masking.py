@@ -8,7 +8,7 @@ from typing import Any
 from zeroclaw_tui.config.document.difference import Difference, difference
 from zeroclaw_tui.config.secrets import is_encrypted
 from zeroclaw_tui.memory.text import mask_secrets
-from zeroclaw_tui.onboard.plan import Change, Plan
+from zeroclaw_tui.onboard.planning.plan import Change, Plan
 
 HIDDEN = "••••"
 _WITH_PASSWORD = re.compile(r"(?P<user>[a-zA-Z][a-zA-Z0-9+.\-]*://[^\s:/@]*):.*@", re.DOTALL)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.config.document.difference import Difference
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.masking import HIDDEN, masked_value, shown_difference, written_encrypted
-from zeroclaw_tui.onboard.plan import Change, Plan
+from zeroclaw_tui.onboard.planning.plan import Change, Plan
 from zeroclaw_tui.onboard.probes.finding import Finding
 from zeroclaw_tui.onboard.situation import Situation
 from zeroclaw_tui.scoring.profiles import parse_version

@@ -9,16 +9,16 @@ from pathlib import Path
 
 from zeroclaw_tui.config.document.saving import read_config
 from zeroclaw_tui.memory.errors import DONE, Refused, Unreadable
-from zeroclaw_tui.onboard import resume
-from zeroclaw_tui.onboard.answers import Answers, gather
+from zeroclaw_tui.onboard.answers.answers import Answers, gather
 from zeroclaw_tui.onboard.asker import Asker
-from zeroclaw_tui.onboard.flow import Walked, walk
-from zeroclaw_tui.onboard.plan import Plan, apply_plan
-from zeroclaw_tui.onboard.questions import Choice, asked
-from zeroclaw_tui.onboard.review import problem_lines
-from zeroclaw_tui.onboard.route import REVIEW
+from zeroclaw_tui.onboard.planning.plan import Plan, apply_plan
+from zeroclaw_tui.onboard.questions.catalogue import Choice, asked
 from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
 from zeroclaw_tui.onboard.summary import after_lines, found_lines, place_option, shown_path
+from zeroclaw_tui.onboard.walk import resume
+from zeroclaw_tui.onboard.walk.flow import Walked, walk
+from zeroclaw_tui.onboard.walk.review import problem_lines
+from zeroclaw_tui.onboard.walk.route import REVIEW
 
 _YES, _NO = Choice("yes", "Yes"), Choice("no", "No")
 

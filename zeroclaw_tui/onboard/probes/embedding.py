@@ -18,7 +18,7 @@ from zeroclaw_tui.config.secrets import reveal
 from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.embeddings.openai import KeyRefused, OpenAIEmbedder, WrongDimension, is_loopback
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, REFUSED, WRONG_USE, EmbeddingFailed
-from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.probes.finding import Finding
 from zeroclaw_tui.onboard.probes.values import HostUnknown, addresses_of, plain_answer
 

@@ -15,7 +15,7 @@ from zeroclaw_tui.backends.sqlite.writing import why_not_writable
 from zeroclaw_tui.config.layouts import has_markdown, is_folder, names_in, status_of
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, InspectorError
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.probes.finding import Finding
 
 _LITTLE_SPACE = 100 * 10**6

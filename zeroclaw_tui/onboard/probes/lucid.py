@@ -14,7 +14,7 @@ from typing import IO
 
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, REFUSED
-from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.probes.finding import Finding
 
 _SUBJECT = "lucid"

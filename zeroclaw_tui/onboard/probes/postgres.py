@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, WRONG_USE, InspectorError
-from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.probes.finding import Finding
 from zeroclaw_tui.onboard.probes.postgres_rights import look_around
 from zeroclaw_tui.onboard.probes.postgres_url import SHAPE, PostgresAddress, read_url

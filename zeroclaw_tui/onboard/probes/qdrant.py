@@ -12,7 +12,7 @@ from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.embeddings.openai import tls_trouble
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, REFUSED, WRONG_USE, InspectorError
-from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.probes.embedding import check_host, effective_embedding, open_key_facts
 from zeroclaw_tui.onboard.probes.finding import Finding
 from zeroclaw_tui.onboard.probes.values import HostUnknown, plain_answer

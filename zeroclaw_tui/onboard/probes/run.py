@@ -7,7 +7,7 @@ from importlib import import_module
 
 from zeroclaw_tui.config.secrets import SecretUnreadable
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.probes.finding import Finding
 
 SECONDS = 8.0

@@ -11,7 +11,7 @@ from contextlib import suppress
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, InspectorError
-from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.answers.answers import Answers
 
 _Tell = Callable[[tuple[str, ...] | None], None]
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from zeroclaw_tui.memory.errors import Unreadable
-from zeroclaw_tui.onboard import resume
-from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.asker import Asker, Move
-from zeroclaw_tui.onboard.overview import choose_question
-from zeroclaw_tui.onboard.plan import Plan
-from zeroclaw_tui.onboard.questions import Question, asked
-from zeroclaw_tui.onboard.review import problem_lines, review
-from zeroclaw_tui.onboard.route import (
+from zeroclaw_tui.onboard.planning.plan import Plan
+from zeroclaw_tui.onboard.questions.catalogue import Question, asked
+from zeroclaw_tui.onboard.walk import resume
+from zeroclaw_tui.onboard.walk.overview import choose_question
+from zeroclaw_tui.onboard.walk.review import problem_lines, review
+from zeroclaw_tui.onboard.walk.route import (
     REVIEW,
     counting,
     needs_answer,
@@ -23,7 +23,7 @@ from zeroclaw_tui.onboard.route import (
     previous_question,
     recorded,
 )
-from zeroclaw_tui.onboard.testing_answers import AnswerTests, question_to_fix
+from zeroclaw_tui.onboard.walk.testing_answers import AnswerTests, question_to_fix
 
 Ending = Literal["write", "leave"]
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from zeroclaw_tui.config.setting_names import SETTINGS
-from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.asker import Asker, Move
 from zeroclaw_tui.onboard.probes import run
 from zeroclaw_tui.onboard.probes.finding import Finding
-from zeroclaw_tui.onboard.questions import Choice, Question, asked, shown_value
-from zeroclaw_tui.onboard.route import counting, place_in_order, recorded
+from zeroclaw_tui.onboard.questions.catalogue import Choice, Question, asked, shown_value
 from zeroclaw_tui.onboard.summary import SUBJECTS, finding_lines
+from zeroclaw_tui.onboard.walk.route import counting, place_in_order, recorded
 
 TITLE = "What now?"
 _Relevant = tuple[tuple[str, Any], ...]

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from zeroclaw_tui.onboard.answers import Answers, Given
-from zeroclaw_tui.onboard.questions import QUESTIONS, Question, asked, question_of
+from zeroclaw_tui.onboard.answers.answers import Answers, Given
+from zeroclaw_tui.onboard.questions.catalogue import QUESTIONS, Question, asked, question_of
 
 REVIEW = "review"
 """The place after the last question; no question has this id."""

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from zeroclaw_tui.config.setting_names import SETTINGS, is_read
-from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.asked.question import Choice, Question, QuestionKind
-from zeroclaw_tui.onboard.asked.values import Check, Empty, as_text, default_value, reader
+from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.questions.question import Choice, Question, QuestionKind
+from zeroclaw_tui.onboard.questions.values import Check, Empty, as_text, default_value, reader
 
 Words = str | Callable[[Answers], str]
 When = Callable[[Answers], bool]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.asker import Asker, Move
-from zeroclaw_tui.onboard.questions import Choice, Question, asked, shown_value
-from zeroclaw_tui.onboard.route import counting
+from zeroclaw_tui.onboard.questions.catalogue import Choice, Question, asked, shown_value
+from zeroclaw_tui.onboard.walk.route import counting
 
 TITLE = "Which one?"
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.asked.backend import BACKEND_QUESTIONS
-from zeroclaw_tui.onboard.asked.embedding import EMBEDDING_QUESTIONS
-from zeroclaw_tui.onboard.asked.files import FILE_QUESTIONS
-from zeroclaw_tui.onboard.asked.question import Choice, Question, QuestionKind
-from zeroclaw_tui.onboard.asked.retention import RETENTION_QUESTIONS
-from zeroclaw_tui.onboard.asked.search import SEARCH_QUESTIONS
-from zeroclaw_tui.onboard.asked.storage import STORAGE_QUESTIONS
-from zeroclaw_tui.onboard.asked.values import shown_value
+from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.questions.backend import BACKEND_QUESTIONS
+from zeroclaw_tui.onboard.questions.embedding import EMBEDDING_QUESTIONS
+from zeroclaw_tui.onboard.questions.files import FILE_QUESTIONS
+from zeroclaw_tui.onboard.questions.question import Choice, Question, QuestionKind
+from zeroclaw_tui.onboard.questions.retention import RETENTION_QUESTIONS
+from zeroclaw_tui.onboard.questions.search import SEARCH_QUESTIONS
+from zeroclaw_tui.onboard.questions.storage import STORAGE_QUESTIONS
+from zeroclaw_tui.onboard.questions.values import shown_value
 
 __all__ = ["QUESTIONS", "Choice", "Question", "QuestionKind", "asked", "question_of", "shown_value"]
 

@@ -7,18 +7,18 @@ from types import MappingProxyType
 from typing import Any
 
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.asked.making import make_question
-from zeroclaw_tui.onboard.asked.names import BACKEND, BACKEND_TITLES
-from zeroclaw_tui.onboard.asked.question import Choice
-from zeroclaw_tui.onboard.backend_names import known_backends
+from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.answers.backend_names import known_backends
+from zeroclaw_tui.onboard.questions.making import make_question
+from zeroclaw_tui.onboard.questions.names import BACKEND, BACKEND_TITLES
+from zeroclaw_tui.onboard.questions.question import Choice
 
 _ABOUT: Mapping[str, str] = MappingProxyType(
     {
         "sqlite": "words + vectors · hygiene · local · no set-up · most uses",
-        "lucid": "SQLite + lucid · hygiene · local · the lucid program · its users",
+        "lucid": "SQLite + lucid · hygiene · local · lucid CLI · its users",
         "postgres": "words · no row hygiene · remote · a server · shared memory",
-        "qdrant": "vectors · no row hygiene · remote · a server · by meaning only",
+        "qdrant": "vectors · no row hygiene · remote · a server · meaning only",
         "none": "nothing is stored or found · no set-up · stateless agents",
     }
 )

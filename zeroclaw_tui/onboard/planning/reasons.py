@@ -14,9 +14,9 @@ from zeroclaw_tui.config.environment import (
 )
 from zeroclaw_tui.config.setting_names import SETTINGS, environment_variable, parsed_value
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.retention import PROFILE_SETTINGS, is_tightened
-from zeroclaw_tui.onboard.wanted import BACKEND, PROVIDER, in_force, is_backend_asked, is_same
+from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.answers.retention import PROFILE_SETTINGS, is_tightened
+from zeroclaw_tui.onboard.planning.wanted import BACKEND, PROVIDER, in_force, is_backend_asked, is_same
 
 LABELS: Mapping[str, str] = {
     "sqlite": "SQLite",

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.asked.embedding import makes_vectors
-from zeroclaw_tui.onboard.asked.making import for_backends, make_question
-from zeroclaw_tui.onboard.asked.question import Choice
-from zeroclaw_tui.onboard.asked.values import profile_of, reader
+from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.questions.embedding import makes_vectors
+from zeroclaw_tui.onboard.questions.making import for_backends, make_question
+from zeroclaw_tui.onboard.questions.question import Choice
+from zeroclaw_tui.onboard.questions.values import profile_of, reader
 from zeroclaw_tui.scoring.meaning import stages_of, threshold_meaning, weights_meaning
 from zeroclaw_tui.scoring.settings import SearchMode
 

@@ -13,7 +13,7 @@ from zeroclaw_tui.config.document.saving import write_private
 from zeroclaw_tui.config.setting_names import SETTINGS, checked_value
 from zeroclaw_tui.memory.errors import Unreadable, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets
-from zeroclaw_tui.onboard.answers import Answers, Given
+from zeroclaw_tui.onboard.answers.answers import Answers, Given
 from zeroclaw_tui.onboard.situation import Situation
 
 NAME = "onboard.toml"

@@ -14,7 +14,7 @@ from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
 from zeroclaw_tui.config.toml_file import read_toml
 from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets
-from zeroclaw_tui.onboard.given import Given
+from zeroclaw_tui.onboard.answers.given import Given
 
 _SECTIONS = ("memory", "storage")
 _SIGNS_OF_A_CONFIG = (*_SECTIONS, "schema_version", "default_temperature")

@@ -20,7 +20,7 @@ from zeroclaw_tui.config.notes import Notes
 from zeroclaw_tui.config.setting_names import SETTINGS, Target, environment_variable, is_read, parsed_value
 from zeroclaw_tui.config.setting_table import DAYS_BY_CATEGORY, LUCID_ENVIRONMENT
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.onboard.given import Given
+from zeroclaw_tui.onboard.answers.given import Given
 
 BACKEND_VARIABLE = "ZEROCLAW_memory__backend"
 _GENERIC = re.compile(r"ZEROCLAW_(memory|storage)__([a-z0-9_]+)")

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.onboard.answers import Answers, answers_text
+from zeroclaw_tui.onboard.answers.answers import Answers, answers_text
 from zeroclaw_tui.onboard.asker import Asker, Line, Move
-from zeroclaw_tui.onboard.plan import Plan, make_plan
+from zeroclaw_tui.onboard.planning.plan import Plan, make_plan
 from zeroclaw_tui.onboard.probes.finding import Finding
-from zeroclaw_tui.onboard.questions import Choice
-from zeroclaw_tui.onboard.saving_answers import file_complaint, save_answers
+from zeroclaw_tui.onboard.questions.catalogue import Choice
 from zeroclaw_tui.onboard.summary import review_lines
+from zeroclaw_tui.onboard.walk.saving_answers import file_complaint, save_answers
 
 TITLE = "What now?"
 ANSWERS_FILE = "answers.toml"

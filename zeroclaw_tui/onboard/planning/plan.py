@@ -12,11 +12,18 @@ from zeroclaw_tui.config.document.saving import save_config
 from zeroclaw_tui.config.secrets import make_key_file
 from zeroclaw_tui.config.setting_names import SETTINGS, environment_lines, is_read
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.new_file import TEMPERATURE, TEMPERATURE_PATH, new_document
-from zeroclaw_tui.onboard.reasons import notes_of
-from zeroclaw_tui.onboard.sealing import seal_values
-from zeroclaw_tui.onboard.wanted import PROVIDER, before_of, is_changed, path_of, provider_wanted, wanted_settings
+from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.planning.new_file import TEMPERATURE, TEMPERATURE_PATH, new_document
+from zeroclaw_tui.onboard.planning.reasons import notes_of
+from zeroclaw_tui.onboard.planning.sealing import seal_values
+from zeroclaw_tui.onboard.planning.wanted import (
+    PROVIDER,
+    before_of,
+    is_changed,
+    path_of,
+    provider_wanted,
+    wanted_settings,
+)
 
 _NEEDS = {
     "storage.postgres.db_url": "a database URL",

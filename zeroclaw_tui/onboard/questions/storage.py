@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.asked.making import for_backends, make_question
-from zeroclaw_tui.onboard.asked.values import check_web_address
+from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.probes.postgres_url import NeedsTls, read_url
+from zeroclaw_tui.onboard.questions.making import for_backends, make_question
+from zeroclaw_tui.onboard.questions.values import check_web_address
 
 _SQLITE = for_backends("sqlite")
 _POSTGRES = for_backends("postgres")

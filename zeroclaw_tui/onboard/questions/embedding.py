@@ -8,11 +8,11 @@ from typing import Any
 from zeroclaw_tui.config.setting_names import is_read
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.asked.making import for_backends, make_question
-from zeroclaw_tui.onboard.asked.names import CUSTOM, PROVIDER
-from zeroclaw_tui.onboard.asked.question import Choice
-from zeroclaw_tui.onboard.asked.values import check_web_address, version_of
+from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.questions.making import for_backends, make_question
+from zeroclaw_tui.onboard.questions.names import CUSTOM, PROVIDER
+from zeroclaw_tui.onboard.questions.question import Choice
+from zeroclaw_tui.onboard.questions.values import check_web_address, version_of
 
 MODEL = "memory.embedding_model"
 DIMENSIONS = "memory.embedding_dimensions"

@@ -24,16 +24,16 @@ from zeroclaw_tui.config.setting_names import (
 from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
 from zeroclaw_tui.config.setting_table import reading_words
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.onboard.answers_file import answers_file_text, read_answers, settings_in
-from zeroclaw_tui.onboard.backend_names import backend_answer
-from zeroclaw_tui.onboard.environment_answers import (
+from zeroclaw_tui.onboard.answers.answers_file import answers_file_text, read_answers, settings_in
+from zeroclaw_tui.onboard.answers.backend_names import backend_answer
+from zeroclaw_tui.onboard.answers.from_environment import (
     backend_in_environment,
     others_database,
     settings_in_environment,
 )
-from zeroclaw_tui.onboard.flag_answers import flag_answers
-from zeroclaw_tui.onboard.given import Given, Source
-from zeroclaw_tui.onboard.retention import PROFILE_SETTINGS, is_tightened
+from zeroclaw_tui.onboard.answers.from_flags import flag_answers
+from zeroclaw_tui.onboard.answers.given import Given, Source
+from zeroclaw_tui.onboard.answers.retention import PROFILE_SETTINGS, is_tightened
 from zeroclaw_tui.onboard.situation import Situation
 
 __all__ = ["Answers", "Given", "Source", "answers_text", "gather", "read_answers"]

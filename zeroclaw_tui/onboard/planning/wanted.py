@@ -11,8 +11,8 @@ from zeroclaw_tui.config.schema import kind_of
 from zeroclaw_tui.config.setting_names import SETTINGS, default_of, is_read, place_of, written_value
 from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
 from zeroclaw_tui.memory.errors import BrokenConfig
-from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.retention import PROFILE_SETTINGS
+from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.answers.retention import PROFILE_SETTINGS
 
 BACKEND = "memory.backend"
 AUTO_SAVE = "memory.auto_save"

@@ -11,9 +11,9 @@ from zeroclaw_tui.config.secrets import is_encrypted
 from zeroclaw_tui.config.setting_names import SETTINGS, default_of, parsed_value
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.asked.names import BACKEND_TITLES, CUSTOM
+from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.masking import masked_address, masked_secret
+from zeroclaw_tui.onboard.questions.names import BACKEND_TITLES, CUSTOM
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Version, parse_version, profile_for
 
 Empty = Literal["default", "none", "required"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.setting_names import alias_in, parsed_value, setting_name
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.onboard.given import Given
+from zeroclaw_tui.onboard.answers.given import Given
 
 _EXAMPLE = "Write it like --set memory.vector_weight=0.7."
 

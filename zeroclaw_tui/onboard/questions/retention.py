@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.asked.making import for_backends, make_question, while_on
-from zeroclaw_tui.onboard.asked.names import BACKEND_TITLES
-from zeroclaw_tui.onboard.asked.values import version_of
+from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.questions.making import for_backends, make_question, while_on
+from zeroclaw_tui.onboard.questions.names import BACKEND_TITLES
+from zeroclaw_tui.onboard.questions.values import version_of
 
 _ALL = for_backends("sqlite", "lucid", "postgres", "markdown", "qdrant")
 _WITH_ROWS = for_backends("sqlite", "lucid")

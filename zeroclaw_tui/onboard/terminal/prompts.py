@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.asker import Asker, Line, Move, Result
-from zeroclaw_tui.onboard.painting import NARROW, Painter, cells, cut, padded
-from zeroclaw_tui.onboard.questions import Choice, Question, shown_value
+from zeroclaw_tui.onboard.questions.catalogue import Choice, Question, shown_value
+from zeroclaw_tui.onboard.terminal.painting import NARROW, Painter, cells, cut, padded
 
 if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyBindings
@@ -203,7 +203,7 @@ class TerminalAsker:
 
         processors: list[Processor] = []
         if masks_url:
-            from zeroclaw_tui.onboard.masked_input import HidePassword
+            from zeroclaw_tui.onboard.terminal.masked_input import HidePassword
 
             processors.append(HidePassword())
         question = questionary.text(

@@ -1,0 +1,1 @@
+"""The questions, one module a subject, and the list of all."""

@@ -1,0 +1,1 @@
+"""Questions on a real terminal, made of questionary."""

@@ -1,0 +1,1 @@
+"""The way through the questions, the review at its end, and what is kept between two runs."""
