@@ -10,7 +10,8 @@ from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.questions.catalogue import Choice, Question
 
 Part = tuple[str, str]
-"""A style name and a text. Names: "", title, added, removed, section, good, bad, warning, dim, accent."""
+"""A style name and a text. Names: "", title, added, removed, section, good, bad, warning, dim, accent; a line of one
+part named rule is a heading across the width."""
 Line = Sequence[Part]
 Result = TypeVar("Result")
 

@@ -50,7 +50,7 @@ def review_lines(plan: Plan, findings: Sequence[Finding]) -> list[Line]:
     """The review: file, how many lines change and stay, the coloured diff (masked), notes, test results."""
     difference = shown_difference(plan)
     lines: list[Line] = [
-        [("title", shown_path(plan.answers.situation)), ("dim", f"    {_counts(plan, difference)}")],
+        [("title", shown_path(plan.answers.situation)), ("dim", f"    {counts_words(plan)}")],
         *_changed_lines(plan, difference),
     ]
     lines += [_note(note) for note in plan.notes]
@@ -179,17 +179,18 @@ def counted_lines(difference: Difference) -> str:
     return f"{changed}, {kept}"
 
 
-def place_option(rule: str, config_dir: Path) -> str:
-    """What a later command needs to mean the same config: nothing where it is found without an option."""
-    return f" --config-dir {shlex.quote(str(config_dir))}" if rule.startswith("--") else ""
-
-
-def _counts(plan: Plan, difference: Difference) -> str:
+def counts_words(plan: Plan) -> str:
+    """How many lines change and stay, or that nothing does."""
     if plan.is_empty:
         return "nothing to change"
     if plan.answers.situation.is_new:
         return f"a new file of {len(plan.after.text.splitlines()):,} lines"
-    return counted_lines(difference)
+    return counted_lines(shown_difference(plan))
+
+
+def place_option(rule: str, config_dir: Path) -> str:
+    """What a later command needs to mean the same config: nothing where it is found without an option."""
+    return f" --config-dir {shlex.quote(str(config_dir))}" if rule.startswith("--") else ""
 
 
 def _changed_lines(plan: Plan, difference: Difference) -> Iterator[Line]:

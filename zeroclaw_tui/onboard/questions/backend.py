@@ -17,8 +17,8 @@ _ABOUT: Mapping[str, str] = MappingProxyType(
     {
         "sqlite": "words + vectors · hygiene · local · no set-up · most uses",
         "lucid": "SQLite + lucid · hygiene · local · lucid CLI · its users",
-        "postgres": "words · no row hygiene · remote · a server · shared memory",
-        "qdrant": "vectors · no row hygiene · remote · a server · meaning only",
+        "postgres": "words · no row hygiene · remote · a server · sharing",
+        "qdrant": "vectors · no row hygiene · remote · a server · by meaning",
         "none": "nothing is stored or found · no set-up · stateless agents",
     }
 )

@@ -20,6 +20,7 @@ NARROW = 76
 """Below this many columns a list shows its titles only."""
 WIDEST = 100
 MARGIN = " "
+RULE = "rule"
 _COLOURS = {
     "title": "bold",
     "section": "#8a817a",
@@ -73,13 +74,13 @@ class Painter:
         from prompt_toolkit import print_formatted_text
         from prompt_toolkit.formatted_text import FormattedText
 
-        for line in lines:
+        for given in lines:
+            line = self._rule(given[0][1]) if len(given) == 1 and given[0][0] == RULE else given
             for row in wrapped(line, self.width() - 1 - len(MARGIN)):
                 fragments = [("", MARGIN), *((f"class:{name}" if name else "", text) for name, text in row)]
                 print_formatted_text(FormattedText(fragments), style=self.style, color_depth=self.color_depth)
 
-    def rule(self, text: str) -> Line:
-        """A heading across the width."""
+    def _rule(self, text: str) -> Line:
         rest = self.width() - 3 - cells(text) - 5
         return [("section", "── "), ("accent", text), ("section", " " + "─" * max(0, rest))]
 

@@ -84,7 +84,7 @@ class TerminalAsker:
     def _heading(self, question: Question, answers: Answers, at: int, of: int) -> list[Line]:
         lines: list[Line] = [
             [],
-            self._painter.rule(f"{at} of {of} · {question.group}"),
+            [("rule", f"{at} of {of} · {question.group}")],
             [("title", question.text(answers))],
             [("dim", question.about(answers))],
         ]

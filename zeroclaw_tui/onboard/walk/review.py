@@ -13,10 +13,9 @@ from zeroclaw_tui.onboard.asker import Asker, Line, Move
 from zeroclaw_tui.onboard.planning.plan import Plan, make_plan
 from zeroclaw_tui.onboard.probes.finding import Finding
 from zeroclaw_tui.onboard.questions.catalogue import Choice
-from zeroclaw_tui.onboard.summary import review_lines
+from zeroclaw_tui.onboard.summary import counts_words, review_lines
 from zeroclaw_tui.onboard.walk.saving_answers import file_complaint, save_answers
 
-TITLE = "What now?"
 ANSWERS_FILE = "answers.toml"
 _WRITE = Choice("write", "Write it")
 _DRY = Choice("write", "Done", "a dry run: nothing is written")
@@ -42,7 +41,7 @@ def review(
     plan = _shown_plan(asker, answers, findings)
     choices = _choices(plan, dry_run=dry_run)
     while True:
-        chosen = asker.choose(TITLE, choices, preset=choices[0].value, back=back)
+        chosen = asker.choose(_title(plan), choices, preset=choices[0].value, back=back)
         if isinstance(chosen, Move):
             return Reviewed("back", plan)
         if chosen != _SAVE.value:
@@ -64,8 +63,13 @@ def _shown_plan(asker: Asker, answers: Answers, findings: Sequence[Finding]) -> 
     except InspectorError as problem:
         asker.say(problem_lines(problem))
         return None
-    asker.say(review_lines(plan, findings))
+    asker.say([[], [("rule", "Review")], *review_lines(plan, findings)])
     return plan
+
+
+def _title(plan: Plan | None) -> str:
+    """The count again, since the top of a long review has left a small screen."""
+    return "What now?" if plan is None else f"{counts_words(plan)[:1].upper()}{counts_words(plan)[1:]}. What now?"
 
 
 def _choices(plan: Plan | None, *, dry_run: bool) -> list[Choice]:
