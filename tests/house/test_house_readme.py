@@ -38,7 +38,8 @@ def test_every_command_is_told(verb: str) -> None:
 
 def test_every_option_told_is_there() -> None:
     """Each `--option` of the README stands in the help of one of the programs."""
-    shown = ""
+    onboard = ["-c", "from zeroclaw_tui.cli.main import zeroclaw; zeroclaw()", "onboard", "--help"]
+    shown = subprocess.run([sys.executable, *onboard], capture_output=True, text=True, check=False).stdout
     for program in (["-m", "zeroclaw_tui"], ["-c", "from zeroclaw_tui.cli.main import zeroclaw; zeroclaw()", "memory"]):
         for verb in [[]] if "zeroclaw_tui" in program else [[], ["trash", "restore"], *([verb] for verb in VERBS_HERE)]:
             answer = subprocess.run(

@@ -28,6 +28,10 @@ from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import wizard_pictures
+
 MOMENT = datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
 WIDE, NARROW, README = (140, 40), (80, 24), (140, 34)
 QUESTION = "what is her cat called?"
@@ -118,6 +122,8 @@ def draw(folder: Path) -> None:
             for shot in shots:
                 svg = asyncio.run(picture(shot, config_dir))
                 (folder / f"{shot}.svg").write_text(svg, encoding="utf-8")
+    for name, svg in wizard_pictures.pictures():
+        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -41,10 +41,9 @@ TO_POSTGRES = (("1 of ", "down", "down", "enter"), ("Which database?", URL, "ent
 SHOTS: dict[str, tuple[tuple[int, int], Sequence[Sequence[str]]]] = {
     "wizard-80x24": (NARROW, (("accept the rest",),)),
     "wizard-40x32": (SLIM, (("accept the rest",),)),
-    "wizard-question-80x24": (NARROW, (*TO_POSTGRES, ("In which schema?",))),
-    "wizard-overview-80x24": (NARROW, (("accept the rest", "ctrl+o"), ("Snapshot: Fill", "down", "down"))),
-    "wizard-review": (WIDE, (*TO_POSTGRES, ("In which schema?", "ctrl+r"), ("Leave as it was",))),
-    "wizard-after-80x24": (NARROW, (*TO_POSTGRES, ("schema?", "ctrl+r"), ("Leave as it was", "enter"), ("❯ Yes",))),
+    "wizard-question-80x24": (NARROW, (*TO_POSTGRES, ("❯ public",))),
+    "wizard-overview-80x24": (NARROW, (("accept the rest", "ctrl+o"), ("Snapshot: Fill", "down", "down"), ("❯ Saving",))),
+    "wizard-review": (WIDE, (*TO_POSTGRES, ("In which schema?", "ctrl+r"), ("Leave as it was\n   ← back",))),
 }
 """For each picture its size and steps: what must be on the screen, then the keys to press."""
 
@@ -84,7 +83,7 @@ def _picture(home: Path, size: tuple[int, int], steps: Sequence[Sequence[str]]) 
 def _command() -> list[str]:
     script = shutil.which("zeroclaw", path=str(Path(sys.executable).parent))
     assert script is not None, "the package is not installed beside this Python"
-    # What a test finds changes with the disk and the time, and a picture must not.
+    # What a probe finds changes with the disk and the time, and a picture must not.
     return [script, "onboard", "--interactive", "--no-test"]
 
 
