@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 
 import pytest
 from cli_onboard_samples import CONFIG
+
+from zeroclaw_tui.cli import main
 
 SCRIPTS = Path(sys.executable).parent
 SYSTEM = "/usr/bin:/bin"
@@ -72,3 +75,20 @@ def run(tmp_path: Path) -> Onboard:
 def onboard(run: Onboard, config_dir: Path) -> Onboard:
     """Run `zeroclaw onboard --config-dir DIR ...`; no secret ("…sekret…") may come out of it."""
     return lambda *arguments, **more: run("onboard", "--config-dir", str(config_dir), *arguments, **more)
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run `zeroclaw` in this process: its exit code, and what it wrote to stdout and stderr."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    monkeypatch.setenv("PATH", SYSTEM)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["zeroclaw", *arguments])
+        code = main.zeroclaw()
+        out, err = capsys.readouterr()
+        assert "sekret" not in out + err
+        return code, out, err
+
+    return run

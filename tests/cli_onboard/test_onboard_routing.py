@@ -20,8 +20,7 @@ def fake(tmp_path: Path) -> str:
     folder.mkdir()
     program = folder / "zeroclaw"
     program.write_text(
-        '#!/bin/sh\n[ "$1" = --version ] && { echo zeroclaw 0.7.5; exit 0; }\n'
-        'for argument; do echo "<$argument>"; done\nexit 7\n'
+        '#!/bin/sh\n[ "$1" = --version ] && { echo zeroclaw 0.7.5; exit 0; }\nprintf "<%s>\\n" "$@"\nexit 7\n'
     )
     program.chmod(0o755)
     return f"{folder}:{SYSTEM}"
@@ -48,6 +47,12 @@ FOREIGN = [
     ("--backend", "sqlite", "onboard"),
     ("--real", "onboard", "--dry-run", "--json"),
     ("--real", "onboard"),
+    ("onboard", "", "--channels-only"),
+    ("onboard", "--api-key", "", "--provider="),
+    ("onboard", "--", "--memory", "sqlite"),
+    ("onboard", "--set", "a=b", "--", ""),
+    ("--json", "--yes", "onboard", "--force", "a b", "*", "ü\\n", "$HOME", "'"),
+    ("--real", "", "--", "onboard", ""),
 ]
 
 

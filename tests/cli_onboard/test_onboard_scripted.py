@@ -137,7 +137,7 @@ def test_a_second_config_dir_that_could_be_meant_is_named(run: Any, tmp_path: Pa
 
 
 JSON_KEYS = {
-    "config", "generation", "backend", "written", "backup", "changes", "diff", "lines", "tests", "notes", "exports",
+    "config_file", "zeroclaw", "backend", "written", "backup", "changes", "diff", "lines", "tests", "notes", "exports",
     "warnings", "dry_run",
 }  # fmt: skip
 
@@ -149,8 +149,8 @@ def test_the_document_of_a_dry_run(onboard: Onboard, config_file: Path) -> None:
     told = answer.json
     assert set(told) == JSON_KEYS
     assert (told["written"], told["dry_run"], told["backup"], told["backend"]) == (False, True, None, "postgres")
-    assert told["config"] == str(config_file)
-    assert told["generation"] == {"schema": 1, "version": None, "form": "plain names"}
+    assert told["config_file"] == str(config_file)
+    assert told["zeroclaw"] == {"schema": 1, "version": None, "form": "plain names"}
     changes = {change["key"]: change for change in told["changes"]}
     assert changes["memory.backend"] == {
         "key": "memory.backend", "path": ["memory", "backend"], "from": "sqlite", "to": "postgres", "secret": False,

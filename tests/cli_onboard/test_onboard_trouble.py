@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,6 @@ from typing import Any
 import pytest
 from cli_onboard_samples import CONFIG, POSTGRES_URL
 
-from zeroclaw_tui.cli import main
 from zeroclaw_tui.cli import onboard as command
 
 Onboard = Any
@@ -49,24 +50,159 @@ def test_wrong_answers(onboard: Onboard, config_file: Path, flags: tuple[str, ..
     assert not (config_file.parent / "zeroclaw-tui").exists()
 
 
+TABLE_TWICE = '[memory]\nbackend = "sqlite"\n[memory]\nauto_save = true\n'
+ROUTES_TWICE = 'model_routes = []\n[memory]\nbackend = "sqlite"\n[[model_routes]]\napi_key = "r-sekret"\n'
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ('default_temperature = 0.7\n[memory]\nbackend = "sqlite\n', "line 3"),
-        ('[memory]\nbackend = "sqlite"\n[memory]\nauto_save = true\n', "line 3"),
-        ("schema_version = 4\n[memory]\n", "schema_version"),
-        ('schema_version = "3"\n', "schema_version"),
-        ('memory = "sqlite"\n', "memory"),
-        ("[memory]\nauto_save = 1\n", "auto_save"),
+        (b'default_temperature = 0.7\n[memory]\nbackend = "sqlite\n', "line 3, column 18: the line ends inside"),
+        (b'[memory]\nbackend = "sqlite"\nauto_save = <YES OR NO>\n', "line 3, column 13: this looks like a template"),
+        (TABLE_TWICE.encode(), "line 3, column 1: [memory] is declared a second time"),
+        (ROUTES_TWICE.encode(), "line 4, column 1: [[model_routes]] adds to model_routes"),
+        (b'[memory]\nbackend = "sql\xffite"\n', "line 2, column 15: this byte is not UTF-8"),
+        (b'[memory]\nauto_save = true\n[x]\nbot_token = "t-sekret\n', "line 4, column 22"),
+        (b"[memory]\nauto_save = true\n[x]\nbot_token = t-sekret\n", "line 4, column 13: invalid value"),
+        (b"schema_version = 4\n[memory]\n", "schema_version 4 is newer than 3"),
+        (b'schema_version = "3"\n', "schema_version is a text"),
+        (b"schema_version = 0\n", "schema_version is 0 and must be a whole number from 1"),
+        (b'memory = "sqlite"\n', "memory is a text"),
+        (b"[memory]\nauto_save = 1\n", "auto_save"),
     ],
 )
-def test_a_config_that_must_not_be_touched(onboard: Onboard, config_dir: Path, text: str, named: str) -> None:
+def test_a_config_that_must_not_be_touched(onboard: Onboard, config_dir: Path, text: bytes, named: str) -> None:
+    """One sentence with the place, and one with what to do."""
     config_dir.mkdir()
-    (config_dir / "config.toml").write_text(text)
+    (config_dir / "config.toml").write_bytes(text)
     answer = onboard("--set", "memory.auto_save=false", "--json")
     assert (answer.code, answer.out) == (2, "")
     assert named in answer.err
-    assert (config_dir / "config.toml").read_text() == text
+    assert len(answer.err.splitlines()) == 2, answer.err
+    assert (config_dir / "config.toml").read_bytes() == text
+    assert [path.name for path in config_dir.iterdir()] == ["config.toml"]
+
+
+def test_what_is_no_file_is_not_waited_for(onboard: Onboard, config_dir: Path) -> None:
+    """A named pipe has nobody to write into it, and a link may lead to itself."""
+    config_dir.mkdir()
+    place = config_dir / "config.toml"
+    os.mkfifo(place)
+    pipe = onboard("--memory", "sqlite")
+    assert (pipe.code, pipe.out) == (2, "")
+    assert f"{place} is no regular file" in pipe.err
+    place.unlink()
+    place.symlink_to(place)
+    circle = onboard("--memory", "sqlite")
+    assert (circle.code, circle.out) == (3, "")
+    assert f"{place} is a link that leads in a circle" in circle.err
+
+
+@pytest.mark.parametrize("option", ["--config-dir", "--workspace", "--answers"])
+def test_an_unset_shell_variable_does_not_mean_the_folder_one_stands_in(run: Any, tmp_path: Path, option: str) -> None:
+    for arguments in (("onboard", option, ""), ("onboard", f"{option}=", "--memory", "sqlite", "--no-test")):
+        answer = run(*arguments)
+        assert (answer.code, answer.out) == (2, "")
+        assert "is empty" in answer.err
+    assert not Path("config.toml").exists()
+
+
+def test_answers_that_are_no_file_or_broken(onboard: Onboard, config_file: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.toml"
+    broken.write_text("[memory]\nvector_weight =\n")
+    misspelt = tmp_path / "misspelt.toml"
+    misspelt.write_text("[memory]\nvector_wieght = 0.5\n")
+    for path, named in (
+        (tmp_path, "is a folder, not an answers file"),
+        (broken, "line 2, column 16"),
+        (misspelt, "did you mean memory.vector_weight?"),
+    ):
+        answer = onboard("--answers", str(path))
+        assert (answer.code, answer.out) == (2, "")
+        assert str(path) in answer.err
+        assert named in answer.err
+    assert config_file.read_text() == CONFIG
+
+
+def test_a_user_without_a_home_is_told_and_may_name_the_place(config_file: Path) -> None:
+    code = (
+        "import os, pathlib, sys\n"
+        "def nowhere(): raise RuntimeError('no home')\n"
+        "pathlib.Path.home = nowhere\n"
+        "import zeroclaw_tui.cli.main as main\n"
+        "sys.exit(main.zeroclaw())"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "HOME"}
+    command = [sys.executable, "-c", code, "onboard", "--dry-run"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no home folder" in done.stderr
+    assert "--config-dir" in done.stderr
+    command += ["--config-dir", str(config_file.parent)]
+    assert subprocess.run(command, capture_output=True, env=environment, timeout=60).returncode == 0
+
+
+ODD = "a\x1b[31mb\x07\u009b\n[memory]\nauto_save=false\u2028x\x7f"
+
+
+def test_control_characters_are_written_as_escapes_and_steer_nothing(onboard: Onboard, config_file: Path) -> None:
+    answer = onboard("--set", f"memory.embedding_model={ODD}", "--no-test")
+    assert answer.code == 0, answer.err
+    text = config_file.read_text()
+    assert tomllib.loads(text)["memory"]["embedding_model"] == ODD
+    assert tomllib.loads(text)["memory"]["auto_save"] is True
+    assert not {"\x1b", "\x07", "\x9b", "\u2028", "\x7f"} & set(text + answer.out + answer.err)
+    assert len(text.splitlines()) == len(CONFIG.splitlines()) + 1
+    again = onboard("--set", f"memory.embedding_model={ODD}")
+    assert "nothing to change" in again.out
+    for flags in (("--set", f"memory.{ODD}=1"), ("--memory", ODD), ("--restore", ODD), ("--answers", f"/{ODD}")):
+        refused = onboard(*flags)
+        assert refused.code in (1, 2)
+        assert not {"\x1b", "\x07", "\x9b", "\u2028", "\x7f"} & set(refused.out + refused.err)
+
+
+def test_a_very_long_value_is_written_whole_and_shown_in_part(onboard: Onboard, config_file: Path) -> None:
+    answer = onboard("--set", f"memory.embedding_model={'v' * 100_000}", "--no-test")
+    assert answer.code == 0, answer.err
+    assert tomllib.loads(config_file.read_text())["memory"]["embedding_model"] == "v" * 100_000
+    assert len(answer.out) < 3000
+    assert "more characters)" in answer.out
+
+
+def test_a_place_with_an_odd_name_is_shown_so_that_it_can_be_typed(onboard: Onboard, run: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "my agent's\n\x1b[31m place ü"
+    folder.mkdir()
+    (folder / "config.toml").write_text(CONFIG)
+    answer = run("onboard", "--config-dir", str(folder), "--set", "auto_save=false", "--no-test")
+    assert answer.code == 0, answer.err
+    assert "\x1b" not in answer.out
+    [command] = [line for line in answer.out.splitlines() if "--restore" in line]
+    typed = command.strip().replace("zeroclaw onboard", 'printf "<%s>"')
+    shell = subprocess.run(["bash", "-c", typed], capture_output=True, check=True)
+    assert f"<{folder}>" in os.fsdecode(shell.stdout)
+    back = run("onboard", "--config-dir", str(folder), "--restore", "latest", "--yes")
+    assert back.code == 0
+    assert "\x1b" not in back.out
+    assert (folder / "config.toml").read_text() == CONFIG
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgres"])
+def test_a_full_disk(
+    monkeypatch: pytest.MonkeyPatch, in_process: Any, config_file: Path, tmp_path: Path, backend: str
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    flags = ("--memory", backend, "--set", f"storage.postgres.db_url={POSTGRES_URL}", "--no-test")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        code, out, told = in_process("onboard", "--config-dir", str(config_file.parent), *flags)
+    assert (code, out) == (3, "")
+    assert "the disk is full" in told
+    assert "Free some space" in told
+    assert config_file.read_text() == CONFIG
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [config_file]
+    assert in_process("onboard", "--config-dir", str(config_file.parent), *flags)[0] == 0
 
 
 def test_a_folder_and_a_link_to_nothing_in_its_place(onboard: Onboard, config_dir: Path) -> None:
@@ -163,23 +299,6 @@ def test_a_user_who_may_not_write(reachable: Path, owns_file: bool, exit_code: i
     assert file.read_text() == CONFIG
 
 
-@pytest.fixture
-def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run `zeroclaw` in this process; its exit code and what it wrote to stderr."""
-    for name in ("excepthook",):
-        monkeypatch.setattr(sys, name, getattr(sys, name))
-    import threading
-
-    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
-
-    def run(*arguments: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["zeroclaw", *arguments])
-        code = main.zeroclaw()
-        return code, capsys.readouterr().err
-
-    return run
-
-
 def test_a_file_that_changed_meanwhile(monkeypatch: pytest.MonkeyPatch, in_process: Any, config_file: Path) -> None:
     planned = command.make_plan
 
@@ -189,7 +308,9 @@ def test_a_file_that_changed_meanwhile(monkeypatch: pytest.MonkeyPatch, in_proce
         return plan
 
     monkeypatch.setattr(command, "make_plan", plan_then_somebody_writes)
-    code, told = in_process("onboard", "--config-dir", str(config_file.parent), "--set", "auto_save=false", "--no-test")
+    code, _, told = in_process(
+        "onboard", "--config-dir", str(config_file.parent), "--set", "auto_save=false", "--no-test"
+    )
     assert code == 1
     assert str(config_file) in told
     assert config_file.read_text() == CONFIG + "# somebody else was here\n"
@@ -213,7 +334,7 @@ def test_an_input_that_ends_in_the_middle_of_the_questions(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(prompts, "terminal_asker", lambda: None)
     monkeypatch.setattr(wizard, "run_wizard", ended)
-    code, told = in_process("onboard", "--config-dir", str(config_file.parent))
+    code, _, told = in_process("onboard", "--config-dir", str(config_file.parent))
     assert code == 2
     assert all(option in told for option in ("--defaults", "--set", "--answers"))
     assert config_file.read_text() == CONFIG
@@ -224,7 +345,7 @@ def test_ctrl_c_while_a_test_runs(monkeypatch: pytest.MonkeyPatch, in_process: A
         raise KeyboardInterrupt
 
     monkeypatch.setattr(command, "run_probe", interrupted)
-    code, _ = in_process("onboard", "--config-dir", str(config_dir), "--memory", "sqlite")
+    code, *_ = in_process("onboard", "--config-dir", str(config_dir), "--memory", "sqlite")
     assert code == 130
     assert not config_dir.exists()
 
@@ -252,7 +373,7 @@ def test_the_inspector_opens_where_the_wizard_ended(
     monkeypatch.setattr(prompts, "terminal_asker", lambda: None)
     monkeypatch.setattr(wizard, "run_wizard", walked)
     monkeypatch.setattr(app, "run_inspector", lambda options: opened.append(options) or 0)
-    code, _ = in_process(
+    code, *_ = in_process(
         "onboard", "--interactive", "--memory", "lucid", "--set", "a=b", "--no-test", "--config-dir", str(config_dir)
     )
     assert code == 0

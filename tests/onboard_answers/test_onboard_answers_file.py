@@ -116,7 +116,7 @@ def test_a_file_that_cannot_be_read_is_named_with_what_is_wrong(text: str, sente
 def test_a_file_that_is_not_there(file: Path) -> None:
     with pytest.raises(WrongUse, match="There is no answers file"):
         read_answers(file)
-    with pytest.raises(BrokenConfig, match="is a folder"):
+    with pytest.raises(WrongUse, match="is a folder"):
         read_answers(file.parent)
 
 

@@ -98,6 +98,12 @@ class World:
     def kept_file(self) -> Path:
         return self.config_dir / "zeroclaw-tui" / "onboard.toml"
 
+    def remembers(self) -> None:
+        """Put a memory there that Markdown shows."""
+        notes = self.config_dir / "workspace" / "MEMORY.md"
+        notes.parent.mkdir(parents=True)
+        notes.write_text("# Long-term memory\n\n- likes tea\n")
+
     def situation(self) -> Situation:
         (candidate,) = candidates(self.environ, self.home)
         return asyncio.run(situation_at(candidate, self.environ))
@@ -157,6 +163,16 @@ def _numbers(present: str) -> Iterator[str]:
 def other(moment: Moment) -> Reply:
     """Another answer than the one offered, always the same one; enter where there is no other."""
     return next(valid_texts(moment), ENTER)
+
+
+def everything(backend: str, moment: Moment) -> Reply:
+    """Another answer than the one offered, and always one that leads to more questions."""
+    if moment.question is None or moment.question.setting == "memory.backend":
+        return with_backend(backend, moment)
+    if moment.values:
+        more = [value for value in ("yes", "custom", "hybrid") if value in moment.values]
+        return more[0] if more else ENTER
+    return other(moment)
 
 
 def with_backend(kind: str, moment: Moment) -> Reply:

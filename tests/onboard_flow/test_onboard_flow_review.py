@@ -25,7 +25,7 @@ def id_of(setting: str) -> str:
     return question.id
 
 
-WEIGHT, BACKEND, AUTO_SAVE = map(id_of, ("memory.vector_weight", "memory.backend", "memory.auto_save"))
+THRESHOLD, BACKEND, AUTO_SAVE = map(id_of, ("memory.min_relevance_score", "memory.backend", "memory.auto_save"))
 
 
 def reviewed(
@@ -38,11 +38,11 @@ def reviewed(
 def test_changing_one_thing_comes_back_to_the_review(make_world: MakeWorld, probes: FakeProbes) -> None:
     walked, asker = reviewed(
         make_world(FORMS["old"]),
-        {"review": ["change", "write"], "overview": WEIGHT, WEIGHT: [ENTER, "0.5"]},
+        {"review": ["change", "write"], "overview": THRESHOLD, THRESHOLD: [ENTER, "0.5"]},
     )
     names = [moment.name for moment in asker.moments]
-    assert names[-4:] == ["review", "overview", WEIGHT, "review"]
-    assert given(walked.answers) == {"memory.vector_weight": 0.5}
+    assert names[-4:] == ["review", "overview", THRESHOLD, "review"]
+    assert given(walked.answers) == {"memory.min_relevance_score": 0.5}
     assert walked.ending == "write"
     assert probes.tested == ["sqlite"], "nothing that is tested changed"
 
@@ -74,10 +74,10 @@ def test_changing_the_backend_in_the_review_asks_what_it_needs_and_tests_it(
 def test_back_while_changing_one_thing_comes_back_to_the_review(make_world: MakeWorld, probes: FakeProbes) -> None:
     _, asker = reviewed(
         make_world(FORMS["old"]),
-        {"review": ["change", "change", "leave"], "overview": [WEIGHT, Move.BACK], WEIGHT: [ENTER, Move.BACK]},
+        {"review": ["change", "change", "leave"], "overview": [THRESHOLD, Move.BACK], THRESHOLD: [ENTER, Move.BACK]},
     )
     names = [moment.name for moment in asker.moments]
-    assert names[-6:] == ["review", "overview", WEIGHT, "review", "overview", "review"]
+    assert names[-6:] == ["review", "overview", THRESHOLD, "review", "overview", "review"]
 
 
 def test_back_in_the_review_goes_to_the_last_question(make_world: MakeWorld, probes: FakeProbes) -> None:
@@ -112,7 +112,7 @@ def test_a_file_that_is_there_is_replaced_only_after_a_yes(
     reply: str, make_world: MakeWorld, probes: FakeProbes
 ) -> None:
     Path("answers.toml").write_text("mine")
-    reviewed(make_world(FORMS["old"]), {"review": ["save", "leave"], "yes or no": reply, WEIGHT: "0.5"})
+    reviewed(make_world(FORMS["old"]), {"review": ["save", "leave"], "yes or no": reply, THRESHOLD: "0.5"})
     assert (Path("answers.toml").read_text() == "mine") == (reply == "no")
 
 
@@ -152,3 +152,21 @@ def test_the_review_shows_the_change_and_hides_the_password(make_world: MakeWorl
     assert '+ backend = "postgres"' in asker.all_said
     assert "✗ PostgreSQL: postgres does not answer" in asker.all_said
     assert PASSWORD not in asker.all_said
+
+
+def test_a_new_file_is_reviewed_by_its_keys_and_what_is_left_out_is_said(
+    make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    walked, asker = reviewed(make_world(None), {"review": "leave"})
+    assert walked.plan is not None
+    lines = walked.plan.after.text.splitlines()
+    shown = [line.removeprefix("+ ") for line in asker.said if line.startswith("+ ")]
+    assert shown == [line for line in lines if line and not line.startswith("#")]
+    assert f"  and {len(lines) - len(shown)} lines of comments and blanks" in asker.said
+    assert asker.moments[-1].title == f"A new file of {len(lines)} lines. What now?"
+
+
+def test_nothing_is_left_out_of_what_changes_in_an_old_file(make_world: MakeWorld, probes: FakeProbes) -> None:
+    _, asker = reviewed(make_world(FORMS["old"]), {"review": "leave", "auto_save": "no"})
+    assert "+ auto_save = false" in asker.said
+    assert not [line for line in asker.said if "comments and blanks" in line]

@@ -17,6 +17,7 @@ from onboard_flow_world import (
     POSTGRES_URL,
     FakeProbes,
     World,
+    everything,
     given,
     ids,
     other,
@@ -26,9 +27,10 @@ from onboard_flow_world import (
 )
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker
 
+from zeroclaw_tui.config.setting_names import is_read
 from zeroclaw_tui.onboard.asker import Move
 from zeroclaw_tui.onboard.planning.plan import apply_plan
-from zeroclaw_tui.onboard.questions.catalogue import asked
+from zeroclaw_tui.onboard.questions.catalogue import QUESTIONS, asked
 from zeroclaw_tui.onboard.walk.flow import Walked, walk
 
 MakeWorld = Callable[..., World]
@@ -80,11 +82,12 @@ def test_enter_everywhere_answers_nothing(form: str, make_world: MakeWorld) -> N
 
 @every_form
 @every_backend
+@pytest.mark.parametrize("way", [different, everything], ids=["all different", "everything on"])
 def test_back_and_forth_through_every_question_is_the_same_as_straight_through(
-    form: str, backend: str, make_world: MakeWorld
+    way: Callable[[str, Moment], Reply], form: str, backend: str, make_world: MakeWorld
 ) -> None:
     world = make_world(FORMS[form])
-    straight, _ = walked_with(world, partial(different, backend))
+    straight, _ = walked_with(world, partial(way, backend))
     seen: dict[str, list[Moment]] = {}
 
     def back_and_forth(moment: Moment) -> Reply:
@@ -96,7 +99,7 @@ def test_back_and_forth_through_every_question_is_the_same_as_straight_through(
             # Coming here for the first time, it first goes back and answers the one before again.
             return Move.BACK
         if len(visits) == 2:
-            return different(backend, moment)
+            return way(backend, moment)
         return ENTER
 
     walked, asker = walked_with(world, back_and_forth)
@@ -156,28 +159,30 @@ def test_answers_for_a_backend_that_was_left_again_do_not_count(make_world: Make
 def test_what_a_flag_says_is_not_asked_but_can_be_changed_from_the_overview(make_world: MakeWorld) -> None:
     world = make_world(FORMS["old"])
     straight = ScriptedAsker()
-    answers = world.answers(memory="sqlite", vector_weight="0.5")
+    answers = world.answers(memory="sqlite", min_relevance_score="0.5")
     walk(straight, answers, tests=False)
     skipped = {
-        question.id for question in asked(answers) if question.setting in ("memory.backend", "memory.vector_weight")
+        question.id
+        for question in asked(answers)
+        if question.setting in ("memory.backend", "memory.min_relevance_score")
     }
     assert len(skipped) == 2
     assert not skipped & set(straight.names())
 
-    weight = next(question.id for question in asked(answers) if question.setting == "memory.vector_weight")
+    threshold = next(question.id for question in asked(answers) if question.setting == "memory.min_relevance_score")
 
     def script(moment: Moment) -> Reply:
         if moment.name == "overview":
-            assert weight in moment.values
-            return weight
-        if moment.name == weight:
+            assert threshold in moment.values
+            return threshold
+        if moment.name == threshold:
             return "0.25"
         return Move.OVERVIEW if len(asker.moments) == 1 else ENTER
 
     asker = ScriptedAsker(script)
     walked = walk(asker, answers, tests=False)
-    assert walked.answers.value("memory.vector_weight") == 0.25
-    assert weight in asker.names()
+    assert walked.answers.value("memory.min_relevance_score") == 0.25
+    assert threshold in asker.names()
 
 
 def test_the_overview_leads_on_from_the_question_chosen_and_back_to_where_one_was(make_world: MakeWorld) -> None:
@@ -187,6 +192,20 @@ def test_the_overview_leads_on_from_the_question_chosen_and_back_to_where_one_wa
     asker = ScriptedAsker(replies)
     walk(asker, world.answers(), tests=False)
     assert asker.names() == [order[0], order[1], order[1], *order[4:]]
+
+
+@every_form
+def test_every_question_of_every_backend_is_among_those_walked(form: str, make_world: MakeWorld) -> None:
+    """What the tests above go through is all there is: no question of this form is left out by their answers."""
+    answers = make_world(FORMS[form]).answers()
+    met: set[str] = set()
+    for backend in BACKENDS:
+        for way in (different, everything):
+            asker = ScriptedAsker(partial(way, backend))
+            walk(asker, answers, tests=False)
+            met.update(asker.names())
+    readable = {question.id for question in QUESTIONS if is_read(question.setting, answers.situation.target)}
+    assert met == readable
 
 
 def test_accepting_the_rest_is_pressing_enter_to_the_end(make_world: MakeWorld) -> None:

@@ -6,7 +6,18 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from onboard_flow_world import BACKENDS, FORMS, OLD, PASSWORD, FakeProbes, World, bad, ids, other, with_backend
+from onboard_flow_world import (
+    BACKENDS,
+    FORMS,
+    OLD,
+    PASSWORD,
+    FakeProbes,
+    World,
+    bad,
+    everything,
+    ids,
+    with_backend,
+)
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answering
 
 from zeroclaw_tui.memory.errors import BrokenConfig, Unreadable
@@ -16,11 +27,11 @@ from zeroclaw_tui.onboard.planning.plan import Plan, apply_plan
 from zeroclaw_tui.onboard.wizard import Ended, Request, run_wizard
 
 MakeWorld = Callable[..., World]
-WRITTEN = "Open the inspector now?"
+INSPECTOR = "Open the inspector now?"
 
 
 def eventful(backend: str) -> Callable[[Moment], Reply]:
-    """Another answer to everything, and every menu once on the way."""
+    """Answers that lead to every question, and every menu once on the way."""
     seen: set[str] = set()
 
     def script(moment: Moment) -> Reply:
@@ -36,8 +47,7 @@ def eventful(backend: str) -> Callable[[Moment], Reply]:
             return ENTER
         if is_first and moment.question.setting == "memory.backend":
             return Move.OVERVIEW
-        reply = with_backend(backend, moment)
-        return other(moment) if reply is ENTER and moment.question.setting != "memory.backend" else reply
+        return everything(backend, moment)
 
     return script
 
@@ -64,10 +74,11 @@ def test_ctrl_c_at_every_question_and_menu_changes_nothing(
             return KeyboardInterrupt if count == number else script(moment)  # noqa: B023
 
         asker = ScriptedAsker(stopping)
-        with pytest.raises(KeyboardInterrupt):
+        try:
             run_wizard(asker, Request(), world.environ)
-        if asker.moments[-1].title == WRITTEN:
             break
+        except KeyboardInterrupt:
+            pass
         left = {name: text for name, text in world.files().items() if not name.endswith("zeroclaw-tui/onboard.toml")}
         assert left == before, asker.moments[-1]
         assert "Nothing was changed." in asker.all_said
@@ -75,26 +86,48 @@ def test_ctrl_c_at_every_question_and_menu_changes_nothing(
             assert PASSWORD.encode() not in world.kept_file.read_bytes()
             assert "zeroclaw onboard --interactive" in asker.all_said
     assert number > 6
-    assert {"overview", "review", "Save the answers as", "yes or no"} <= {moment.name for moment in asker.moments}
-    assert "is written" in asker.said[-1]
+    assert {"overview", "review", "Save the answers as"} <= {moment.name for moment in asker.moments}
     assert world.files() != before
+
+
+def test_ctrl_c_after_writing_says_that_it_is_written(make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(OLD)
+    world.remembers()
+    asker = ScriptedAsker(answering({"yes or no": KeyboardInterrupt}, partial(with_backend, "markdown")))
+    with pytest.raises(KeyboardInterrupt):
+        run_wizard(asker, Request(), world.environ)
+    assert "~/.zeroclaw/config.toml is written" in asker.said[-1]
+    assert 'backend = "markdown"' in world.config_file.read_text()
 
 
 def test_a_walk_to_the_end_writes_and_ends_well(make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(OLD)
     ended = run_wizard(ScriptedAsker(partial(with_backend, "markdown")), Request(), world.environ)
-    assert ended == Ended(0, world.config_dir)
+    assert ended == Ended(0)
     text = world.config_file.read_text()
     assert 'backend = "markdown"          # where' in text
     assert text.endswith("[channels_config]\ncli = true\n")
     assert not world.kept_file.exists()
 
 
-def test_the_inspector_is_opened_only_after_a_yes(make_world: MakeWorld, probes: FakeProbes) -> None:
+@pytest.mark.parametrize("reply", ["yes", "no", ENTER], ids=["yes", "no", "enter"])
+def test_the_inspector_is_opened_only_after_a_yes(reply: Reply, make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(OLD)
-    asker = ScriptedAsker(answering({"yes or no": "no"}, partial(with_backend, "markdown")))
+    world.remembers()
+    asker = ScriptedAsker(answering({"yes or no": reply}, partial(with_backend, "markdown")))
+    opened = world.config_dir if reply == "yes" else None
+    assert run_wizard(asker, Request(), world.environ) == Ended(0, opened)
+    assert asker.moments[-1].title == INSPECTOR
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_inspector_is_not_offered_where_it_has_nothing_to_show(
+    backend: str, make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    world = make_world(None)
+    asker = ScriptedAsker(partial(with_backend, backend))
     assert run_wizard(asker, Request(), world.environ) == Ended(0)
-    assert asker.moments[-1].title == WRITTEN
+    assert INSPECTOR not in [moment.title for moment in asker.moments]
 
 
 def test_leaving_says_that_nothing_was_changed_and_forgets(make_world: MakeWorld, probes: FakeProbes) -> None:
@@ -124,11 +157,11 @@ def test_two_places_are_asked_about(make_world: MakeWorld, probes: FakeProbes) -
     (second / "config.toml").write_text(OLD)
     (world.config_dir / "active_workspace.toml").write_text(f'config_dir = "{second}"')
     asker = ScriptedAsker(answering({"places": "1"}, partial(with_backend, "none")))
-    ended = run_wizard(asker, Request(), world.environ)
+    run_wizard(asker, Request(), world.environ)
     assert asker.names("menu")[0] == "places"
-    assert ended.inspect is not None
+    places = asker.moments[0].titles
     changed = [path for path in (second / "config.toml", world.config_file) if path.read_text() != OLD]
-    assert changed == [ended.inspect / "config.toml"]
+    assert [str(path) for path in changed] == [places[1]]
 
 
 def test_what_was_found_is_said_before_the_first_question(make_world: MakeWorld, probes: FakeProbes) -> None:
@@ -162,7 +195,7 @@ def test_a_file_changed_between_review_and_writing_is_looked_at_again(
     asker = ScriptedAsker(script)
     assert run_wizard(asker, Request(), world.environ).exit_code == 0
     assert "changed by someone else meanwhile" in asker.all_said
-    assert asker.names("menu") == ["review", "file changed", "review", "yes or no"]
+    assert asker.names("menu") == ["review", "file changed", "review"]
     text = world.config_file.read_text()
     assert 'default_model = "another"' in text
     assert 'backend = "markdown"' in text

@@ -37,6 +37,16 @@ FORMS = {
     "aliases in an old schema": OLD + '\n[storage.postgres.work]\ndb_url = "postgres://old@h/d"\n',
     "inline": 'memory = { backend = "sqlite", auto_save = true }\n',
     "dotted": 'memory.backend = "sqlite"\nmemory.auto_save = true\n',
+    "line ends of Windows, tabs": OLD.replace("\nauto", "\n\tauto").replace(" = ", "\t=\t").replace("\n", "\r\n"),
+    "109 KB with a byte order mark": "\ufeff"
+    + OLD
+    + "".join(f"# {n}\n[x.y{n}]\nkey = '{'v' * 60}'\n" for n in range(1300)),
+    "keys within texts, child before parent": (
+        'prompt = """\n[memory]\nbackend = \'no\'\nauto_save = false\n"""\n'
+        "[memory.policy]\nread_only_namespaces = [\n  'a', # backend\n]\n" + OLD.replace("api_key", "key")
+    ),
+    "family apart, unknown keys": OLD
+    + "[[hooks]]\n[memory.policy]\nx = 1\n[hooks2]\n[storage.provider]\nunknown = {a = 1}\n",
 }
 
 
@@ -73,7 +83,7 @@ class World:
 
     @property
     def values(self) -> dict[str, Any]:
-        return tomllib.loads(self.file.read_text())
+        return tomllib.loads(self.file.read_text("utf-8-sig"))
 
     def loaded(self) -> MemoryConfig:
         return load_config(self.situation().install, self.environ)

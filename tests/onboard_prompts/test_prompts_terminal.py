@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -232,3 +233,81 @@ def test_colour_is_sent_to_a_terminal_that_has_it(monkeypatch: pytest.MonkeyPatc
 
 def test_work_runs_and_its_result_comes_back() -> None:
     assert terminal_asker().working("testing", lambda: 7) == 7
+
+
+def test_ctrl_c_is_an_interrupt_in_menus_and_file_names_too() -> None:
+    with typed("\x03"), pytest.raises(KeyboardInterrupt):
+        terminal_asker().choose("Now?", BACKENDS)
+    with typed("\x03"), pytest.raises(KeyboardInterrupt):
+        terminal_asker().ask_text("Which file?", "answers.toml", lambda text: None)
+
+
+@pytest.mark.parametrize(
+    ("pasted", "line"),
+    [
+        ("one\ntwo\r\nthree\n", "onetwothree"),
+        ("\x1b[31mred\x1b[0m \x1b]0;owned\x07title", "red title"),
+        ("\x1b]8;;http://a\x1b\\link", "link"),
+        ("tab\tbell\x07\x9b31m\u2028", "tabbell31m"),
+        ("漢字 😀 é", "漢字 😀 é"),
+    ],
+)
+def test_a_pasted_text_becomes_one_line_without_what_steers_a_terminal(pasted: str, line: str) -> None:
+    question = make_question(present="", read=lambda a, t: t)
+    # A terminal ends the paste with its own mark, so none may be inside.
+    with typed(f"\x1b[200~{pasted}\x1b[201~", "\r"):
+        assert ask(question) == line
+
+
+def test_a_pasted_password_is_hidden_although_the_address_came_in_two_lines() -> None:
+    question = make_question("secret", setting="storage.postgres.db_url", present="", read=lambda a, t: t)
+    with typed("\x1b[200~postgres://me:pass-\nword@db/x\x1b[201~", "\r") as screen:
+        assert ask(question) == "postgres://me:pass-word@db/x"
+    assert "word" not in screen.raw.getvalue()
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_the_keys_of_a_line_are_never_cut_in_two(columns: int) -> None:
+    with typed("\r", columns=columns) as screen:
+        ask(make_question())
+    for keys in ("enter keeps it", "ctrl+b back", "ctrl+o overview", "ctrl+r accept"):
+        assert any(keys in line for line in screen.text().splitlines()), keys
+
+
+def test_at_forty_columns_the_question_stands_right_above_its_list_and_few_words_beside_their_row() -> None:
+    choices = (*BACKENDS, Choice("days", "Keep conversation rows for how many days?", "30 days"))
+    with typed("\r", columns=40) as screen:
+        assert terminal_asker().choose("Where should memory be kept?", choices) == "sqlite"
+    shown = screen.raw.getvalue()
+    assert re.search("Keep conversation rows … +30 days", shown)
+    assert "Keep conversation rows for" not in shown, "all of it would be wider than the screen"
+    assert shown.index("words and vectors") < shown.index("Where should memory be kept?")
+
+
+def test_a_long_path_is_broken_behind_a_slash_and_a_label_keeps_its_column() -> None:
+    with typed(columns=40) as screen:
+        terminal_asker().say(
+            [
+                [("good", "✓ "), ("", "/home/somebody/.zeroclaw/workspace/memory/brain.db can be made")],
+                [("dim", "Config     "), ("", "a folder that nobody has made so far")],
+            ]
+        )
+    first, second, *labelled = [line for line in screen.text().splitlines() if line]
+    assert first.endswith("/workspace/")
+    assert second == "   memory/brain.db can be made"
+    assert [line[:12].strip() for line in labelled] == ["Config", ""]
+
+
+# Down, and another interrupt, mean something of their own.
+_CONTROL = [chr(code) for code in range(1, 32) if chr(code) not in "\x02\x03\x0e\x11\t\n\r\x1b"]
+
+
+@pytest.mark.parametrize("key", [*_CONTROL, "\x1b\r", "\x1bx", "\x18\x05", "x", "é"], ids=repr)
+def test_no_key_but_the_known_ones_answers_a_menu_or_breaks_it(key: str) -> None:
+    with typed(DOWN, key, "\r", "\r"):
+        assert terminal_asker().choose("Now?", BACKENDS) in ("sqlite", "postgres")
+
+
+def test_enter_after_escape_takes_what_is_pointed_at() -> None:
+    with typed(DOWN, "\x1b\r"):
+        assert terminal_asker().choose("Now?", BACKENDS) == "postgres"

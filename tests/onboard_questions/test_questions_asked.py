@@ -21,9 +21,6 @@ SQLITE = [
     "purge_after_days",
     "conversation_retention_days",
     "embedding_provider",
-    "search_mode",
-    "vector_weight",
-    "keyword_weight",
     "min_relevance_score",
     "response_cache_enabled",
     "snapshot_enabled",
@@ -132,10 +129,11 @@ def test_vectors_of_no_length_are_not_cached(tmp_path: Path) -> None:
 
 
 def test_the_weights_are_asked_where_they_weigh_and_the_threshold_wherever_memory_is_recalled(tmp_path: Path) -> None:
-    answers = start(tmp_path, FORMS["old"])
+    answers = answering(start(tmp_path, FORMS["old"]), embedding_provider="openai")
     for backend in BACKENDS:
         found = ids(answering(answers, backend=backend))
-        assert ("vector_weight" in found) == ("keyword_weight" in found) == (backend in ("sqlite", "lucid"))
+        for one in ("search_mode", "vector_weight", "keyword_weight"):
+            assert (one in found) == (backend in ("sqlite", "lucid")), (backend, one)
         assert ("min_relevance_score" in found) == (backend != "none")
 
 
@@ -271,13 +269,19 @@ def test_the_threshold_is_told_in_the_terms_of_the_version(tmp_path: Path, versi
     assert about(answers, "vector_weight").startswith("Only where a hit has both") == (version == "0.8.4")
 
 
-def test_the_weights_are_said_to_do_nothing_where_only_one_search_runs(tmp_path: Path) -> None:
+def test_weights_are_not_asked_where_only_one_search_runs(tmp_path: Path) -> None:
     answers = start(tmp_path, FORMS["old"])
     assert "raw BM25" in about(answers, "min_relevance_score")
-    words_only = answering(answers, embedding_provider="openai", search_mode="bm25")
-    for one in (answers, words_only):
-        assert about(one, "vector_weight") == about(one, "keyword_weight")
-        assert "does nothing" in about(one, "vector_weight")
+    assert not {"search_mode", "vector_weight", "keyword_weight"} & set(ids(answers))
+    words_only = ids(answering(answers, embedding_provider="openai", search_mode="bm25"))
+    assert "search_mode" in words_only
+    assert not {"vector_weight", "keyword_weight"} & set(words_only)
+
+
+def test_a_file_that_searches_vectors_it_does_not_have_is_asked_how_to_search(tmp_path: Path) -> None:
+    answers = start(tmp_path, f'{FORMS["old"]}search_mode = "embedding"\n')
+    assert "search_mode" in ids(answers)
+    assert "search_mode" in ids(answering(answers, search_mode="hybrid")), "the answer must not take its question away"
 
 
 @pytest.mark.parametrize(

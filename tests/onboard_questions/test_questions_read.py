@@ -174,7 +174,7 @@ def test_a_provider_that_zeroclaw_does_not_know_is_said_to_make_no_vectors(tmp_p
     answers = start(tmp_path, '[memory]\nbackend = "sqlite"\nauto_save = true\nembedding_provider = "cohere"\n')
     assert question("embedding_provider").choices(answers)[0].about == "unknown to ZeroClaw: no vectors"
     assert read(answers, "embedding_provider", "cohere") == "cohere"
-    assert "does nothing" in about(answers, "vector_weight")
+    assert "embedding_cache_size" not in ids(answers)
 
 
 def test_a_hint_makes_vectors_whatever_the_provider_until_the_model_is_another(tmp_path: Path) -> None:

@@ -42,8 +42,11 @@ SHOTS: dict[str, tuple[tuple[int, int], Sequence[Sequence[str]]]] = {
     "wizard-80x24": (NARROW, (("accept the rest",),)),
     "wizard-40x32": (SLIM, (("accept the rest",),)),
     "wizard-question-80x24": (NARROW, (*TO_POSTGRES, ("❯ public",))),
-    "wizard-overview-80x24": (NARROW, (("accept the rest", "ctrl+o"), ("Snapshot: Fill", "down", "down"), ("❯ Saving",))),
-    "wizard-review": (WIDE, (*TO_POSTGRES, ("In which schema?", "ctrl+r"), ("Leave as it was\n   ← back",))),
+    "wizard-overview-80x24": (
+        NARROW,
+        (("accept the rest", "ctrl+o"), ("Fill a", "down", "down"), ("❯ Save what",)),
+    ),
+    "wizard-review": (WIDE, (*TO_POSTGRES, ("In which PostgreSQL schema?", "ctrl+r"), ("Leave as it was\n   ← back",))),
 }
 """For each picture its size and steps: what must be on the screen, then the keys to press."""
 

@@ -24,12 +24,14 @@ Reply = str | Move | Enter | type[BaseException]
 
 @dataclass(frozen=True)
 class Moment:
-    """One time the person is asked. `name` is the question's id, or the menu's name; `values` what a list offers."""
+    """One time the person is asked. `name` is the question's id, or the menu's name; `values` what a list offers,
+    `titles` a menu's rows."""
 
     kind: Literal["question", "menu", "text"]
     name: str
     title: str
     values: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
     preset: str | None = None
     answers: Answers | None = field(default=None, repr=False)
     question: Question | None = field(default=None, repr=False)
@@ -89,7 +91,7 @@ class ScriptedAsker:
         question.default(answers)
         present = question.present(answers)
         moment = Moment(
-            "question", question.id, question.text(answers), values, present, answers, question, at=at, of=of
+            "question", question.id, question.text(answers), values, (), present, answers, question, at=at, of=of
         )
         reply = self._reply(moment)
         if isinstance(reply, Move):
@@ -102,10 +104,10 @@ class ScriptedAsker:
     def choose(
         self, title: str, choices: Sequence[Choice], *, preset: str | None = None, back: bool = True
     ) -> str | Move:
-        values = tuple(choice.value for choice in choices)
+        values, titles = tuple(choice.value for choice in choices), tuple(choice.title for choice in choices)
         assert len(set(values)) == len(values) > 0
         assert preset is None or preset in values
-        moment = Moment("menu", menu_name(values), title, values, preset or values[0], back=back)
+        moment = Moment("menu", menu_name(values), title, values, titles, preset or values[0], back=back)
         reply = self._reply(moment)
         if isinstance(reply, Move):
             assert back, f"{title} has no way back"

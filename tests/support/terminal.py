@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 
 import pexpect
@@ -31,15 +31,23 @@ PATIENCE = 30.0
 class Terminal:
     """A program running in a pseudo-terminal of `columns` x `lines` cells.
 
+    `variables` go before what a terminal of today says of itself, such as TERM.
     Waiting always means waiting for something on the screen; a screen that never shows it fails with its picture.
     """
 
     def __init__(
-        self, argv: Sequence[str], *, columns: int = 80, lines: int = 24, env: dict[str, str] | None = None
+        self,
+        argv: Sequence[str],
+        *,
+        columns: int = 80,
+        lines: int = 24,
+        env: dict[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         environment = {**(os.environ if env is None else env), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
         for name in ("NO_COLOR", "COLUMNS", "LINES"):
             environment.pop(name, None)
+        environment.update(variables or {})
         self._child = pexpect.spawn(
             argv[0], list(argv[1:]), dimensions=(lines, columns), env=environment, timeout=PATIENCE
         )
@@ -85,6 +93,11 @@ class Terminal:
         """Press and release the left mouse button on a cell, counted from 0."""
         for end in "Mm":
             self._child.send(f"\x1b[<0;{column + 1};{row + 1}{end}")
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Give the window another size, which the program is told."""
+        self._screen.resize(lines, columns)
+        self._child.setwinsize(lines, columns)
 
     def wait_until(self, holds: Callable[[], bool], what: str) -> None:
         """Read until a condition on the screen holds."""

@@ -1,7 +1,8 @@
 """`zeroclaw onboard`: asks in a terminal, else answers by flags.
 
-The document of `--json` is that of `plan_document` with "dry_run". Nothing is asked, and so nothing but the document
-written, beside any option that answers or wants no questions.
+The document of `--json` is that of `plan_document` with "dry_run". A test that finds something wrong is in it too,
+with "written" false and its exit code; every other failure leaves stdout empty. Nothing is asked, and so nothing but
+the document written, beside any option that answers or wants no questions.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from zeroclaw_tui.cli.output import document, note, styled_by_name, write_lines
 from zeroclaw_tui.cli.restoring import restore
 from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
 from zeroclaw_tui.onboard.answers.answers import gather
+from zeroclaw_tui.onboard.places import home_folder
 from zeroclaw_tui.onboard.planning.plan import Plan, apply_plan, make_plan
 from zeroclaw_tui.onboard.probes.finding import Finding
 from zeroclaw_tui.onboard.probes.run import run_probe, subjects
@@ -87,9 +89,10 @@ def _inspect(config_dir: Path) -> int:
 
 def _answer(given: argparse.Namespace) -> int:
     situation = asyncio.run(situation_at(_the_candidate(given), os.environ))
-    _tell_warnings(situation)
     answers = gather(situation, memory=given.memory, assignments=tuple(given.set), answers_file=given.answers)
     plan = make_plan(answers)
+    # What stops the command is told alone: a warning about the same key would say it twice.
+    _tell_warnings(situation)
     findings = [] if given.no_test or plan.is_empty else asyncio.run(_tests(plan))
     bad = [finding for finding in findings if finding.verdict == "bad"]
     writes = not (given.dry_run or bad or plan.is_empty)
@@ -133,7 +136,9 @@ def _failed(bad: Sequence[Finding], *, dry_run: bool) -> TestFailed:
 
 def _the_candidate(given: argparse.Namespace) -> Candidate:
     """The place that wins; any other one that could be meant is named on stderr."""
-    taken, *others = candidates(os.environ, Path.home(), config_dir=given.config_dir, workspace=given.workspace)
+    # A place that is named needs no home, and a service may run as a user without one.
+    home = Path("/") if given.config_dir is not None else home_folder(os.environ)
+    taken, *others = candidates(os.environ, home, config_dir=given.config_dir, workspace=given.workspace)
     if others:
         also = ", ".join(f"{other.install.config_dir} ({other.rule})" for other in others)
         note(

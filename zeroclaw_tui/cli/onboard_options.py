@@ -137,4 +137,11 @@ def _is_option(argument: str) -> bool:
 
 
 def _path(text: str) -> Path:
-    return Path(text).expanduser()
+    """A path with its `~` replaced. An empty one, as an unset shell variable leaves it, would mean the folder that the
+    shell happens to stand in. Raises WrongUse."""
+    if not text.strip():
+        raise WrongUse("An option that names a place is empty.", hint="Is the shell variable behind it set?")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise WrongUse(f"There is no home folder for {one_line(text)}.", hint="Write the path out.") from error

@@ -10,7 +10,8 @@ from pathlib import Path
 from zeroclaw_tui.config.document.difference import Difference, DiffLine, difference, is_secret_name
 from zeroclaw_tui.config.document.document import ConfigDocument
 from zeroclaw_tui.memory.errors import BrokenConfig
-from zeroclaw_tui.onboard.masking import HIDDEN, masked_address
+from zeroclaw_tui.memory.text import HIDDEN
+from zeroclaw_tui.onboard.masking import masked_address
 
 _ASSIGNED = re.compile(
     r"""(?P<name>[A-Za-z0-9_\-."']+)(?P<equals>\s*=\s*)(?P<value>"(?:[^"\\]|\\.)*"?|'[^']*'?|[^,}\s]+)"""

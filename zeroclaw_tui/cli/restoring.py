@@ -1,7 +1,7 @@
 """`zeroclaw onboard --restore`: the backups of config.toml, and putting one back, which can be taken back itself.
 
-The document of `--json` without a name: {"config", "backups", "restored": null, "dry_run"}, each backup {"name",
-"path", "when", "size", "lines": {"changed", "kept"}, "diff"}, newest first. With a name: the same "config" and
+The document of `--json` without a name: {"config_file", "backups", "restored": null, "dry_run"}, each backup {"name",
+"path", "when", "size", "lines": {"changed", "kept"}, "diff"}, newest first. With a name: the same "config_file" and
 "dry_run", "restored" (the name, null when nothing was put back), "backup" (of what was there before), "lines", "diff".
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.cli.asking import NOTHING_DONE, confirm, typed
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, Line, Styled, document, note, size_shown, styled_by_name
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, Line, Styled, cut, document, note, size_shown, styled_by_name
 from zeroclaw_tui.cli.output import write_lines as write
 from zeroclaw_tui.cli.raw_difference import any_difference
 from zeroclaw_tui.config.document.difference import Difference
@@ -28,6 +28,7 @@ from zeroclaw_tui.onboard.summary import counted_lines, difference_lines, differ
 
 LATEST = "latest"
 _LINES_IN_THE_LIST = 6
+_LONGEST_NAME_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,11 @@ def restore(candidate: Candidate, given: argparse.Namespace) -> int:
     versions = [_beside(backup, today, config_file) for backup in backups]
     if given.json:
         shown = [_as_json(version) for version in versions]
-        document({"config": str(config_file), "backups": shown, "restored": None, "dry_run": given.dry_run})
+        document({"config_file": str(config_file), "backups": shown, "restored": None, "dry_run": given.dry_run})
         return DONE
     if given.dry_run or not _can_ask():
         write(_list_lines(config_file, versions))
-        return _how_to_name() if not given.dry_run else DONE
+        return _how_to_name(place_option(candidate.rule, config_file.parent)) if not given.dry_run else DONE
     chosen = _choose(config_file, versions)
     return REFUSED if chosen is None else _put_back(candidate, chosen, today, given)
 
@@ -69,9 +70,11 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
     config_file = candidate.install.config_file
     assert config_file is not None
     if version.is_today:
-        return _tell(version, config_file, given, [(f"{config_file} is already as in {version.backup.name}.",)])
+        return _tell(
+            version, config_file, given, [(f"{one_line(str(config_file))} is already as in {version.backup.name}.",)]
+        )
     shown: list[Line] = [
-        (Styled(str(config_file), BOLD), Styled(f"    {counted_lines(version.difference)}", DIM)),
+        (Styled(one_line(str(config_file)), BOLD), Styled(f"    {counted_lines(version.difference)}", DIM)),
         *styled_by_name(difference_lines(version.difference)),
     ]
     if given.dry_run:
@@ -84,7 +87,7 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
             return REFUSED
         shown = []
     kept = save_config(config_file, today, version.raw, candidate.install.own_dir, datetime.now().astimezone())
-    done: list[Line] = [(Styled("✓", GREEN), f" {config_file} is again as in {version.backup.name}.")]
+    done: list[Line] = [(Styled("✓", GREEN), f" {one_line(str(config_file))} is again as in {version.backup.name}.")]
     if kept is None:
         done.append(("  There was no such file before.",))
     else:
@@ -105,7 +108,7 @@ def _tell(
     if given.json:
         document(
             {
-                "config": str(config_file),
+                "config_file": str(config_file),
                 "restored": version.backup.name if restored else None,
                 "backup": kept.name if kept else None,
                 "dry_run": given.dry_run,
@@ -125,11 +128,12 @@ def _named(name: str, backups: Sequence[Backup]) -> Backup:
     found = exact or [backup for backup in backups if backup.name.startswith(name)]
     if len(found) == 1:
         return found[0]
+    shown = repr(cut(one_line(name), _LONGEST_NAME_SHOWN))
     if not found:
         there = ", ".join(backup.name for backup in backups)
-        raise NotThere(f"There is no backup {one_line(name)!r}.", hint=f"There are {there}; `latest` is the newest.")
+        raise NotThere(f"There is no backup {shown}.", hint=f"There are {there}; `latest` is the newest.")
     raise WrongUse(
-        f"Several backups begin with {one_line(name)!r}.",
+        f"Several backups begin with {shown}.",
         hint=f"They are {', '.join(backup.name for backup in found)}.",
     )
 
@@ -151,7 +155,7 @@ def _choose(config_file: Path, versions: Sequence[Version]) -> Version | None:
 
 
 def _list_lines(config_file: Path, versions: Sequence[Version]) -> Iterator[Line]:
-    yield (Styled(f"Backups of {config_file}, the newest first", BOLD),)
+    yield (Styled(f"Backups of {one_line(str(config_file))}, the newest first", BOLD),)
     for number, version in enumerate(versions, start=1):
         when = version.backup.when.astimezone().strftime("%Y-%m-%d %H:%M:%S")
         differs = "as the file is now" if version.is_today else counted_lines(version.difference)
@@ -191,8 +195,7 @@ def _check_can_ask() -> None:
         )
 
 
-def _how_to_name() -> int:
-    note(
-        "zeroclaw: Which one cannot be asked without a terminal: `zeroclaw onboard --restore NAME --yes` puts it back."
-    )
+def _how_to_name(option: str) -> int:
+    command = f"`zeroclaw onboard{option} --restore NAME --yes`"
+    note(f"zeroclaw: Which one cannot be asked without a terminal: {command} puts it back.")
     return WRONG_USE

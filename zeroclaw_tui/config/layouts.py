@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -73,6 +74,10 @@ def status_of(path: Path) -> os.stat_result | None:
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise Unreadable(f"{path} is a link that leads in a circle.", hint="Mend the link.") from error
+        if error.errno == errno.ENAMETOOLONG:
+            raise Unreadable(f"The name {path} is too long for this system.", hint="Give a shorter one.") from error
         raise Unreadable(
             f"{path} cannot be looked at: {error.strerror}.", hint="Check the permissions of its folders."
         ) from error
@@ -118,7 +123,8 @@ class Peek:
     @cached_property
     def _document(self) -> dict[str, Any]:
         try:
-            return tomllib.loads(self._file.read_bytes().decode("utf-8-sig"))
+            # Reading a named pipe would wait for a writer.
+            return tomllib.loads(self._file.read_bytes().decode("utf-8-sig")) if self._file.is_file() else {}
         except (OSError, ValueError):
             return {}
 

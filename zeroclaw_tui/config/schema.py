@@ -288,13 +288,14 @@ STORAGE_DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 
 def fits(kind: Kind, value: object) -> bool:
-    """True when a TOML value has the type; a whole number is also a number, but true is neither."""
+    """True when a TOML value has the type; a whole number that fits into 64 bits is also a number, true is neither."""
     if kind == "switch":
         return isinstance(value, bool)
     if kind == "count":
         return isinstance(value, int) and not isinstance(value, bool) and value >= 0
     if kind == "number":
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        is_whole = isinstance(value, int) and not isinstance(value, bool) and -I64 - 1 <= value <= I64
+        return is_whole or isinstance(value, float)
     if kind == "texts":
         return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
     return isinstance(value, dict if kind == "table" else str)

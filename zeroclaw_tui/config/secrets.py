@@ -24,6 +24,7 @@ KEY_FILE = ".secret_key"
 SEALED = "enc2:"
 MASKED = "enc:"
 ELSEWHERE = "op://"
+_VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
 _TAG_BYTES = 16
@@ -38,6 +39,11 @@ class SecretUnreadable(InspectorError):
 def is_encrypted(value: str) -> bool:
     """True for a value that is not the secret itself."""
     return value.startswith((SEALED, MASKED, ELSEWHERE))
+
+
+def is_variable(value: str) -> bool:
+    """True for a value that is the name of a variable, `${NAME}`, and nothing else: no secret itself."""
+    return _VARIABLE.fullmatch(value) is not None
 
 
 def reveal(value: str, config_dir: Path | None) -> str:

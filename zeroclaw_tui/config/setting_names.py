@@ -25,6 +25,7 @@ from zeroclaw_tui.config.setting_table import (
 )
 from zeroclaw_tui.config.setting_values import checked_value, parsed_value
 from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.text import HIDDEN
 
 __all__ = [
     "SETTINGS",
@@ -158,7 +159,7 @@ def environment_lines(values: Mapping[str, Any], target: Target) -> tuple[str, .
         if variable is None or value is None or value == default_of(name, target):
             continue
         least = LUCID_VARIABLES.get(variable, ("", None))[1]
-        shown_value = "••••" if SETTINGS[name].is_secret else str(value if least is None else max(value, least))
+        shown_value = HIDDEN if SETTINGS[name].is_secret else str(value if least is None else max(value, least))
         lines.append(f"export {variable}={_quoted(shown_value)}")
     return tuple(lines)
 

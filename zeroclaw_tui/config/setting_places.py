@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zeroclaw_tui.config.document.document import ConfigDocument, KeyPath
+from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.schema import DB_URL_ALIASES, KIND_WORDS, fits, kind_of
 from zeroclaw_tui.config.setting_table import SETTINGS, Target, version_numbers
@@ -32,17 +33,31 @@ _FIRST_VECTOR_VERSIONS = ((0, 6, 1), (0, 6, 2))
 
 
 def place_of(name: str, document: ConfigDocument, target: Target, alias: str = DEFAULT_ALIAS) -> KeyPath:
-    """Where the setting lies, or would lie, in this file; another spelling that the file uses (dbURL) is kept."""
+    """Where the setting lies, or would lie, in this file; another spelling that the file uses (dbURL) is kept.
+
+    ZeroClaw >= 0.8.0 takes what an older file has in the old places for the alias `default`, so that a value found
+    there, and nowhere else, is changed there.
+    """
     section, kind, *rest = name.split(".")
     if section == "memory":
         return tuple(name.split("."))
-    if target.has_aliases or kind == "lucid":
-        return _spelled(document, (section, kind, alias, *rest))
+    aliased = _spelled(document, (section, kind, alias, *rest))
+    if kind == "lucid":
+        return aliased
+    old = _old_place(name, document, target)
+    if not target.has_aliases:
+        return old
+    is_moved = target.schema < NEWEST_SCHEMA and alias == DEFAULT_ALIAS
+    return old if is_moved and document.has(old) and not document.has(aliased) else aliased
+
+
+def _old_place(name: str, document: ConfigDocument, target: Target) -> KeyPath:
+    """The place of a storage setting in the form up to 0.7.5."""
     if name in _FIRST_VECTORS and _has_first_vectors(document, target):
         return (*PROVIDER_CONFIG, _FIRST_VECTORS[name])
     if name in _IN_MEMORY:
         return ("memory", *_IN_MEMORY[name].split("."))
-    return _spelled(document, (*PROVIDER_CONFIG, *rest))
+    return _spelled(document, (*PROVIDER_CONFIG, name.rpartition(".")[2]))
 
 
 def _has_first_vectors(document: ConfigDocument, target: Target) -> bool:

@@ -130,10 +130,10 @@ POSTGRES_AWAY = ((0, 6, 3), (0, 7, 3))
 def default_of(name: str, target: Target) -> Any:
     """What this ZeroClaw takes where the file has no value; None where there is no default. Lists are new ones.
 
-    Lucid's time limits were 500 and 800 ms up to 0.7.5; the stages of a search lost `cache` with 0.8.4.
+    Lucid's time limits were 500 and 800 ms up to 0.8.3; the stages of a search lost `cache` with 0.8.4.
     """
     version = version_numbers(target.reading_version)
-    if version < (0, 8, 0) and name in _OLD_DEFAULTS:
+    if version < (0, 8, 4) and name in _OLD_DEFAULTS:
         return _OLD_DEFAULTS[name]
     if name == "memory.retrieval_stages" and version >= (0, 8, 4):
         return ["fts", "vector"]

@@ -5,12 +5,10 @@ ZeroClaw does not know the file. A broken one stops nothing: reading takes it fo
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.config.document.replacing import replace_file
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.toml_file import read_toml
 from zeroclaw_tui.memory.errors import BrokenConfig, Unreadable
@@ -121,25 +119,8 @@ def _change(install: Install, path: tuple[str, ...], value: str) -> None:
         for name in path[:-1]:
             table = table.setdefault(name, tomlkit.table())
         table[path[-1]] = value
-        _write(file, tomlkit.dumps(document))
+        replace_file(file, tomlkit.dumps(document).encode("utf-8"))
     except OSError as error:
         raise Unreadable(
             f"The choice could not be kept in {file}: {error.strerror}.", hint="It holds until the program ends."
         ) from error
-
-
-def _write(file: Path, text: str) -> None:
-    """Replace the file in one step, readable by its owner only, so that a crash leaves the old or the new one."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    file.parent.chmod(0o700)
-    handle, temporary = tempfile.mkstemp(prefix=f".{NAME}.", dir=file.parent)
-    try:
-        with os.fdopen(handle, "wb") as new:
-            new.write(text.encode("utf-8"))
-            new.flush()
-            os.fsync(new.fileno())
-        os.replace(temporary, file)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise

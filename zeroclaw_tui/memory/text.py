@@ -8,6 +8,9 @@ import unicodedata
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 """What counts as blank in ZeroClaw's texts: Unicode's White_Space, which has no separators U+001C to U+001F."""
 
+HIDDEN = "••••"
+"""What stands in the place of a secret."""
+
 _CONTROL_PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}
 _C1 = dict.fromkeys(range(128, 160), "�")
 _SURROGATES_SHOWN_AS = "�"
@@ -49,8 +52,8 @@ def mask_secrets(text: str) -> str:
 
     def masked(match: re.Match[str]) -> str:
         if match.group("url") is not None:
-            return f"{match.group('url')}:••••@"
-        return f"{match.group('lead')}••••"
+            return f"{match.group('url')}:{HIDDEN}@"
+        return f"{match.group('lead')}{HIDDEN}"
 
     return _SECRET.sub(masked, text)
 

@@ -6,17 +6,15 @@ import re
 from typing import Any
 
 from zeroclaw_tui.config.document.difference import Difference, difference
-from zeroclaw_tui.config.secrets import is_encrypted
-from zeroclaw_tui.memory.text import mask_secrets
+from zeroclaw_tui.config.secrets import is_encrypted, is_variable
+from zeroclaw_tui.memory.text import HIDDEN, mask_secrets
 from zeroclaw_tui.onboard.planning.plan import Change, Plan
 
-HIDDEN = "••••"
 _WITH_PASSWORD = re.compile(r"(?P<user>[a-zA-Z][a-zA-Z0-9+.\-]*://[^\s:/@]*):.*@", re.DOTALL)
 _PARAMETER = re.compile(
     r"(?P<name>[?&;](?:[a-z_\-]*pass[a-z]*|[a-z_\-]*key|[a-z_\-]*token|[a-z_\-]*secret)=)[^&;]*", re.IGNORECASE
 )
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]*://\S+")
-_REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 
 
 def masked_address(url: str) -> str:
@@ -27,7 +25,7 @@ def masked_address(url: str) -> str:
 
 def masked_secret(value: str) -> str:
     """A secret as it may be seen: a URL without its password, the name of a variable, else four dots."""
-    if _REFERENCE.fullmatch(value) or not value:
+    if is_variable(value) or not value:
         return value
     return masked_address(value) if _ADDRESS.fullmatch(value) else HIDDEN
 

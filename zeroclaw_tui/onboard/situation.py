@@ -128,9 +128,11 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
 def check_outline(document: ConfigDocument, config_file: Path) -> None:
     """Raise BrokenConfig where a config is of a shape that no ZeroClaw known here reads."""
     schema = document.get(("schema_version",), 1)
-    if isinstance(schema, bool) or not isinstance(schema, int) or schema < 1:
+    is_number = isinstance(schema, int) and not isinstance(schema, bool)
+    if not is_number or schema < 1:
         raise BrokenConfig(
-            f"{config_file}: schema_version is {kind_of(schema)} and must be a whole number from 1.",
+            f"{config_file}: schema_version is {schema if is_number else kind_of(schema)} and must be a whole number "
+            "from 1.",
             hint=f"ZeroClaw writes 2 or {NEWEST_SCHEMA} there; mend that line first.",
         )
     if schema > NEWEST_SCHEMA:

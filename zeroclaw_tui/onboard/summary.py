@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.config.document.difference import Difference
-from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.onboard.masking import HIDDEN, masked_value, shown_difference, written_encrypted
+from zeroclaw_tui.config.document.difference import Difference, DiffLine
+from zeroclaw_tui.memory.text import HIDDEN, display_text, one_line
+from zeroclaw_tui.onboard.masking import masked_value, shown_difference, written_encrypted
 from zeroclaw_tui.onboard.planning.plan import Change, Plan
 from zeroclaw_tui.onboard.probes.finding import Finding
 from zeroclaw_tui.onboard.situation import Situation
@@ -30,6 +30,7 @@ SUBJECTS = {
 _MARKS = {"good": ("good", "✓ "), "bad": ("bad", "✗ "), "not tested": ("dim", "– ")}
 _SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
 _LABEL_CELLS = 11
+_LONGEST_LINE = 500
 
 
 def found_lines(situation: Situation) -> list[Line]:
@@ -50,7 +51,7 @@ def review_lines(plan: Plan, findings: Sequence[Finding]) -> list[Line]:
     """The review: file, how many lines change and stay, the coloured diff (masked), notes, test results."""
     difference = shown_difference(plan)
     lines: list[Line] = [
-        [("title", shown_path(plan.answers.situation)), ("dim", f"    {counts_words(plan)}")],
+        [("title", shown_path(plan.answers.situation)), ("dim", f"    {_counts(plan, difference)}")],
         *_changed_lines(plan, difference),
     ]
     lines += [_note(note) for note in plan.notes]
@@ -83,7 +84,7 @@ def finding_sentence(finding: Finding) -> str:
 def difference_lines(difference: Difference) -> Iterator[Line]:
     """A difference as lines: "- " what goes, "+ " what comes, below the header of its table."""
     for line in difference.lines:
-        yield [(line.kind, (_SIGNS[line.kind] + line.text).rstrip())]
+        yield [(line.kind, _shown_line(line))]
 
 
 def after_lines(plan: Plan, backup: str | None) -> list[Line]:
@@ -95,7 +96,7 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
     if backup is not None:
         lines += [
             [("", "  It was kept as it was; this brings that back:")],
-            _command(f"zeroclaw onboard{option} --restore {shlex.quote(backup)}"),
+            _command(f"zeroclaw onboard{option} --restore {shell_word(backup)}"),
         ]
     if plan.new_key is not None:
         lines.append([("", f"  New key file {situation.config_dir / '.secret_key'}: without it nothing")])
@@ -129,20 +130,20 @@ def real_command(situation: Situation) -> str:
     else:
         command = "onboard"
     by_option = place_option(situation.rule, situation.config_dir)
-    place = f"ZEROCLAW_CONFIG_DIR={shlex.quote(str(situation.config_dir))} " if by_option else ""
+    place = f"ZEROCLAW_CONFIG_DIR={shell_word(str(situation.config_dir))} " if by_option else ""
     return f"{place}zeroclaw --real {command}"
 
 
 def plan_document(plan: Plan, findings: Sequence[Finding], *, written: bool, backup: str | None) -> dict[str, Any]:
-    """The `--json` document: config, generation {schema, version, form}, backend, written, dry_run left to the caller,
-    backup, changes [{key, path, from, to, secret}], diff (masked text), lines {changed, kept}, tests [{subject,
-    verdict, sentence, facts, hint, corrections}], notes, exports, warnings. Secrets are four dots."""
+    """The `--json` document: config_file, zeroclaw {schema, version, form}, backend, written, backup, changes
+    [{key, path, from, to, secret}], diff (masked text), lines {changed, kept}, tests [{subject, verdict, sentence,
+    facts, hint, corrections}], notes, exports, warnings; dry_run is left to the caller. Secrets are four dots."""
     situation = plan.answers.situation
     target = situation.target
     difference = shown_difference(plan)
     return {
-        "config": str(situation.config_file),
-        "generation": {
+        "config_file": str(situation.config_file),
+        "zeroclaw": {
             "schema": target.schema,
             "version": target.version,
             "form": "aliases" if target.has_aliases else "plain names",
@@ -181,16 +182,31 @@ def counted_lines(difference: Difference) -> str:
 
 def counts_words(plan: Plan) -> str:
     """How many lines change and stay, or that nothing does."""
-    if plan.is_empty:
-        return "nothing to change"
-    if plan.answers.situation.is_new:
-        return f"a new file of {len(plan.after.text.splitlines()):,} lines"
-    return counted_lines(shown_difference(plan))
+    return _counts(plan, shown_difference(plan))
 
 
 def place_option(rule: str, config_dir: Path) -> str:
     """What a later command needs to mean the same config: nothing where it is found without an option."""
-    return f" --config-dir {shlex.quote(str(config_dir))}" if rule.startswith("--") else ""
+    return f" --config-dir {shell_word(str(config_dir))}" if rule.startswith("--") else ""
+
+
+def shell_word(text: str) -> str:
+    """A word as a shell reads it. One that a terminal would not show as it is has escapes, in `$'…'`, so that what is
+    copied from the screen still means it."""
+    if text == display_text(text) and not {"\t", "\n"} & set(text):
+        return shlex.quote(text)
+    plain = (
+        chr(byte) if 0x20 <= byte < 0x7F and byte not in b"'\\" else f"\\x{byte:02x}" for byte in os.fsencode(text)
+    )
+    return f"$'{''.join(plain)}'"
+
+
+def _counts(plan: Plan, difference: Difference) -> str:
+    if plan.is_empty:
+        return "nothing to change"
+    if plan.answers.situation.is_new:
+        return f"a new file of {len(plan.after.text.splitlines()):,} lines"
+    return counted_lines(difference)
 
 
 def _changed_lines(plan: Plan, difference: Difference) -> Iterator[Line]:
@@ -204,9 +220,16 @@ def _changed_lines(plan: Plan, difference: Difference) -> Iterator[Line]:
         path = tuple(f"{table}.{name}".strip(".").replace('"', "").split("."))
         told = line.kind == "added" and path in sealed
         yield [
-            (line.kind, (_SIGNS[line.kind] + line.text).rstrip()),
+            (line.kind, _shown_line(line)),
             ("dim", "    encrypted when written" if told else ""),
         ]
+
+
+def _shown_line(line: DiffLine) -> str:
+    """One line with its sign; of a very long one the beginning, for nobody reads what fills several screens."""
+    rest = len(line.text) - _LONGEST_LINE
+    shown = f"{line.text[:_LONGEST_LINE]}… ({rest:,} more characters)" if rest > 0 else line.text
+    return (_SIGNS[line.kind] + shown).rstrip()
 
 
 def _generation(situation: Situation) -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 from zeroclaw_tui.config.document.saving import read_config
 from zeroclaw_tui.memory.errors import DONE, Refused, Unreadable
 from zeroclaw_tui.onboard.answers.answers import Answers, gather
-from zeroclaw_tui.onboard.asker import Asker
+from zeroclaw_tui.onboard.asker import Asker, Line
+from zeroclaw_tui.onboard.places import home_folder, stores_of
 from zeroclaw_tui.onboard.planning.plan import Plan, apply_plan
 from zeroclaw_tui.onboard.questions.catalogue import Choice, asked
 from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
@@ -21,6 +22,11 @@ from zeroclaw_tui.onboard.walk.review import problem_lines
 from zeroclaw_tui.onboard.walk.route import REVIEW
 
 _YES, _NO = Choice("yes", "Yes"), Choice("no", "No")
+_WELCOME: Sequence[Line] = (
+    [("title", "The agent's memory")],
+    [("dim", "Nothing is written before the review at the end; Ctrl-C stops at any time.")],
+    [],
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,7 @@ class _Wizard:
         self._written = ""
 
     def run(self) -> Ended:
+        self._asker.say(_WELCOME)
         candidate = self._candidate()
         situation = self._look(candidate)
         answers, start = self._beginning(situation)
@@ -77,7 +84,7 @@ class _Wizard:
             if walked.ending == "leave" or plan is None or self._request.dry_run:
                 return self._left(walked)
             if self._write(plan):
-                return self._after()
+                return self._after(plan)
             answers, start = self._again(candidate, walked.answers), (REVIEW,)
             if not self._goes_on_with_new_file():
                 return self._left(walked)
@@ -107,7 +114,7 @@ class _Wizard:
         return read_config(self._plan.answers.situation.config_file) == self._plan.after.to_bytes()
 
     def _candidate(self) -> Candidate:
-        home = Path(self._environ.get("HOME") or Path.home())
+        home = home_folder(self._environ)
         found = candidates(self._environ, home, config_dir=self._request.config_dir, workspace=self._request.workspace)
         if len(found) == 1:
             return found[0]
@@ -192,10 +199,13 @@ class _Wizard:
         self._asker.say([[("", "There was nothing to change." if is_empty else "Nothing was changed.")]])
         return Ended(DONE)
 
-    def _after(self) -> Ended:
-        chosen = self._asker.choose("Open the inspector now?", (_YES, _NO), back=False)
-        situation = self._situation
-        return Ended(DONE, situation.config_dir if chosen == "yes" and situation is not None else None)
+    def _after(self, plan: Plan) -> Ended:
+        """Offer the inspector where it has something to show; enter alone ends here."""
+        situation = plan.answers.situation
+        if not _has_memories(plan.answers):
+            return Ended(DONE)
+        chosen = self._asker.choose("Open the inspector now?", (_YES, _NO), preset="no", back=False)
+        return Ended(DONE, situation.config_dir if chosen == "yes" else None)
 
     def _forget(self) -> None:
         if self._situation is None or self._request.dry_run:
@@ -204,6 +214,14 @@ class _Wizard:
             resume.forget(self._situation)
         except Unreadable as problem:
             self._asker.say(problem_lines(problem))
+
+
+def _has_memories(answers: Answers) -> bool:
+    """True where the backend's own files are there already; servers are not looked at."""
+    stores = stores_of(answers.situation.install)
+    if answers.backend() in ("sqlite", "lucid"):
+        return any(store.database for store in stores)
+    return answers.backend() == "markdown" and any(store.markdown_fact for store in stores)
 
 
 def _offer(answers: Answers, question_id: str) -> str:

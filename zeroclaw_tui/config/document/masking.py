@@ -6,9 +6,8 @@ import re
 import tomllib
 
 from zeroclaw_tui.config.document.walking import Part, parts_of
-from zeroclaw_tui.config.secrets import is_encrypted
-
-HIDDEN = "••••"
+from zeroclaw_tui.config.secrets import is_encrypted, is_variable
+from zeroclaw_tui.memory.text import HIDDEN
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRET_WORD = re.compile(
@@ -21,7 +20,6 @@ _PAIRS = frozenset(
 )
 _SETTINGS_ABOUT_SECRETS = "secrets"
 
-_REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 _PATTERNS = (
     # A password may hold an @ or, in a database's URL, a slash that somebody forgot to encode.
     (re.compile(r"\b((?:postgres(?:ql)?|mysql|rediss?|mongodb|amqps?)[+\w]{0,20}://[^\s:/@]*:)\S{1,2000}@", re.I), "@"),
@@ -71,7 +69,7 @@ def _value(quoted: str, is_secret: bool) -> str:
     width = 3 if quoted.startswith(('"""', "'''")) else 1
     quote, content = quoted[:width], quoted[width:-width]
     plain = str(tomllib.loads(f"value = {quoted}")["value"])
-    if _REFERENCE.fullmatch(plain):
+    if is_variable(plain):
         return quoted
     if is_encrypted(plain) or "PRIVATE KEY-----" in plain or is_secret:
         return quote + _hidden(content) + quote
@@ -138,4 +136,4 @@ def _commented_value(comment: str, start: int, *, may_be_prose: bool) -> tuple[s
 def _hidden_quoted(found: re.Match[str]) -> str:
     quoted = found.group()
     content = quoted[1:-1]
-    return quoted if not content or _REFERENCE.fullmatch(content) else f"{quoted[0]}{HIDDEN}{quoted[-1]}"
+    return quoted if not content or is_variable(content) else f"{quoted[0]}{HIDDEN}{quoted[-1]}"

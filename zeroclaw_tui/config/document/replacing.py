@@ -57,7 +57,10 @@ def failures_told(path: Path) -> Iterator[None]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, 0700 and durable; one that is there stays as it is. Raises OSError."""
+    """Make a folder and those above it, 0700 and durable; one that is there stays as it is. Raises OSError.
+
+    Made by root below another user's folder, it is that user's.
+    """
     if folder.is_dir():
         return
     make_folder(folder.parent)
@@ -66,6 +69,9 @@ def make_folder(folder: Path) -> None:
     except FileExistsError:
         if not folder.is_dir():
             raise
+    else:
+        if (owner := _owner_above(folder)) is not None:
+            os.chown(folder, owner.st_uid, owner.st_gid)
     sync_folder(folder.parent)
 
 
@@ -73,9 +79,10 @@ def make_folder(folder: Path) -> None:
 def written_beside(target: Path, data: bytes, owner: os.stat_result | None = None) -> Iterator[Path]:
     """A durable temporary file with `data` in the folder of `target`, 0600, gone at the end if it is still there.
 
-    `owner` is the status of the file to be replaced. Raises OSError, and Refused when that file belongs to another
-    user, who could not read the new one.
+    `owner` is the status of the file to be replaced. Without one, what root makes in another user's folder is that
+    user's. Raises OSError, and Refused when that file belongs to another user, who could not read the new one.
     """
+    owner = _owner_above(target) if owner is None else owner
     beside = target.with_name(f".{target.name}{_MARK}{secrets.token_hex(8)}")
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
     try:
@@ -91,6 +98,16 @@ def written_beside(target: Path, data: bytes, owner: os.stat_result | None = Non
         # Where even this fails the next run removes it; the reason already on its way is the one to be told.
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Replace a file of our own in one step, durable, 0600; a missing folder is made, 0700. A link is followed and
+    stays a link. Raises OSError."""
+    target = Path(os.path.realpath(path))
+    make_folder(target.parent)
+    with written_beside(target, data) as beside:
+        beside.replace(target)
+    sync_folder(target.parent)
 
 
 def put_new(beside: Path, target: Path) -> None:
@@ -125,6 +142,14 @@ def remove_left_over(folder: Path) -> None:
     for path in found:
         with suppress(FileNotFoundError):
             os.unlink(path)
+
+
+def _owner_above(path: Path) -> os.stat_result | None:
+    """Whose a new file or folder has to be: the one's whose folder it lies in, where root makes it; else our own."""
+    if os.geteuid() != 0:
+        return None
+    above = path.parent.stat()
+    return above if above.st_uid != 0 else None
 
 
 def _give_to(owner: os.stat_result, handle: int, target: Path) -> None:

@@ -27,6 +27,7 @@ from zeroclaw_tui.config.document.replacing import (
     make_folder,
     put_new,
     remove_left_over,
+    replace_file,
     sync_folder,
     written_beside,
 )
@@ -104,12 +105,8 @@ def write_private(path: Path, data: bytes) -> None:
 
     A link is followed and stays a link.
     """
-    target = Path(os.path.realpath(path))
     with failures_told(path):
-        make_folder(target.parent)
-        with written_beside(target, data) as beside:
-            beside.replace(target)
-        sync_folder(target.parent)
+        replace_file(path, data)
 
 
 def _cannot_read(config_file: Path, error: OSError) -> BrokenConfig:

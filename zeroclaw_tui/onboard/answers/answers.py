@@ -73,11 +73,17 @@ class Answers:
         if dot and answered == wanted:
             return alias
         in_use, dot, alias = (self.current(BACKEND) or "").partition(".")
-        if in_use.strip().lower() == wanted == self.situation.backend:
-            return alias if dot else DEFAULT_ALIAS
-        table = self.situation.document.get(("storage", wanted))
-        aliases = [name for name, below in table.items() if isinstance(below, Mapping)] if _is_table(table) else []
-        return str(aliases[0]) if len(aliases) == 1 else DEFAULT_ALIAS
+        if in_use.strip().lower() == wanted == self.backend() == self.situation.backend:
+            return alias or DEFAULT_ALIAS
+        aliases = self.aliases(wanted)
+        return aliases[0] if len(aliases) == 1 else DEFAULT_ALIAS
+
+    def aliases(self, kind: str) -> tuple[str, ...]:
+        """The aliases of a kind that the file has a `[storage.<kind>.<alias>]` for."""
+        table = self.situation.document.get(("storage", kind))
+        # No backend can be named with an alias that is empty.
+        found = table.items() if isinstance(table, Mapping) else ()
+        return tuple(str(name) for name, below in found if name and isinstance(below, Mapping))
 
     def changes_backend(self) -> bool:
         """True when the kind differs from the one in use, or no [memory] is there yet."""
@@ -210,10 +216,6 @@ class Answers:
         if scheme.strip() == "custom" and not url.strip() and colon:
             missing.append(_PROVIDER)
         return tuple(missing)
-
-
-def _is_table(value: object) -> bool:
-    return isinstance(value, Mapping)
 
 
 def _is_blank(value: object) -> bool:

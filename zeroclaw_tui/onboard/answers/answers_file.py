@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.config.document.values import value_text
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.schema import MEMORY_KEYS, STORAGE_KEYS, kind_of
 from zeroclaw_tui.config.setting_names import SETTINGS, checked_value, is_left_out, probably_meant, setting_name
@@ -31,9 +31,10 @@ _SECRET_VARIABLES = {
 def read_answers(path: Path) -> dict[str, Any]:
     """The settings of an answers file by name; it may also have the shape of a config.toml. Raises BrokenConfig,
     WrongUse."""
-    document = read_toml(path)
+    document = None if path.is_dir() else read_toml(path)
     if document is None:
-        raise WrongUse(f"There is no answers file {path}.", hint="Give the path of a file with answers in TOML.")
+        what = f"{path} is a folder, not an answers file." if path.is_dir() else f"There is no answers file {path}."
+        raise WrongUse(what, hint="Give the path of a file with answers in TOML.")
     return settings_in(document, str(path))
 
 
@@ -150,13 +151,4 @@ def _lines(name: str, key: str, value: Any) -> list[str]:
         variable = _SECRET_VARIABLES.get(name)
         ways = f"--set {name}=…" + (f" or the variable {variable}" if variable else "")
         return [f"# {name} holds a secret and is not kept in this file; give it with {ways}."]
-    return [f"# {SETTINGS[name].about}", f"{key} = {_toml(value)}"]
-
-
-def _toml(value: Any) -> str:
-    """A value as TOML writes it; JSON's texts are TOML's but for the delete character."""
-    if isinstance(value, list):
-        return f"[{', '.join(_toml(item) for item in value)}]"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return json.dumps(value)
+    return [f"# {SETTINGS[name].about}", f"{key} = {value_text(value)}"]

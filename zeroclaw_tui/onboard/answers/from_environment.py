@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from zeroclaw_tui.config.environment import (
     OTHERS_DB_URL,
@@ -17,7 +18,14 @@ from zeroclaw_tui.config.environment import (
     source_of,
 )
 from zeroclaw_tui.config.notes import Notes
-from zeroclaw_tui.config.setting_names import SETTINGS, Target, environment_variable, is_read, parsed_value
+from zeroclaw_tui.config.setting_names import (
+    SETTINGS,
+    Target,
+    checked_value,
+    environment_variable,
+    is_read,
+    parsed_value,
+)
 from zeroclaw_tui.config.setting_table import DAYS_BY_CATEGORY, LUCID_ENVIRONMENT
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.onboard.answers.given import Given
@@ -44,7 +52,8 @@ def settings_in_environment(environ: Mapping[str, str], target: Target, kind: st
     """What the environment says about memory and about the store of one backend; nothing about other stores.
 
     Raises WrongUse for a value of `ZEROCLAW_memory__…` or `ZEROCLAW_storage__…` (>= 0.8.0) that cannot be read, for
-    then ZeroClaw itself does not start; names that lead nowhere and old variables of a wrong type are told elsewhere.
+    then ZeroClaw itself does not start, and for bytes that are no text; names that lead nowhere and old variables of a
+    wrong type are told elsewhere.
     """
     answers = dict(_generic(environ, kind, alias)) if target.is_modern else {}
     if kind == "postgres":
@@ -54,20 +63,32 @@ def settings_in_environment(environ: Mapping[str, str], target: Target, kind: st
     elif kind == "lucid":
         answers = dict(_lucid(environ)) | answers
     return {
-        name: answer
+        name: _checked(name, answer)
         for name, answer in answers.items()
         if answer.value != "" and (is_read(name, target) or environment_variable(name, target))
     }
 
 
 def others_database(environ: Mapping[str, str]) -> Given | None:
-    """The database that DATABASE_URL names, which is often another program's; None unless it is PostgreSQL."""
+    """The database that DATABASE_URL names, which is often another program's; None unless it is PostgreSQL. Raises
+    WrongUse for bytes that are no text."""
     text = given(environ, OTHERS_DB_URL)
-    return _answer(text, OTHERS_DB_URL) if text.startswith(("postgres://", "postgresql://")) else None
+    is_postgres = text.startswith(("postgres://", "postgresql://"))
+    return _checked(_DB_URL, _answer(text, OTHERS_DB_URL)) if is_postgres else None
 
 
 def _answer(value: object, variable: str) -> Given:
     return Given(value, "environment", source_of(variable))
+
+
+def _checked(name: str, answer: Given) -> Given:
+    try:
+        return replace(answer, value=checked_value(name, answer.value))
+    except WrongUse as problem:
+        raise WrongUse(
+            f"The {answer.told.replace(' ', ' variable ', 1)} cannot be used: {problem.message}",
+            hint="Put it right or unset it.",
+        ) from problem
 
 
 def _generic(environ: Mapping[str, str], kind: str, alias: str) -> Iterator[tuple[str, Given]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from zeroclaw_tui.config.setting_table import DAYS_BY_CATEGORY
+
 PROFILE_SETTINGS = (
     "memory.auto_save",
     "memory.hygiene_enabled",
@@ -20,6 +22,6 @@ def is_tightened(name: str, before: Any, after: Any) -> bool:
     """True when a change deletes or archives sooner: hygiene switched on, or days made fewer, where 0 is never."""
     if name == "memory.hygiene_enabled":
         return after is True and before is False
-    if name in _DAYS or name.endswith("_retention_days"):
+    if name in _DAYS or name.endswith("_retention_days") or name.startswith(DAYS_BY_CATEGORY):
         return bool(after) and (not before or after < before)
     return False

@@ -9,6 +9,7 @@ from typing import Any
 
 from zeroclaw_tui.config.document.document import ConfigDocument, KeyPath
 from zeroclaw_tui.config.document.saving import save_config
+from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.secrets import make_key_file
 from zeroclaw_tui.config.setting_names import SETTINGS, environment_lines, is_read
 from zeroclaw_tui.memory.errors import WrongUse
@@ -122,11 +123,19 @@ def _check_complete(answers: Answers) -> None:
         return
     needs = " and ".join(_NEEDS.get(name, name) for name in missing)
     flags = " ".join(f"--set {name}={_EXAMPLES.get(name, 'VALUE')}" for name in missing)
+    tables = " or ".join(f"--memory {answers.backend()}.{shown(alias)}" for alias in _other_aliases(answers, missing))
     raise WrongUse(
         f"The backend {answers.backend()} needs {needs}, and there is no default for that.",
-        hint=f"Give it: {flags}",
+        hint=f"Give it: {flags}" + (f", or name the one meant: {tables}" if tables else ""),
         title="An answer is missing",
     )
+
+
+def _other_aliases(answers: Answers, missing: tuple[str, ...]) -> list[str]:
+    """The other stores of this kind that the file has, where the one meant lacks its address."""
+    if missing[0].startswith("memory.") or not answers.situation.target.has_aliases:
+        return []
+    return [alias for alias in answers.aliases(answers.backend()) if alias != answers.alias()]
 
 
 def _all_wanted(answers: Answers) -> dict[str, Any]:

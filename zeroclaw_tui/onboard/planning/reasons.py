@@ -12,7 +12,8 @@ from zeroclaw_tui.config.environment import (
     STORAGE_TIMEOUT,
     given,
 )
-from zeroclaw_tui.config.setting_names import SETTINGS, environment_variable, parsed_value
+from zeroclaw_tui.config.setting_names import SETTINGS, environment_variable, is_read, parsed_value
+from zeroclaw_tui.config.setting_table import DAYS_BY_CATEGORY
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.answers.retention import PROFILE_SETTINGS, is_tightened
@@ -35,6 +36,7 @@ _WHY_NO_HYGIENE = {
     "none": "Nothing is remembered from now on, so hygiene goes off.",
 }
 _REMOTE = ("postgres", "qdrant")
+_SQLITE_ONLY = ("memory.types.enabled", "memory.consolidation_extract_facts")
 _VECTOR_SETTINGS = ("memory.embedding_provider", "memory.embedding_model", "memory.embedding_dimensions")
 
 
@@ -48,6 +50,7 @@ def notes_of(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]
         *_asked_retention(answers, after, changed),
         *_of_vectors(answers, after, changed),
         *_of_the_backend(answers, changed),
+        *_with_sqlite_only(answers, changed),
         *_taken_from_environment(answers, changed),
         *_overridden(answers, after),
     ]
@@ -104,7 +107,7 @@ def _kept_back(answers: Answers, after: Mapping[str, Any]) -> Iterator[str]:
 
 def _asked_retention(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
     for name in sorted(changed & set(answers.given)):
-        before = in_force(answers, name)
+        before = _days_before(answers, name) if name.startswith(DAYS_BY_CATEGORY) else in_force(answers, name)
         if not is_tightened(name, before, after[name]):
             continue
         if name == _HYGIENE:
@@ -114,6 +117,13 @@ def _asked_retention(answers: Answers, after: Mapping[str, Any], changed: frozen
                 f"{name} goes from {_days(before)} to {_days(after[name])}, as asked: with hygiene on, what is older "
                 "goes at ZeroClaw's next start."
             )
+
+
+def _days_before(answers: Answers, name: str) -> Any:
+    """The days of a category that count today: its own setting's, where the table of days has none for it."""
+    before = in_force(answers, name)
+    category = name.removeprefix(f"{DAYS_BY_CATEGORY}.")
+    return in_force(answers, f"memory.{category}_retention_days") if before is None else before
 
 
 def _of_vectors(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
@@ -143,10 +153,21 @@ def _of_the_backend(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
         yield "ZeroClaw 0.6.3 to 0.7.3 do not know the backend postgres and would use Markdown."
 
 
+def _with_sqlite_only(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
+    """What ZeroClaw >= 0.8.4 refuses beside another backend."""
+    if answers.backend() == "sqlite":
+        return
+    for name in _SQLITE_ONLY:
+        is_concerned = name in changed or BACKEND in changed
+        if is_concerned and is_read(name, answers.situation.target) and answers.value(name) is True:
+            yield f"{name} is on, and ZeroClaw takes that with SQLite only: `--set {name}=false` switches it off."
+
+
 def _taken_from_environment(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
     for name in sorted(changed & set(answers.given)):
         answer = answers.given[name]
-        if answer.source == "environment":
+        # A missing memory.backend is named as the file alone means it.
+        if answer.source == "environment" and (name != BACKEND or answers.changes_backend()):
             yield f"{name} is taken from the environment variable {answer.told.removeprefix('environment ')}."
 
 

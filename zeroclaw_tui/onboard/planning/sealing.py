@@ -9,9 +9,11 @@ from typing import Any
 
 from zeroclaw_tui.config.document.document import KeyPath
 from zeroclaw_tui.config.secrets import (
+    ELSEWHERE,
     KEY_FILE,
     encrypted_values_in,
     is_encrypted,
+    is_variable,
     new_key_text,
     read_key,
     sealed,
@@ -41,7 +43,8 @@ def seal_values(values: Mapping[KeyPath, Any], secrets: frozenset[KeyPath], situ
     notes: list[str] = []
     to_seal: list[KeyPath] = []
     for path in values:
-        if path not in secrets or not values[path] or _is_reference(values[path]):
+        if path not in secrets or not values[path] or is_encrypted(values[path]) or is_variable(values[path]):
+            notes += _told(path, values[path], situation) if path in secrets else []
             continue
         why_plain = _why_plain(path, situation)
         if why_plain is None:
@@ -51,12 +54,16 @@ def seal_values(values: Mapping[KeyPath, Any], secrets: frozenset[KeyPath], situ
     new_key = None
     if to_seal:
         key, new_key = _key(situation)
+        if situation.target.is_modern and (situation.config_dir / KEY_FILE).is_symlink():
+            notes.append(f"{KEY_FILE} is a link, and ZeroClaw from 0.8.0 on refuses such a key: put the file there.")
         written |= {path: sealed(values[path], key) for path in to_seal}
     return Sealing(written, new_key, tuple(notes))
 
 
-def _is_reference(value: str) -> bool:
-    return is_encrypted(value) or (value.startswith("${") and value.endswith("}"))
+def _told(path: KeyPath, value: str, situation: Situation) -> list[str]:
+    if not value.startswith(ELSEWHERE) or situation.target.is_modern:
+        return []
+    return [f"{'.'.join(path)} names 1Password (op://), which ZeroClaw up to 0.7.5 takes literally."]
 
 
 def _why_plain(path: KeyPath, situation: Situation) -> str | None:

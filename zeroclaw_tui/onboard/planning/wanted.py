@@ -7,6 +7,7 @@ from typing import Any
 
 from zeroclaw_tui.config.defaults import default_values
 from zeroclaw_tui.config.document.document import KeyPath
+from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.schema import kind_of
 from zeroclaw_tui.config.setting_names import SETTINGS, default_of, is_read, place_of, written_value
 from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
@@ -20,6 +21,7 @@ PROVIDER = "storage.provider.config.provider"
 PROVIDER_PATH: KeyPath = ("storage", "provider", "config", "provider")
 """It names the backend above memory.backend (ZeroClaw <= 0.7.5); no setting of its own."""
 
+_DB_URL = "storage.postgres.db_url"
 _ASKED_BY_NAME = ("flag", "answers file")
 
 
@@ -91,22 +93,28 @@ def is_same(one: Any, other: Any) -> bool:
 def provider_wanted(answers: Answers, wanted: dict[str, Any]) -> str | None:
     """What storage.provider.config.provider has to be, None where it is right or need not be there.
 
-    A name that is there stands above memory.backend (ZeroClaw <= 0.7.5). ZeroClaw >= 0.8.0 takes an old
-    `[storage.provider.config]` for PostgreSQL's only where its provider says so.
+    A name that is there stands above memory.backend in ZeroClaw <= 0.7.5. ZeroClaw >= 0.8.0 goes by memory.backend
+    alone, but takes an old `[storage.provider.config]` for PostgreSQL's only where its provider says so; with another
+    backend the name stays, so that what the table holds for PostgreSQL is not moved elsewhere.
     """
-    target = answers.situation.target
-    if target.schema >= 3:
+    target, kind = answers.situation.target, answers.backend()
+    if target.schema >= NEWEST_SCHEMA:
         return None
-    kind = answers.backend()
-    named = (_provider_written(answers) or "").strip().lower()
+    written = _provider_written(answers)
+    named = (written or "").strip().lower()
+    if named == kind:
+        return None
+    if target.is_modern:
+        return kind if kind == "postgres" and _is_in_provider_table(answers, wanted) else None
     if named:
-        return kind if named != kind and is_backend_asked(answers) else None
-    if kind != "postgres" or target.has_aliases:
-        return None
-    places = [path_of(answers, name) for name in wanted]
-    is_moved = target.is_modern and any(path[:-1] == PROVIDER_PATH[:-1] for path in places)
-    is_absent = _provider_written(answers) is None
-    return kind if is_moved or (is_absent and writes_defaults(answers)) else None
+        return kind if is_backend_asked(answers) else None
+    return kind if kind == "postgres" and written is None and writes_defaults(answers) else None
+
+
+def _is_in_provider_table(answers: Answers, wanted: dict[str, Any]) -> bool:
+    """True when PostgreSQL's settings lie in the old table, and the backend or one of them is asked for."""
+    names = [*wanted, *([_DB_URL] if is_backend_asked(answers) else [])]
+    return any(path_of(answers, name)[:-1] == PROVIDER_PATH[:-1] for name in names)
 
 
 def _provider_written(answers: Answers) -> str | None:
@@ -164,7 +172,7 @@ def _backend_value(answers: Answers) -> str | None:
     if not is_backend_asked(answers):
         return None
     written = written_of(answers, BACKEND)
-    full = _full_backend(answers)
+    full = _full_backend(answers, answers.backend(), answers.alias())
     if written is None:
         return full
     kind, dot, alias = str(written).strip().partition(".")
@@ -174,19 +182,29 @@ def _backend_value(answers: Answers) -> str | None:
     return None if keeps_alias or answers.backend() == "none" else full
 
 
-def _full_backend(answers: Answers) -> str:
+def _full_backend(answers: Answers, kind: str, alias: str) -> str:
     """The name as this file spells it. Below schema 3 an alias that needs no naming is left out: a name with a dot
     would make ZeroClaw <= 0.7.5 switch to Markdown."""
-    target, kind, alias = answers.situation.target, answers.backend(), answers.alias()
-    is_bare = kind == "none" or not target.has_aliases or (target.schema < 3 and alias == DEFAULT_ALIAS)
+    target = answers.situation.target
+    is_bare = kind == "none" or not target.has_aliases or (target.schema < NEWEST_SCHEMA and alias == DEFAULT_ALIAS)
     return kind if is_bare else f"{kind}.{alias}"
+
+
+def _backend_without_name(answers: Answers) -> str:
+    """The backend, spelled, that a file without memory.backend stands for; what the environment says is no part of
+    it."""
+    given = answers.given.get(BACKEND)
+    if given is None or given.source != "environment" or is_backend_asked(answers):
+        return _full_backend(answers, answers.backend(), answers.alias())
+    named = "" if answers.situation.target.is_modern else (_provider_written(answers) or "").strip().lower()
+    return _full_backend(answers, named or str(SETTINGS[BACKEND].default), DEFAULT_ALIAS)
 
 
 def _needed(answers: Answers) -> dict[str, Any]:
     """The two keys that ZeroClaw <= 0.7.5 does not start without, where the file lacks them."""
     needed: dict[str, Any] = {}
     if written_of(answers, BACKEND) is None:
-        needed[BACKEND] = _full_backend(answers)
+        needed[BACKEND] = _backend_without_name(answers)
     if written_of(answers, AUTO_SAVE) is None:
         needed[AUTO_SAVE] = answers.value(AUTO_SAVE)
     return needed

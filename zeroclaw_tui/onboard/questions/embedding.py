@@ -103,16 +103,12 @@ def _about_provider(answers: Answers) -> str:
             "The model is a hint: that picks an [[embedding_routes]] entry, whose provider counts in place of this one."
         )
     if is_read(API_KEY, answers.situation.target):
-        return "It turns texts into vectors, to find memories by meaning as well; the key for it is asked for below."
+        return "Vectors find memories by meaning as well as by words; the key for them is asked for below."
     if answers.situation.target.is_modern:
-        return (
-            "It turns texts into vectors, to find memories by meaning, with its profile's key or the chat provider's."
-        )
+        return "Vectors find memories by meaning as well as by words; the key is its profile's or the chat provider's."
     if version_of(answers) >= _OWN_VARIABLE:
-        return (
-            "It turns texts into vectors, to find memories by meaning, with its variable's key or the chat provider's."
-        )
-    return "It turns texts into vectors, to find memories by meaning, with the chat provider's key."
+        return "Vectors find memories by meaning as well as by words; the key is its variable's or the chat provider's."
+    return "Vectors find memories by meaning as well as by words; the key is the chat provider's."
 
 
 def _read_provider(answers: Answers, text: str) -> Any:
@@ -176,7 +172,7 @@ EMBEDDING_QUESTIONS = (
     make_question(
         PROVIDER,
         _GROUP,
-        "At which address? (http://host:port/v1)",
+        "At which address are vectors made? (http://host:port/v1)",
         "Without a path /v1/embeddings is added, with one /embeddings, unless it already ends so.",
         when=lambda answers: searches_vectors(answers) and provider_of(answers).startswith(CUSTOM),
         id="embedding_address",

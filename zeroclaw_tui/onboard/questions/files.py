@@ -27,7 +27,7 @@ FILE_QUESTIONS = (
     make_question(
         "memory.embedding_cache_size",
         "Caches",
-        "How many vectors should be kept to be used again?",
+        "How many vectors are kept for reuse?",
         "A text whose vector is kept is not sent to the provider again; 0 keeps none.",
         when=_caches_vectors,
     ),
@@ -55,7 +55,7 @@ FILE_QUESTIONS = (
     make_question(
         _SNAPSHOT,
         "Snapshot",
-        "Allow core memories to be written to MEMORY_SNAPSHOT.md?",
+        "Allow a copy in MEMORY_SNAPSHOT.md?",
         "It is a readable copy of every core memory in plain text; nothing is written until the next switch is on too.",
         when=_LOCAL,
     ),
@@ -69,8 +69,8 @@ FILE_QUESTIONS = (
     make_question(
         "memory.auto_hydrate",
         "Snapshot",
-        "Fill a missing database from MEMORY_SNAPSHOT.md?",
-        "It brings core memories back into a lost brain.db, but no ZeroClaw up to 0.8.4 can open what it makes.",
+        "Fill a missing database from that copy?",
+        "MEMORY_SNAPSHOT.md then gives a lost brain.db its core memories, but no ZeroClaw up to 0.8.4 can open it.",
         when=_LOCAL,
     ),
 )

@@ -47,16 +47,24 @@ def _both_run(answers: Answers) -> bool:
     return stages_of(profile_of(answers), has_vectors=makes_vectors(answers), search_mode=_mode(answers)) == "both"
 
 
+def _weighs(answers: Answers) -> bool:
+    """A weight does nothing as long as words and vectors are not both searched."""
+    return _WEIGHS(answers) and _both_run(answers)
+
+
+def _chooses_mode(answers: Answers) -> bool:
+    """Without vectors there is only one way to search, but a file that asks for vectors alone then finds nothing."""
+    return _WEIGHS(answers) and (makes_vectors(answers) or answers.current(MODE) == "embedding")
+
+
 def _about_weight(answers: Answers) -> str:
-    if not _both_run(answers):
-        return "It does nothing as long as words and vectors are not both searched, as with these answers."
     if profile_of(answers).divides_by_weights_present:
         return "Only where a hit has both scores are they mixed, in this proportion; a hit with one of them keeps that."
     return "It is multiplied with the hit's cosine, and a hit that lacks one of the two scores gets 0 for it."
 
 
 def _about_keyword_weight(answers: Answers) -> str:
-    return search_meaning(answers)[0] if _both_run(answers) else _about_weight(answers)
+    return search_meaning(answers)[0]
 
 
 def _about_threshold(answers: Answers) -> str:
@@ -96,7 +104,7 @@ SEARCH_QUESTIONS = (
         _GROUP,
         "Search by words, by vectors, or both?",
         "Words find what is spelled alike, vectors what means alike, which takes embeddings; both together is hybrid.",
-        when=_WEIGHS,
+        when=_chooses_mode,
         choices=_mode_choices,
     ),
     make_question(
@@ -104,7 +112,7 @@ SEARCH_QUESTIONS = (
         _GROUP,
         "How much does likeness of meaning count?",
         _about_weight,
-        when=_WEIGHS,
+        when=_weighs,
         read=_read_weight(VECTOR_WEIGHT, KEYWORD_WEIGHT, "keyword weight"),
     ),
     make_question(
@@ -112,13 +120,13 @@ SEARCH_QUESTIONS = (
         _GROUP,
         "How much do shared words count?",
         _about_keyword_weight,
-        when=_WEIGHS,
+        when=_weighs,
         read=_read_weight(KEYWORD_WEIGHT, VECTOR_WEIGHT, "vector weight"),
     ),
     make_question(
         THRESHOLD,
         _GROUP,
-        "From which score on does a memory reach the prompt?",
+        "Which score takes a memory into the prompt?",
         _about_threshold,
         when=_RECALLS,
     ),

@@ -51,8 +51,8 @@ STORAGE_QUESTIONS = (
     make_question(
         "storage.sqlite.open_timeout_secs",
         "SQLite",
-        "How many seconds may opening the database take?",
-        "Opening is given up after that, from 0 to 300; it does not limit how long a locked database is waited for.",
+        "Open the database within how many seconds?",
+        "After that it is given up, from 0 to 300; how long a locked database is waited for is another matter.",
         when=_SQLITE,
         empty="none",
         no_default="no limit",
@@ -69,14 +69,14 @@ STORAGE_QUESTIONS = (
     make_question(
         "storage.postgres.schema",
         "PostgreSQL",
-        "In which schema?",
+        "In which PostgreSQL schema?",
         "ZeroClaw makes it if it is not there, which takes the right to create schemas.",
         when=_POSTGRES,
     ),
     make_question(
         "storage.postgres.table",
         "PostgreSQL",
-        "In which table?",
+        "In which PostgreSQL table?",
         "ZeroClaw makes it if it is not there; installs that name the same table use the same memories.",
         when=_POSTGRES,
     ),
@@ -108,7 +108,7 @@ STORAGE_QUESTIONS = (
     make_question(
         "storage.qdrant.collection",
         "Qdrant",
-        "Which collection?",
+        "Which collection in Qdrant?",
         "ZeroClaw makes it if it is not there, for vectors of the length set under embeddings.",
         when=_QDRANT,
         check=_check_collection,
@@ -116,7 +116,7 @@ STORAGE_QUESTIONS = (
     make_question(
         "storage.qdrant.api_key",
         "Qdrant",
-        "Which API key?",
+        "Which API key for Qdrant?",
         _about_qdrant_key,
         when=_QDRANT,
         empty="none",

@@ -1,4 +1,4 @@
-"""Hiding the password of a URL while it is typed."""
+"""What a line does with its text: a pasted one is made one line, and the password of a URL is hidden."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from prompt_toolkit.layout.utils import explode_text_fragments
 
 _USER = re.compile(r"^\s*[A-Za-z][A-Za-z0-9+.\-]*://[^:/?#]*:")
 _PORT = re.compile(r"\d{0,5}(?:[/?#]|$)")
+_ESCAPES = re.compile(
+    "\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])|[\x00-\x1f\x7f-\x9f\u2028\u2029]"
+)
 DOT = "•"
+
+
+def pasted_text(text: str) -> str:
+    """A pasted text as one line: without line ends, which a narrow window adds to what is copied from it, and without
+    escape sequences and other control characters."""
+    return _ESCAPES.sub("", text)
 
 
 def password_span(text: str) -> tuple[int, int]:

@@ -44,6 +44,9 @@ _COLOURS = {
 }
 _PLAIN = dict.fromkeys(_COLOURS, "") | {"question": "bold", "title": "bold", "selected": "noreverse bold"}
 _WORD = re.compile(r"\s+|\S+")
+_BREAKS_AFTER = "/\\-_,;:=.?&@"
+_IN_ASCII = str.maketrans("❯←≡»─–·•…✓✗", "><=>--.*~+!")
+"""What stands for each of our own signs where the terminal's encoding lacks them, a character for a character."""
 
 
 class Painter:
@@ -69,6 +72,10 @@ class Painter:
 
         return max(20, min(get_app_session().output.get_size().columns, WIDEST))
 
+    def drawn(self, text: str) -> str:
+        """The text with our own signs in ASCII where the terminal's encoding lacks them."""
+        return text if _knows_signs() else text.translate(_IN_ASCII)
+
     def show(self, lines: Sequence[Line]) -> None:
         """Write lines, each cleaned and wrapped at blanks, what follows indented like its beginning."""
         from prompt_toolkit import print_formatted_text
@@ -77,7 +84,7 @@ class Painter:
         for given in lines:
             line = self._rule(given[0][1]) if len(given) == 1 and given[0][0] == RULE else given
             for row in wrapped(line, self.width() - 1 - len(MARGIN)):
-                fragments = [("", MARGIN), *((f"class:{name}" if name else "", text) for name, text in row)]
+                fragments = [("", MARGIN), *((f"class:{name}" if name else "", self.drawn(text)) for name, text in row)]
                 print_formatted_text(FormattedText(fragments), style=self.style, color_depth=self.color_depth)
 
     def _rule(self, text: str) -> Line:
@@ -95,14 +102,15 @@ class Painter:
             return
         from rich.text import Text
 
-        with console.status(Text(one_line(text)), spinner="dots" if _moves() else "simpleDots"):
+        moving = "dots" if _knows_signs() else "line"
+        with console.status(Text(self.drawn(one_line(text))), spinner=moving if _moves() else "simpleDots"):
             yield
 
 
 def wrapped(line: Line, width: int) -> list[list[Part]]:
     """One line as rows of at most `width` cells; words longer than a row are cut into pieces, none is lost."""
     words = [(name, word) for name, text in line for word in _WORD.findall(display_text(text).replace("\n", " "))]
-    indent = " " * min(_indent_of(words), width // 2)
+    indent = " " * min(_label_of(line) or _indent_of(words), width // 2)
     rows: list[list[Part]] = [[]]
     used = 0
     for name, word in words:
@@ -137,31 +145,64 @@ def cut(text: str, most: int) -> str:
     return kept.rstrip() + "…"
 
 
+def cut_at_word(text: str, most: int) -> str:
+    """As `cut`, but no word is cut in two where one fits whole."""
+    if cells(text) <= most:
+        return text
+    kept = ""
+    for word in text.split(" "):
+        longer = f"{kept} {word}".strip()
+        if cells(longer) + 2 > most:
+            break
+        kept = longer
+    return f"{kept} …" if kept else cut(text, most)
+
+
 def padded(text: str, to: int) -> str:
     """A cleaned text filled with blanks up to `to` cells."""
     return text + " " * max(0, to - cells(text))
 
 
+def _label_of(line: Line) -> int:
+    """The width of a label such as "Config     " that a line begins with, 0 where there is none."""
+    if len(line) < 2 or line[0][0] != "dim" or not line[0][1].endswith(" "):
+        return 0
+    return cells(display_text(line[0][1]))
+
+
 def _indent_of(words: Sequence[Part]) -> int:
     """Where the rows after the first begin: under the text, behind a leading mark such as "✓ " or "- "."""
-    indent = 0
+    indent, marks = 0, 0
     for _, word in words[:3]:
-        if word.isspace() or (len(word) == 1 and not word.isalnum()):
-            indent += cells(word)
-        else:
+        marks += not word.isspace()
+        if not word.isspace() and (marks > 1 or len(word) > 1 or word.isalnum()):
             break
+        indent += cells(word)
     return indent
 
 
 def _pieces(word: str, most: int) -> Iterator[str]:
+    """A word in pieces of at most `most` cells, broken behind a sign such as a slash where there is one."""
     piece = ""
     for character in word:
         if piece and cells(piece + character) > most:
-            yield piece
-            piece = ""
+            sign = max(piece.rfind(sign) for sign in _BREAKS_AFTER) + 1
+            end = sign if sign > len(piece) // 2 else len(piece)
+            yield piece[:end]
+            piece = piece[end:]
         piece += character
     if piece:
         yield piece
+
+
+def _knows_signs() -> bool:
+    from prompt_toolkit.application import get_app_session
+
+    try:
+        "❯─✓".encode(get_app_session().output.encoding() or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def _wants_colour() -> bool:

@@ -11,23 +11,20 @@ from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.asker import Asker, Line, Move, Result
 from zeroclaw_tui.onboard.questions.catalogue import Choice, Question, shown_value
-from zeroclaw_tui.onboard.terminal.painting import NARROW, Painter, cells, cut, padded
+from zeroclaw_tui.onboard.terminal.keys import MOVES, line_bindings, list_bindings
+from zeroclaw_tui.onboard.terminal.painting import NARROW, Painter, cells, cut, cut_at_word, padded
 
 if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyBindings
     from prompt_toolkit.layout.processors import Processor
 
 POINTER = "❯"
-_MOVES = {
-    Move.BACK: ("c-b", "← back"),
-    Move.OVERVIEW: ("c-o", "≡ overview"),
-    Move.REST: ("c-r", "» accept the rest"),
-}
 _LISTS = ("choice", "switch")
 _LETTERS = {"yes": "y", "no": "n"}
 _YES_OR_NO = (Choice("yes", "Yes"), Choice("no", "No"))
 _URL_SETTINGS = ("storage.postgres.db_url",)
 _LONGEST_ECHO = 60
+_FEW_CELLS = 14
 
 
 def terminal_asker() -> Asker:
@@ -46,7 +43,10 @@ class TerminalAsker:
 
     def ask(self, question: Question, answers: Answers, at: int, of: int) -> str | Move:
         """The text of a valid answer, or a move."""
-        self.say(self._heading(question, answers, at, of))
+        heading = self._heading(question, answers, at, of)
+        told = self._told(question.choices(answers))
+        # On a small screen a long list pushes what stands above it away, so the question comes last.
+        self.say([*heading[:2], *heading[3:], *told, [], heading[2]] if told else heading)
         if question.kind in _LISTS:
             return self._ask_list(question, answers)
         return self._ask_line(question, answers)
@@ -55,7 +55,8 @@ class TerminalAsker:
         self, title: str, choices: Sequence[Choice], *, preset: str | None = None, back: bool = True
     ) -> str | Move:
         """The value of one choice of a menu; with `back` also Move.BACK."""
-        self.say([[], [("title", title)]])
+        told = self._told(choices)
+        self.say([[], *told, *([[]] if told else []), [("title", title)]])
         return self._list(choices, preset, (Move.BACK,) if back else ())
 
     def ask_text(self, title: str, preset: str, check: Callable[[str], str | None]) -> str | Move:
@@ -97,9 +98,21 @@ class TerminalAsker:
         if facts:
             lines.append([("dim", "  ·  ".join(facts))])
         if question.kind not in _LISTS:
-            keys = "enter keeps it   " if present else ""
-            lines.append([("dim", f"{keys}ctrl+b back   ctrl+o overview   ctrl+r accept the rest")])
+            lines += self._keys_lines(keeps=bool(present))
         return lines
+
+    def _keys_lines(self, *, keeps: bool) -> list[Line]:
+        """The keys of a line of text, none of them cut in two."""
+        is_narrow = self._painter.width() < NARROW
+        keys = ["ctrl+b back", "ctrl+o overview", f"ctrl+r accept {'rest' if is_narrow else 'the rest'}"]
+        rows = [""]
+        for key in ["enter keeps it", *keys] if keeps else keys:
+            row = f"{rows[-1]}   {key}".strip()
+            if cells(row) < self._painter.width() - 2:
+                rows[-1] = row
+            else:
+                rows.append(key)
+        return [[("dim", row)] for row in rows]
 
     @staticmethod
     def _shown(question: Question, answers: Answers) -> str:
@@ -154,21 +167,32 @@ class TerminalAsker:
     def _list(
         self, choices: Sequence[Choice], preset: str | None, moves: Sequence[Move], *, now: str | None = None
     ) -> str | Move:
+        titles = {choice.value: choice.title for choice in choices}
+        while True:
+            chosen = self._pointed_at(choices, preset, moves, now)
+            # A key that accepts the line behind the list leaves nothing chosen.
+            if isinstance(chosen, Move) or chosen in titles:
+                break
+        self._echo(MOVES[chosen][1] if isinstance(chosen, Move) else titles[chosen])
+        return chosen
+
+    def _pointed_at(
+        self, choices: Sequence[Choice], preset: str | None, moves: Sequence[Move], now: str | None
+    ) -> str | Move:
         import questionary
 
-        self._tell_narrow(choices)
         rows: list[Any] = [
             questionary.Choice(row, value=choice.value)
             for row, choice in zip(self._rows(choices, now), choices, strict=True)
         ]
         # The whole text of a move, since "←" alone says nothing to a screen reader.
-        rows += [questionary.Choice(_MOVES[move][1], value=move) for move in moves]
+        rows += [questionary.Choice(self._painter.drawn(MOVES[move][1]), value=move) for move in moves]
         question = questionary.select(
             "",
             choices=rows,
             default=preset,
             qmark="",
-            pointer=POINTER,
+            pointer=self._painter.drawn(POINTER),
             instruction=" ",
             style=self._painter.style,
             show_description=False,
@@ -176,27 +200,35 @@ class TerminalAsker:
             erase_when_done=True,
         )
         letters = {_LETTERS[choice.value]: choice.value for choice in choices if choice.value in _LETTERS}
-        chosen: str | Move = self._answer(question, _bindings(moves, letters))
-        titles = {choice.value: choice.title for choice in choices}
-        self._echo(_MOVES[chosen][1] if isinstance(chosen, Move) else titles[chosen])
+        chosen: str | Move = self._answer(question, list_bindings(moves, letters))
         return chosen
 
     def _rows(self, choices: Sequence[Choice], now: str | None) -> list[str]:
         """The titles, in a wide terminal with what is said about each, aligned; no row is wider than the screen."""
         width = self._painter.width() - 4
         longest = max(cells(one_line(choice.title)) for choice in choices)
+        beside = max((cells(one_line(choice.about)) for choice in choices if _is_beside(choice)), default=0)
+        room = min(longest, width - beside - 2)
         rows = []
         for choice in choices:
             row = one_line(choice.title)
             if choice.about and self._painter.width() >= NARROW:
                 row = f"{padded(row, longest)}  {one_line(choice.about)}"
+            elif _is_beside(choice):
+                row = f"{padded(cut_at_word(row, room), room)}  {one_line(choice.about)}"
             mark = "  (now)" if now is not None and choice.value == now else ""
-            rows.append(cut(row, width - len(mark)) + mark)
+            rows.append(self._painter.drawn(cut(row, width - len(mark)) + mark))
         return rows
 
-    def _tell_narrow(self, choices: Sequence[Choice]) -> None:
-        if self._painter.width() < NARROW:
-            self.say([[("", choice.title), ("dim", f": {choice.about}")] for choice in choices if choice.about])
+    def _told(self, choices: Sequence[Choice]) -> list[Line]:
+        """What is said about each choice, for above a list that has no room for it."""
+        if self._painter.width() >= NARROW:
+            return []
+        told = [choice for choice in choices if choice.about and not _is_beside(choice)]
+        return [
+            [("title", choice.title), ("dim", f"{' ' if choice.title.endswith('?') else ': '}{choice.about}")]
+            for choice in told
+        ]
 
     def _line(self, preset: str, moves: Sequence[Move], *, hidden: bool = False, masks_url: bool = False) -> str | Move:
         import questionary
@@ -207,19 +239,19 @@ class TerminalAsker:
 
             processors.append(HidePassword())
         question = questionary.text(
-            POINTER,
+            self._painter.drawn(POINTER),
             default=preset,
             qmark="",
             style=self._painter.style,
             is_password=hidden,
             input_processors=processors,
-            key_bindings=_bindings(moves, {}),
+            key_bindings=line_bindings(moves),
             color_depth=self._painter.color_depth,
             erase_when_done=True,
         )
         answer = self._answer(question, None)
         if isinstance(answer, Move):
-            self._echo(_MOVES[answer][1])
+            self._echo(MOVES[answer][1])
             return answer
         return str(answer)
 
@@ -232,6 +264,11 @@ class TerminalAsker:
         return question.unsafe_ask()
 
 
+def _is_beside(choice: Choice) -> bool:
+    """True for words so few that a narrow list has room for them too, as the values of the overview are."""
+    return 0 < cells(one_line(choice.about)) <= _FEW_CELLS
+
+
 def _complaint(question: Question, answers: Answers, text: str) -> str | None:
     """Why an answer cannot be taken, None when it can."""
     try:
@@ -239,21 +276,3 @@ def _complaint(question: Question, answers: Answers, text: str) -> str | None:
     except WrongUse as problem:
         return str(problem)
     return None
-
-
-def _bindings(moves: Sequence[Move], letters: dict[str, str]) -> KeyBindings:
-    """Keys that answer at once: the moves, and y and n in a list of yes and no."""
-    from prompt_toolkit.key_binding import KeyBindings
-
-    bindings = KeyBindings()
-
-    def answer_with(key: str, answer: str | Move) -> None:
-        @bindings.add(key, eager=True)
-        def leave(event: Any) -> None:
-            event.app.exit(result=answer)
-
-    for move in moves:
-        answer_with(_MOVES[move][0], move)
-    for letter, value in letters.items():
-        answer_with(letter, value)
-    return bindings

@@ -8,6 +8,7 @@ from zeroclaw_tui.onboard.questions.catalogue import Choice, Question, asked, sh
 from zeroclaw_tui.onboard.walk.route import counting
 
 TITLE = "Which one?"
+_LONGEST_MARKED = 20
 
 
 def choose_question(asker: Asker, answers: Answers, present: str | None = None) -> str | Move:
@@ -21,11 +22,18 @@ def choose_question(asker: Asker, answers: Answers, present: str | None = None) 
 
 def _choice(question: Question, answers: Answers, counted: Answers) -> Choice:
     value = shown_value(question.setting, answers.value(question.setting))
+    mark = _mark(question, counted)
     return Choice(
         question.id,
-        f"{question.group}: {question.text(answers)}",
-        " ".join(part for part in (value, _mark(question, counted)) if part),
+        # An example in brackets belongs to the question itself and would push the values off the screen.
+        question.text(answers).partition(" (")[0],
+        f"{_short(value)} {mark}" if mark else value,
     )
+
+
+def _short(value: str) -> str:
+    """A value with room left for its mark."""
+    return value if len(value) <= _LONGEST_MARKED else f"{value[: _LONGEST_MARKED - 1]}…"
 
 
 def _mark(question: Question, counted: Answers) -> str:

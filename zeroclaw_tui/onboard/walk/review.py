@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ ANSWERS_FILE = "answers.toml"
 _WRITE = Choice("write", "Write it")
 _DRY = Choice("write", "Done", "a dry run: nothing is written")
 _CHANGE = Choice("change", "Change something")
-_SAVE = Choice("save", "Save answers to a file", "without secrets")
+_SAVE = Choice("save", "Save answers, without secrets")
 _LEAVE = Choice("leave", "Leave as it was")
 
 Decision = Literal["write", "leave", "change", "back"]
@@ -63,8 +64,24 @@ def _shown_plan(asker: Asker, answers: Answers, findings: Sequence[Finding]) -> 
     except InspectorError as problem:
         asker.say(problem_lines(problem))
         return None
-    asker.say([[], [("rule", "Review")], *review_lines(plan, findings)])
+    lines = review_lines(plan, findings)
+    asker.say([[], [("rule", "Review")], *(_without_comments(lines) if answers.situation.is_new else lines)])
     return plan
+
+
+def _without_comments(lines: Sequence[Line]) -> list[Line]:
+    """A new file's keys alone, for its comments fill a screen and say what the questions said."""
+    shown = [line for line in lines if not (line[0][0] == "added" and _is_comment(line[0][1]))]
+    left_out = len(lines) - len(shown)
+    if left_out:
+        last = max(number for number, line in enumerate(shown) if line[0][0] == "added")
+        shown.insert(last + 1, [("dim", f"  and {left_out} lines of comments and blanks")])
+    return shown
+
+
+def _is_comment(text: str) -> bool:
+    written = text.removeprefix("+").strip()
+    return not written or written.startswith("#")
 
 
 def _title(plan: Plan | None) -> str:
@@ -99,7 +116,10 @@ def _save(asker: Asker, answers: Answers) -> None:
         asker.say(problem_lines(problem))
         return
     asker.say(
-        [[("good", f"✓ Saved in {path}, without secrets. `zeroclaw onboard --answers FILE` answers from such a file.")]]
+        [
+            [("good", "✓ "), ("", f"Saved in {path}, without secrets. To answer from it:")],
+            [("accent", f"    zeroclaw onboard --answers {shlex.quote(str(path))}")],
+        ]
     )
 
 

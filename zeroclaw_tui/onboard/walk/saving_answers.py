@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
 from pathlib import Path
 
-from zeroclaw_tui.memory.errors import Unreadable
+from zeroclaw_tui.config.document.saving import write_private
 
 
 def file_complaint(name: str) -> str | None:
@@ -26,19 +23,4 @@ def file_complaint(name: str) -> str | None:
 
 def save_answers(path: Path, text: str) -> None:
     """Write the file, 0600, replacing one that is there. Raises Unreadable when it cannot be written."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with open(handle, "wb") as file:
-                file.write(text.encode())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, path)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)
-            raise
-    except OSError as error:
-        raise Unreadable(
-            f"{path} cannot be written: {error.strerror}.", hint="Choose another place for the file."
-        ) from error
+    write_private(path, text.encode())

@@ -1,0 +1,308 @@
+"""The wizard as a person runs it: in a real terminal, from the first question to the written file."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.http_endpoints import after, embeddings, serving
+from support.postgres_server import PostgresServer, running_postgres
+from support.terminal import Terminal
+
+ZEROCLAW = str(Path(sys.executable).parent / "zeroclaw")
+WIZARD = [ZEROCLAW, "onboard", "--interactive"]
+BACKENDS = ("sqlite", "lucid", "postgres", "markdown", "qdrant", "none")
+OLD = """# mine
+default_temperature = 0.7   # warm
+
+[memory]
+backend = "markdown"        # readable
+auto_save = true
+
+# ---- channels ----
+[channels_config]
+cli = true
+"""
+USER, RIGHT, WRONG = "writer", "right-one-4711", "wrong-one-4712"
+PLACE = re.compile(r"(\d+) of \d+ · ")
+COLOUR = re.compile(rb"\x1b\[(?:[0-9]*;)*(?:3[0-9]|4[0-9]|9[0-7]|10[0-7])[;m]")
+LUCID = """\
+#!/bin/sh
+case "$1" in
+store) exit 0 ;;
+esac
+"""
+
+
+@pytest.fixture
+def home(clean_environment: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The empty HOME, where the programs that are found are our own `bin` and the system's."""
+    programs = clean_environment / "bin"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    monkeypatch.chdir(clean_environment)
+    return clean_environment
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with running_postgres() as running:
+        running.make_user(USER, RIGHT)
+        running.make_database("memory", USER)
+        yield running
+
+
+def config_file(home: Path, text: str | None = None) -> Path:
+    """Where the config is, written with a text if there is one."""
+    file = home / ".zeroclaw" / "config.toml"
+    if text is not None:
+        file.parent.mkdir()
+        file.write_text(text)
+    return file
+
+
+def lucid(home: Path, text: str) -> None:
+    program = home / "bin" / "lucid"
+    program.write_text(text)
+    program.chmod(0o755)
+
+
+def place(screen: Terminal) -> int:
+    """The number of the question that was asked last, 0 before the first."""
+    numbers = [int(found) for found in PLACE.findall(screen.text)]
+    return numbers[-1] if numbers else 0
+
+
+def type_in(screen: Terminal, number: int, *keys: str) -> None:
+    """Type at a question's line, once it stands there: what is typed before, the terminal itself would edit."""
+
+    def is_ready() -> bool:
+        rows = [row for row in screen.rows if row]
+        is_line = len(rows) > 1 and "ctrl+r accept" in rows[-2] and rows[-1].startswith(" ❯")
+        return is_line and place(screen) == number
+
+    screen.wait_until(is_ready, f"the line of question {number}")
+    screen.press(*keys)
+
+
+def choose_backend(screen: Terminal, backend: str) -> None:
+    """Answer the first question of a new install."""
+    screen.wait_for("Where should memory be kept?", "» accept the rest")
+    screen.press(*["down"] * BACKENDS.index(backend), "enter")
+
+
+def enter_to_the_review(screen: Terminal, last: int = 1) -> list[str]:
+    """Take what is offered at every question; the screens seen on the way."""
+    seen: list[str] = []
+    while True:
+        screen.wait_until(lambda: "Write it" in screen.text or place(screen) > last, f"question {last + 1}")  # noqa: B023
+        seen.append(screen.text)
+        if "Write it" in screen.text:
+            return seen
+        last = place(screen)
+        screen.press("enter")
+
+
+def memory_of(file: Path) -> dict[str, Any]:
+    section = tomllib.loads(file.read_text())["memory"]
+    assert isinstance(section, dict)
+    return section
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "lucid", "markdown", "none"])
+def test_enter_from_the_first_question_to_the_last_writes_a_new_config(home: Path, backend: str) -> None:
+    lucid(home, LUCID)
+    with Terminal(WIZARD) as screen:
+        choose_backend(screen, backend)
+        enter_to_the_review(screen)
+        screen.wait_for("What now?", "Leave as it was")
+        assert not config_file(home).exists()
+        screen.press("enter")
+        assert screen.wait_exit() == 0
+        screen.wait_for("Written: ~/.zeroclaw/config.toml", "zeroclaw --real onboard", "zeroclaw-tui")
+    assert memory_of(config_file(home))["backend"] == backend
+    assert config_file(home).stat().st_mode & 0o777 == 0o600
+    assert not list(home.rglob("onboard.toml"))
+
+
+def test_a_wrong_password_is_told_and_put_right(home: Path, server: PostgresServer) -> None:
+    with Terminal(WIZARD, lines=40) as screen:
+        choose_backend(screen, "postgres")
+        type_in(screen, 2, server.url(USER, WRONG, "memory"), "enter")
+        for number in range(3, 7):
+            screen.wait_until(lambda: place(screen) == number, f"question {number}")  # noqa: B023
+            screen.press("enter")
+        screen.wait_for(f"refuses the password of the user {USER}", "Fix it", "Keep it anyway")
+        screen.press("enter")
+        type_in(screen, 2, "ctrl+u", server.url(USER, RIGHT, "memory"), "enter")
+        seen = enter_to_the_review(screen, 2)
+        assert any("PostgreSQL: connects in" in text for text in seen)
+        screen.press("enter")
+        assert screen.wait_exit() == 0
+        screen.wait_for("New key file")
+        for password in (WRONG, RIGHT):
+            assert password.encode() not in screen.raw
+    written = config_file(home).read_text()
+    assert 'db_url = "enc2:' in written
+    assert (home / ".zeroclaw" / ".secret_key").exists()
+
+
+def test_at_forty_columns_every_word_of_a_whole_run_can_be_read_and_the_inspector_follows(home: Path) -> None:
+    file = config_file(home, OLD)
+    notes = file.parent / "workspace" / "MEMORY.md"
+    notes.parent.mkdir()
+    notes.write_text("# Long-term memory\n\n- **tea**: prefers it green\n")
+    with Terminal(WIZARD, columns=40) as screen:
+        screen.wait_for("Where should memory be kept?", "❯ Markdown  (now)", "» accept the rest")
+        screen.press("enter")
+        screen.wait_for("2 of ", "Save what users say?", "» accept the rest")
+        screen.press("n")
+        screen.wait_for("3 of ", "Clear away what is old?")
+        screen.press("ctrl+o")
+        screen.wait_for("Which one?", "Save what users say?   off (changed)", "← back")
+        assert not re.search(r"\w…", screen.text), "no word is cut in two"
+        screen.press("ctrl+b")
+        screen.wait_until(lambda: place(screen) == 3 and "» accept the rest" in screen.text, "the question again")
+        screen.press("ctrl+r")
+        screen.wait_for("- auto_save = true", "+ auto_save = false", "Write it", "Leave as it was")
+        screen.press("enter")
+        screen.wait_for("Open the inspector now?", "Yes", "❯ No")
+        assert file.read_text() == OLD.replace("auto_save = true", "auto_save = false")
+        screen.press("y")
+        screen.wait_for("prefers it green")
+        screen.press("q")
+        assert screen.wait_exit() == 0
+
+
+def test_no_colour_is_sent_from_the_first_line_to_the_last_where_none_is_wanted(home: Path) -> None:
+    with Terminal(WIZARD, variables={"NO_COLOR": "1"}) as screen:
+        choose_backend(screen, "markdown")
+        enter_to_the_review(screen)
+        screen.press("enter")
+        assert screen.wait_exit() == 0
+        assert not COLOUR.search(screen.raw)
+    with Terminal(WIZARD) as screen:
+        screen.wait_for("Go on" if list(home.rglob("onboard.toml")) else "» accept the rest")
+        assert COLOUR.search(screen.raw), "else the pattern above finds nothing anywhere"
+
+
+def test_a_pipe_as_stdin_is_never_asked(home: Path) -> None:
+    with Terminal(["/bin/sh", "-c", f"echo | {ZEROCLAW} onboard --interactive; echo ended with $?"]) as screen:
+        screen.wait_for("ended with 0")
+        assert b"There is no terminal to ask in" in screen.raw
+        assert b"Where should memory be kept?" not in screen.raw
+    assert memory_of(config_file(home))["backend"] == "sqlite"
+
+
+def test_after_ctrl_c_it_goes_on_where_it_stopped(home: Path) -> None:
+    file = config_file(home, OLD)
+    with Terminal(WIZARD) as screen:
+        screen.wait_for("1 of ", "» accept the rest")
+        screen.press("enter")
+        screen.wait_for("2 of ", "Save what users say?", "❯ Yes")
+        screen.press("n")
+        screen.wait_for("3 of ", "Clear away what is old?", "» accept the rest")
+        screen.press("ctrl+c")
+        assert screen.wait_exit() == 130
+        screen.wait_for("Stopped. Nothing was changed.", "zeroclaw onboard --interactive")
+    assert file.read_text() == OLD
+    kept = file.parent / "zeroclaw-tui" / "onboard.toml"
+    assert [path for path in file.parent.rglob("*") if path.is_file() and path != file] == [kept]
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+    with Terminal(WIZARD) as screen:
+        screen.wait_for("Go on where you stopped (question 3 of ", "Start anew")
+        screen.press("enter")
+        screen.wait_for("3 of ", "Clear away what is old?", "» accept the rest")
+        screen.press("ctrl+r")
+        screen.wait_for("+ auto_save = false", "Write it")
+        screen.press("enter")
+        assert screen.wait_exit() == 0
+    assert file.read_text() == OLD.replace("auto_save = true", "auto_save = false")
+    assert not kept.exists()
+
+
+def test_ctrl_c_while_a_program_is_tested_leaves_no_process_and_the_file(home: Path) -> None:
+    started = home / "started"
+    lucid(home, f"#!/bin/sh\necho $$ > {started}.new\nmv {started}.new {started}\nexec sleep 600\n")
+    file = config_file(home, OLD)
+    with Terminal(WIZARD) as screen:
+        screen.wait_for("Where should memory be kept?", "» accept the rest")
+        screen.press("up", "up", "enter")
+        screen.wait_until(lambda: started.exists(), "lucid started")
+        screen.press("ctrl+c")
+        assert screen.wait_exit() == 130
+        screen.wait_for("Stopped. Nothing was changed.")
+        screen.wait_until(lambda: not is_running(int(started.read_text())), "lucid end")
+    assert file.read_text() == OLD
+
+
+def test_ctrl_c_while_an_endpoint_keeps_silent_ends_at_once(home: Path) -> None:
+    file = config_file(home, OLD.replace("markdown", "sqlite"))
+    before = file.read_bytes()
+    with serving(after(600, embeddings(3))) as endpoint, Terminal(WIZARD, lines=40) as screen:
+        for number in range(1, 8):
+            screen.wait_until(lambda: place(screen) == number, f"question {number}")  # noqa: B023
+            screen.press("enter")
+        screen.wait_for("Who turns texts into vectors?", "» accept the rest")
+        screen.press("up", "up", "up", "up", "enter")
+        type_in(screen, 9, f"{endpoint.base}/v1", "enter")
+        for number in (10, 11):
+            screen.wait_until(lambda: place(screen) == number, f"question {number}")  # noqa: B023
+            screen.press("enter")
+        screen.wait_for("Testing Embeddings")
+        screen.press("ctrl+c")
+        assert screen.wait_exit() == 130
+        screen.wait_for("Stopped. Nothing was changed.")
+    assert file.read_bytes() == before
+
+
+def test_a_window_made_smaller_in_the_middle_of_a_list_answers_as_before(home: Path) -> None:
+    with Terminal(WIZARD) as screen:
+        screen.wait_for("Where should memory be kept?", "» accept the rest")
+        screen.press("down")
+        screen.wait_for("❯ Lucid")
+        screen.resize(50, 20)
+        screen.press("down", "down")
+        screen.wait_for("❯ Markdown")
+        screen.press("enter")
+        screen.wait_for("2 of ", "Save what users say?", "» accept the rest")
+        screen.press("ctrl+c")
+        assert screen.wait_exit() == 130
+    kept = tomllib.loads((home / ".zeroclaw" / "zeroclaw-tui" / "onboard.toml").read_text())
+    assert kept["answers"] == {"memory.backend": "markdown"}
+
+
+@pytest.mark.parametrize("term", ["xterm-256color", "dumb", "vt100", "linux"])
+def test_a_terminal_without_our_signs_gets_ascii_in_their_place(home: Path, term: str) -> None:
+    with Terminal(WIZARD, variables={"PYTHONIOENCODING": "iso-8859-1", "TERM": term}) as screen:
+        screen.wait_for("-- 1 of ", "> SQLite", "< back", "= overview")
+        screen.press("enter")
+        screen.wait_for("2 of ", "ctrl+r accept the rest")
+        screen.press("ctrl+c")
+        assert screen.wait_exit() == 130
+        assert screen.raw.isascii()
+        assert "? " not in screen.text.replace("kept? ", "")
+
+
+def test_the_end_of_the_input_in_a_line_is_a_wrong_use_that_says_how_to_do_without(home: Path) -> None:
+    with Terminal(WIZARD) as screen:
+        choose_backend(screen, "sqlite")
+        type_in(screen, 2, "\x04")
+        assert screen.wait_exit() == 2
+        screen.wait_for("Stopped. Nothing was changed.", "--answers FILE")
+    assert not config_file(home).exists()
+    assert os.listdir(home / ".zeroclaw") == ["zeroclaw-tui"]
