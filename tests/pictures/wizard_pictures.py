@@ -17,7 +17,7 @@ from rich.text import Text
 from support import small_store
 from support.terminal import Terminal
 
-WIDE, NARROW, SLIM = (100, 34), (80, 24), (40, 32)
+TALL, NARROW, SLIM = (100, 54), (80, 24), (40, 32)
 URL = "postgres://zeroclaw:swordfish@db.home:5432/zeroclaw"
 CONFIG = """\
 # The kitchen assistant. Months of work, please keep it.
@@ -46,7 +46,7 @@ SHOTS: dict[str, tuple[tuple[int, int], Sequence[Sequence[str]]]] = {
         NARROW,
         (("accept the rest", "ctrl+o"), ("Fill a", "down", "down"), ("❯ Save what",)),
     ),
-    "wizard-review": (WIDE, (*TO_POSTGRES, ("In which PostgreSQL schema?", "ctrl+r"), ("Leave as it was\n   ← back",))),
+    "wizard-review": (TALL, (*TO_POSTGRES, ("In which PostgreSQL schema?", "ctrl+r"), ("Leave as it was\n   ← back",))),
 }
 """For each picture its size and steps: what must be on the screen, then the keys to press."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -11,13 +10,12 @@ from typing import Any
 from zeroclaw_tui.backends.base import Health
 from zeroclaw_tui.cli.output import document, write_lines
 from zeroclaw_tui.cli.tables import health_lines, value_shown
+from zeroclaw_tui.config.document.masking import is_secret_name
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError
-from zeroclaw_tui.memory.text import mask_secrets
+from zeroclaw_tui.memory.text import HIDDEN, mask_secrets
 
-MASK = "••••"
-_SECRET_NAME = re.compile(r"key$|token|secret|password|credential", re.IGNORECASE)
 _NOT_SETTINGS = ("install", "embedding", "agents", "location", "read_only", "storage", "values", "sources", "warnings")
 _DEFAULT = "default"
 
@@ -168,5 +166,5 @@ def _masked(key: str, value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_masked(key, item) for item in value]
     if value and isinstance(value, str):
-        return MASK if _SECRET_NAME.search(key) else mask_secrets(value)
+        return HIDDEN if is_secret_name(key.rpartition(".")[2]) else mask_secrets(value)
     return value if value is None or isinstance(value, bool | int | float) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -98,7 +99,9 @@ def _in_zeroclaw(name: str, form: Form, notes: Notes) -> str:
             "uses Markdown."
         )
     else:
-        notes.warn(f'ZeroClaw does not know the backend "{shown(name)}" and uses Markdown.')
+        near = difflib.get_close_matches(name, sorted(ZEROCLAW_BACKENDS), n=1)
+        meant = f"; did you mean {near[0]}?" if near else "."
+        notes.warn(f'ZeroClaw does not know the backend "{shown(name)}" and uses Markdown{meant}')
     return "markdown"
 
 

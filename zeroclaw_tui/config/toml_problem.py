@@ -13,7 +13,7 @@ _AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 _PLACEHOLDER = re.compile(
     r"\{\{[^{}\n]*\}\}|\{%[^\n]*?%\}|<[^<>=\n]+>|\$\{[^{}\n]*\}|\$[A-Za-z_][A-Za-z0-9_]*|@@[^@\n]+@@"
 )
-_MEND = "Mend that line, or restore a backup."
+_MEND = "Mend that line, or see `zeroclaw onboard --restore`."
 _SENTENCES = (
     (r"^Illegal character '\\n'|^Invalid character '\\n'", "the line ends inside a text or a value."),
     (r"^Invalid statement", "this is neither a [section], a key nor a # comment."),

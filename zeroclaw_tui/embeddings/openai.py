@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.memory.errors import EmbeddingFailed
-from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.memory.text import HIDDEN, mask_secrets, one_line
 
 if TYPE_CHECKING:
     import httpx
@@ -175,7 +175,7 @@ class OpenAIEmbedder:
         parts = urlsplit(self.url)
         place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         if self._key:
-            place = place.replace(self._key, "••••")
+            place = place.replace(self._key, HIDDEN)
         return f"The embedding endpoint {one_line(mask_secrets(place))}"
 
 

@@ -10,8 +10,9 @@ from typing import Any
 from zeroclaw_tui.memory.text import one_line
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029]')
-"""What TOML forbids in a quoted text, and the line ends of Unicode, which would look like several lines."""
+_ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]')
+"""What TOML forbids in a quoted text, and what would make a line look like another in an editor: the line ends of
+Unicode and the marks that turn the direction of writing."""
 _SHORT = {"\b": r"\b", "\t": r"\t", "\n": r"\n", "\f": r"\f", "\r": r"\r", '"': r"\"", "\\": r"\\"}
 
 

@@ -51,6 +51,7 @@ def notes_of(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]
         *_of_vectors(answers, after, changed),
         *_of_the_backend(answers, changed),
         *_with_sqlite_only(answers, changed),
+        *_of_another_store(answers, changed),
         *_taken_from_environment(answers, changed),
         *_overridden(answers, after),
     ]
@@ -161,6 +162,16 @@ def _with_sqlite_only(answers: Answers, changed: frozenset[str]) -> Iterator[str
         is_concerned = name in changed or BACKEND in changed
         if is_concerned and is_read(name, answers.situation.target) and answers.value(name) is True:
             yield f"{name} is on, and ZeroClaw takes that with SQLite only: `--set {name}=false` switches it off."
+
+
+def _of_another_store(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
+    idle = sorted(
+        name
+        for name in changed
+        if name.startswith("storage.") and name.split(".")[1] not in (answers.backend(), "provider")
+    )
+    if idle:
+        yield f"{_listed(idle)} has no effect while the backend is {answers.backend()}, and is not tested."
 
 
 def _taken_from_environment(answers: Answers, changed: frozenset[str]) -> Iterator[str]:

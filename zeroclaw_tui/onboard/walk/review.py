@@ -86,7 +86,10 @@ def _is_comment(text: str) -> bool:
 
 def _title(plan: Plan | None) -> str:
     """The count again, since the top of a long review has left a small screen."""
-    return "What now?" if plan is None else f"{counts_words(plan)[:1].upper()}{counts_words(plan)[1:]}. What now?"
+    if plan is None:
+        return "What now?"
+    counts = counts_words(plan)
+    return f"{counts[:1].upper()}{counts[1:]}. What now?"
 
 
 def _choices(plan: Plan | None, *, dry_run: bool) -> list[Choice]:
