@@ -77,8 +77,7 @@ async def test_a_database_that_cannot_be_opened_is_one_sentence(tmp_path: Path) 
     put(tmp_path / ".zeroclaw/workspace/memory/brain.db", "no database at all, but long enough " * 40)
     found = await situation(tmp_path, OLD)
     (fact,) = found.found
-    assert fact.startswith("workspace/memory/brain.db: ")
-    assert fact.endswith(".")
+    assert fact == "workspace/memory/brain.db is not a SQLite database."
 
 
 @pytest.mark.parametrize("vector", [None, blob(1.0, 2.0)])

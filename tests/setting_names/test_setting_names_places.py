@@ -224,6 +224,7 @@ def test_exports_for_what_only_the_environment_can_say() -> None:
     }
     assert environment_lines(values, FIRST) == (
         "export ZEROCLAW_LUCID_CMD='/opt/it'\"'\"'s here/lucid'",
+        "# export ZEROCLAW_LUCID_RECALL_TIMEOUT_MS='500'",
         "export ZEROCLAW_LUCID_STORE_TIMEOUT_MS='50'",
         "export ZEROCLAW_LUCID_BUDGET='300'",
     )

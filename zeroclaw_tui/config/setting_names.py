@@ -149,18 +149,19 @@ def _nearest(written: str, known: Mapping[str, str], likeness: float) -> str | N
 
 def environment_lines(values: Mapping[str, Any], target: Target) -> tuple[str, ...]:
     """`export NAME='value'` lines, shell-quoted, for settings that this generation reads from the environment only
-    (Lucid <= 0.7.5), for the given ones that differ from ZeroClaw's own default; a secret is shown as four dots.
+    (Lucid <= 0.7.5); where the value is ZeroClaw's own default, a comment. A secret is shown as four dots.
 
     A number below the least that ZeroClaw takes is raised to it, as ZeroClaw itself would.
     """
     lines: list[str] = []
     for name, value in values.items():
         variable = environment_variable(name, target)
-        if variable is None or value is None or value == default_of(name, target):
+        if variable is None or value is None:
             continue
+        sign = "# " if value == default_of(name, target) else ""
         least = LUCID_VARIABLES.get(variable, ("", None))[1]
         shown_value = HIDDEN if SETTINGS[name].is_secret else str(value if least is None else max(value, least))
-        lines.append(f"export {variable}={_quoted(shown_value)}")
+        lines.append(f"{sign}export {variable}={_quoted(shown_value)}")
     return tuple(lines)
 
 

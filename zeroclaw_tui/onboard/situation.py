@@ -197,7 +197,7 @@ async def look_at_stores(install: Install) -> tuple[tuple[str, ...], bool]:
     for store in stores_of(install):
         if store.database is not None:
             told, vectors = await _database_fact(install, store, store.database)
-            facts.append(f"{store.database_name}: {told}")
+            facts.append(told)
             has_vectors = has_vectors or vectors
         if store.markdown_fact:
             facts.append(store.markdown_fact)
@@ -214,10 +214,11 @@ async def _database_fact(install: Install, store: Store, database: Path) -> tupl
         # Counting vectors would pass over every row; the newest ones say whether any are made.
         newest = await memory.page(MemoryFilter(), NEWEST_STORED, None, _ROWS_LOOKED_AT)
     except InspectorError as problem:
-        return problem.message, False
+        told = problem.message.replace(str(database), store.database_name)
+        return told if told != problem.message else f"{store.database_name}: {told}", False
     finally:
         await memory.close()
     memories = "1 memory" if count == 1 else f"{count:,} memories"
     versions = VERSIONS.get(memory.generation or "")
     by = f", in the form of ZeroClaw {versions}" if versions else ""
-    return f"{memories}{by}", any(entry.embedding_dimensions for entry in newest.entries)
+    return f"{store.database_name}: {memories}{by}", any(entry.embedding_dimensions for entry in newest.entries)

@@ -111,11 +111,14 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
 
 
 def export_lines(plan: Plan) -> list[Line]:
-    """The settings that this ZeroClaw reads from its environment only; nothing where there are none."""
-    if not plan.exports:
+    """The settings that this ZeroClaw reads from its environment only, defaults as comments; nothing where there are
+    none, and no defaults where nothing changes."""
+    exports = [line for line in plan.exports if not (plan.is_empty and line.startswith("#"))]
+    if not exports:
         return []
-    lines: list[Line] = [[("", "This ZeroClaw reads these from its environment only, not from config.toml:")]]
-    return [*lines, *(_command(line) for line in plan.exports)]
+    told = "This ZeroClaw reads these from its environment only, not from config.toml"
+    told += " (# is a default):" if any(line.startswith("#") for line in exports) else ":"
+    return [[("", told)], *(_command(line) for line in exports)]
 
 
 def real_command(situation: Situation) -> str:
