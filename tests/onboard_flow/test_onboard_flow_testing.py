@@ -94,6 +94,31 @@ def test_fixing_asks_that_group_again_and_tests_again(make_world: MakeWorld, pro
     assert following.setting == "storage.postgres.db_url"
 
 
+@pytest.mark.parametrize("rest", [False, True])
+def test_fixing_the_address_asks_for_nothing_else_before_the_next_test(
+    make_world: MakeWorld, probes: FakeProbes, rest: bool
+) -> None:
+    """With the rest accepted the review comes next, as it would have without the bad test."""
+    probes.findings["postgres"] = [bad("postgres")]
+
+    def reply(moment: Moment) -> Reply:
+        if rest and moment.question is not None and moment.question.setting == "storage.postgres.schema":
+            return Move.REST
+        return with_backend("postgres", moment)
+
+    asker = ScriptedAsker(answering({"bad test": "address"}, reply))
+    walk(asker, make_world(FORMS["old"]).answers())
+    assert probes.tested == ["postgres", "postgres"]
+    names = [moment.name for moment in asker.moments]
+    menu = names.index("bad test")
+    assert names[menu + 1] == id_of("storage.postgres.db_url")
+    settings = settings_asked(asker)
+    assert settings.count("storage.postgres.db_url") == 2
+    assert settings.count("storage.postgres.table") == (0 if rest else 1)
+    if rest:
+        assert names[menu + 2] == "review"
+
+
 def test_back_from_a_bad_test_goes_to_the_last_question_and_tests_again(
     make_world: MakeWorld, probes: FakeProbes
 ) -> None:

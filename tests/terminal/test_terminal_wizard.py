@@ -145,7 +145,9 @@ def test_a_wrong_password_is_told_and_put_right(home: Path, server: PostgresServ
         for number in range(3, 7):
             screen.wait_until(lambda: place(screen) == number, f"question {number}")  # noqa: B023
             screen.press("enter")
-        screen.wait_for(f"refuses the password of the user {USER}", "Fix it", "Keep it anyway")
+        screen.wait_for(
+            f"refuses the password of the user {USER}", "❯ Fix the address, and test again", "Keep it anyway"
+        )
         screen.press("enter")
         type_in(screen, 2, "ctrl+u", server.url(USER, RIGHT, "memory"), "enter")
         seen = enter_to_the_review(screen, 2)

@@ -169,7 +169,8 @@ class _Walk:
                 self._move_to(position)
                 continue
             self._only_missing = self._from_review
-            self._move_to(question_to_fix(subject, self._answers) if tested.way == "fix" else self._last(back_to))
+            self._first = [position] if tested.way == "address" else []
+            self._move_to(self._last(back_to) if tested.way == "back" else question_to_fix(subject, self._answers))
             return
 
     def _last(self, question_id: str) -> str:

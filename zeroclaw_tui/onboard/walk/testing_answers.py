@@ -16,14 +16,17 @@ from zeroclaw_tui.onboard.summary import SUBJECTS, finding_lines
 from zeroclaw_tui.onboard.walk.route import counting, place_in_order, recorded
 
 TITLE = "What now?"
+_WITH_ADDRESS = ("postgres", "qdrant")
+"""Where the first question of the group is an address, which is what is wrong most often."""
 _Relevant = tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """How a test went on: `way` "on", or "fix" or "back", and the answers, which a correction may have changed."""
+    """How a test went on: `way` "on", "address" (ask for that alone and test again), "fix" (ask the whole group again) or
+    "back", and the answers, which a correction may have changed."""
 
-    way: Literal["on", "fix", "back"]
+    way: Literal["on", "address", "fix", "back"]
     answers: Answers
 
 
@@ -64,6 +67,9 @@ class AnswerTests:
 
     def _way_on(self, finding: Finding, answers: Answers) -> Tested:
         choices = [Choice("fix", "Fix it"), Choice("keep", "Keep it anyway")]
+        if finding.subject in _WITH_ADDRESS:
+            choices[0] = Choice("fix", "Fix something else")
+            choices.insert(0, Choice("address", "Fix the address, and test again"))
         if finding.corrections:
             choices.insert(0, Choice("correct", _correction_words(finding)))
         chosen = self._asker.choose(TITLE, choices)
@@ -73,7 +79,9 @@ class AnswerTests:
             return Tested("on", answers)
         # Going the same way again is asking for another try: the server may be up by then.
         del self._found[finding.subject]
-        return Tested("back" if isinstance(chosen, Move) else "fix", answers)
+        if isinstance(chosen, Move):
+            return Tested("back", answers)
+        return Tested("address" if chosen == "address" else "fix", answers)
 
     def _corrected(self, finding: Finding, answers: Answers) -> Tested:
         for setting, value in finding.corrections.items():
