@@ -23,8 +23,8 @@ _Relevant = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """How a test went on: `way` "on", "address" (ask for that alone and test again), "fix" (ask the whole group again) or
-    "back", and the answers, which a correction may have changed."""
+    """How a test went on, and the answers, which a correction may have changed. `way` is "on", "address" (ask for that
+    alone and test again), "fix" (ask the whole group again) or "back"."""
 
     way: Literal["on", "address", "fix", "back"]
     answers: Answers
