@@ -151,6 +151,7 @@ def test_the_command_of_the_real_one_by_generation(version: str | None, modern: 
 def test_after_writing_the_way_back_the_key_and_the_exports_are_told() -> None:
     shown = rows(after_lines(plan(new_key="00", exports=("export ZEROCLAW_LUCID_CMD='x'",)), "backup-1"))
     assert "    zeroclaw onboard --restore backup-1" in shown
+    assert "  Changed: backend, hygiene_enabled, storage.postgres.db_url." in shown
     assert any(".secret_key" in row for row in shown)
     assert "    export ZEROCLAW_LUCID_CMD='x'" in shown
     assert "    zeroclaw-tui" in shown

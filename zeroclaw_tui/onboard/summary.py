@@ -30,6 +30,7 @@ SUBJECTS = {
 _MARKS = {"good": ("good", "✓ "), "bad": ("bad", "✗ "), "not tested": ("dim", "– ")}
 _SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
 _LABEL_CELLS = 11
+_NAMES_TOLD = 4
 _LONGEST_LINE = 500
 
 
@@ -92,10 +93,13 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
     and channels in this generation, `zeroclaw-tui`."""
     situation = plan.answers.situation
     option = place_option(situation.rule, situation.config_dir)
-    lines: list[Line] = [[("good", "✓ "), ("", f"Written: {shown_path(situation)}.")]]
+    lines: list[Line] = [
+        [("good", "✓ "), ("", f"Written: {shown_path(situation)}.")],
+        [("", f"  {_changed_words(plan)}")],
+    ]
     if backup is not None:
         lines += [
-            [("", "  It was kept as it was; this brings that back:")],
+            [("", "  The file as it was is kept; this brings it back:")],
             _command(f"zeroclaw onboard{option} --restore {shell_word(backup)}"),
         ]
     if plan.new_key is not None:
@@ -210,6 +214,15 @@ def _counts(plan: Plan, difference: Difference) -> str:
     if plan.answers.situation.is_new:
         return f"a new file of {len(plan.after.text.splitlines()):,} lines"
     return counted_lines(difference)
+
+
+def _changed_words(plan: Plan) -> str:
+    """Which settings changed, the first few by name."""
+    names = [change.name.removeprefix("memory.") for change in plan.changes]
+    if plan.answers.situation.is_new:
+        return f"A new file with {len(names)} settings."
+    more = f" and {len(names) - _NAMES_TOLD} more" if len(names) > _NAMES_TOLD else ""
+    return f"Changed: {', '.join(names[:_NAMES_TOLD])}{more}."
 
 
 def _changed_lines(plan: Plan, difference: Difference) -> Iterator[Line]:
