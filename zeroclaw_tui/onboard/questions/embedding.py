@@ -103,12 +103,15 @@ def _about_provider(answers: Answers) -> str:
             "The model is a hint: that picks an [[embedding_routes]] entry, whose provider counts in place of this one."
         )
     if is_read(API_KEY, answers.situation.target):
-        return "Vectors find memories by meaning as well as by words; the key for them is asked for below."
+        return "Vectors find memories by meaning too; the key for them is asked for below."
     if answers.situation.target.is_modern:
-        return "Vectors find memories by meaning as well as by words; the key is its profile's or the chat provider's."
+        return "Vectors find memories by meaning too; the key sent is that of its profile, else the chat provider's."
     if version_of(answers) >= _OWN_VARIABLE:
-        return "Vectors find memories by meaning as well as by words; the key is its variable's or the chat provider's."
-    return "Vectors find memories by meaning as well as by words; the key is the chat provider's."
+        return (
+            "Vectors find memories by meaning too; the key sent is that of OPENAI_API_KEY or OPENROUTER_API_KEY, else the "
+            "chat provider's."
+        )
+    return "Vectors find memories by meaning too; the key sent is the chat provider's."
 
 
 def _read_provider(answers: Answers, text: str) -> Any:
