@@ -108,8 +108,8 @@ def _about_provider(answers: Answers) -> str:
         return "Vectors find memories by meaning too; the key sent is that of its profile, else the chat provider's."
     if version_of(answers) >= _OWN_VARIABLE:
         return (
-            "Vectors find memories by meaning too; the key sent is that of OPENAI_API_KEY or OPENROUTER_API_KEY, else the "
-            "chat provider's."
+            "Vectors find memories by meaning too; the key sent is that of OPENAI_API_KEY or OPENROUTER_API_KEY, "
+            "else the chat provider's."
         )
     return "Vectors find memories by meaning too; the key sent is the chat provider's."
 
