@@ -53,6 +53,25 @@ def _noise(install: Path, count: int) -> None:
         )
 
 
+def _interrupted(install: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command on 3,000 memories that is sent ctrl-c once some of them are done."""
+    code = (
+        "import os, signal, sys\n"
+        "import zeroclaw_tui.cli.guarding as guarding\n"
+        "real = guarding.Progress.advance\n"
+        "def advance(self, done):\n"
+        "    if 0 < done < 3000 and not self.stopped:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        while not self.stopped: pass\n"
+        "    return real(self, done)\n"
+        "guarding.Progress.advance = advance\n"
+        "from zeroclaw_tui.cli.main import zeroclaw\n"
+        f"sys.argv = {['zeroclaw', 'memory', '--config-dir', str(install), *arguments]!r}\n"
+        "sys.exit(zeroclaw())\n"
+    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+
+
 def test_an_edit_of_what_changed_meanwhile_is_refused(memory: Run, install: Path) -> None:
     done = _beside(install, "changing", "edit_memory", "edit", "pet", "--content", "mine")
     assert (done.returncode, done.stdout) == (1, "")
@@ -70,22 +89,7 @@ def test_a_memory_that_changed_after_the_plan_stays_and_is_named(memory: Run, in
 
 def test_ctrl_c_in_the_middle_of_a_purge_stops_it_and_undo_still_brings_all_back(memory: Run, install: Path) -> None:
     _noise(install, 3000)
-    code = (
-        "import os, signal, sys\n"
-        "import zeroclaw_tui.cli.guarding as guarding\n"
-        "real = guarding.Progress.advance\n"
-        "def advance(self, done):\n"
-        "    if 0 < done < 3000 and not self.stopped:\n"
-        "        os.kill(os.getpid(), signal.SIGINT)\n"
-        "        while not self.stopped: pass\n"
-        "    return real(self, done)\n"
-        "guarding.Progress.advance = advance\n"
-        "from zeroclaw_tui.cli.main import zeroclaw\n"
-        f"sys.argv = ['zeroclaw', 'memory', '--config-dir', {str(install)!r}]\n"
-        "sys.argv += ['purge', '--category', 'noise', '--yes']\n"
-        "sys.exit(zeroclaw())\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = _interrupted(install, "purge", "--category", "noise", "--yes")
     assert done.returncode == 130, done.stderr
     assert "Stopped after " in done.stderr
     assert "Traceback" not in done.stderr
@@ -99,21 +103,7 @@ def test_ctrl_c_in_the_middle_of_an_undo_is_told_and_another_undo_goes_on(memory
     _noise(install, 3000)
     before = memory("list", "--json", "--limit", "4000").json
     assert memory("purge", "--category", "noise", "--yes").code == 0
-    code = (
-        "import os, signal, sys\n"
-        "import zeroclaw_tui.cli.guarding as guarding\n"
-        "real = guarding.Progress.advance\n"
-        "def advance(self, done):\n"
-        "    if 0 < done < 3000 and not self.stopped:\n"
-        "        os.kill(os.getpid(), signal.SIGINT)\n"
-        "        while not self.stopped: pass\n"
-        "    return real(self, done)\n"
-        "guarding.Progress.advance = advance\n"
-        "from zeroclaw_tui.cli.main import zeroclaw\n"
-        f"sys.argv = ['zeroclaw', 'memory', '--config-dir', {str(install)!r}, 'undo', '--yes', '--json']\n"
-        "sys.exit(zeroclaw())\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = _interrupted(install, "undo", "--yes", "--json")
     count = json.loads(done.stdout)["count"]
     assert (done.returncode, 0 < count < 3000) == (130, True)
     assert f"Stopped after {count:,} of 3,000 changes" in done.stderr

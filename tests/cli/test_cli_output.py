@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.cli.output import cells, cut, document, padded
+from zeroclaw_tui.cli.output import document
+from zeroclaw_tui.memory.text import cells, cut, padded
 
 
 def _printed(capfdbinary: pytest.CaptureFixture[bytes], value: object, *, compact: bool = False) -> bytes:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.bash_completion import completed
 from support.terminal import Terminal
 
 Run = Callable[..., Any]
@@ -125,22 +126,13 @@ def test_completion_scripts_are_valid(run: Run, program: str, shell: str, tmp_pa
 def test_bash_completes_verbs_and_options(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "completion"
     file.write_text(run("--print-completion", "bash").out)
-
-    def completed(*words: str) -> set[str]:
-        line = " ".join(f"'{word}'" for word in words)
-        asked = (
-            f"source {file}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; "
-            '_shtab_zeroclaw zeroclaw "${COMP_WORDS[COMP_CWORD]}"; printf "%s\\n" "${COMPREPLY[@]}"'
-        )
-        return set(subprocess.run(["bash", "-c", asked], capture_output=True, text=True).stdout.split())
-
-    assert {"list", "get", "recall"} <= completed("zeroclaw", "memory", "")
-    assert "--older-than" in completed("zeroclaw", "memory", "list", "--o")
-    assert "store" in completed("zeroclaw", "memory", "recall", "--layer", "")
-    assert {"store", "edit", "forget", "purge", "clear", "undo", "trash"} <= completed("zeroclaw", "memory", "")
-    assert "--clean-copies" in completed("zeroclaw", "memory", "purge", "--c")
-    assert {"list", "restore", "empty", "history"} <= completed("zeroclaw", "memory", "trash", "")
-    assert "--every-store" in completed("zeroclaw", "memory", "trash", "list", "--e")
+    assert {"list", "get", "recall"} <= completed(file, "zeroclaw", "memory", "")
+    assert "--older-than" in completed(file, "zeroclaw", "memory", "list", "--o")
+    assert "store" in completed(file, "zeroclaw", "memory", "recall", "--layer", "")
+    assert {"store", "edit", "forget", "purge", "clear", "undo", "trash"} <= completed(file, "zeroclaw", "memory", "")
+    assert "--clean-copies" in completed(file, "zeroclaw", "memory", "purge", "--c")
+    assert {"list", "restore", "empty", "history"} <= completed(file, "zeroclaw", "memory", "trash", "")
+    assert "--every-store" in completed(file, "zeroclaw", "memory", "trash", "list", "--e")
 
 
 def test_an_unknown_shell(run: Run) -> None:

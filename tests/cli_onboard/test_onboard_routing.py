@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.bash_completion import completed
 
 Run = Callable[..., Any]
 SYSTEM = "/usr/bin:/bin"
@@ -134,19 +134,10 @@ def test_the_help_of_the_script_knows_it_without_a_real_one(run: Run) -> None:
 def test_bash_completes_it(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "completion"
     file.write_text(run("--print-completion", "bash").out)
-
-    def completed(*words: str) -> set[str]:
-        line = " ".join(f"'{word}'" for word in words)
-        asked = (
-            f"source {file}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; "
-            '_shtab_zeroclaw zeroclaw "${COMP_WORDS[COMP_CWORD]}"; printf "%s\\n" "${COMPREPLY[@]}"'
-        )
-        return set(subprocess.run(["bash", "-c", asked], capture_output=True, text=True).stdout.split())
-
-    assert {"memory", "onboard"} <= completed("zeroclaw", "")
-    assert {"--defaults", "--dry-run"} <= completed("zeroclaw", "onboard", "--d")
+    assert {"memory", "onboard"} <= completed(file, "zeroclaw", "")
+    assert {"--defaults", "--dry-run"} <= completed(file, "zeroclaw", "onboard", "--d")
     assert {"sqlite", "postgres", "lucid", "markdown", "qdrant", "none"} <= completed(
-        "zeroclaw", "onboard", "--memory", ""
+        file, "zeroclaw", "onboard", "--memory", ""
     )
 
 

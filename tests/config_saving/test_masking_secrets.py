@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.config.document.difference import is_secret_name, masked_text
+from zeroclaw_tui.config.document import masking
 from zeroclaw_tui.config.document.document import ConfigDocument
+from zeroclaw_tui.config.document.masking import is_secret_name
 
 DOTS = "••••"
 SECRET_NAMES = """
@@ -27,7 +28,7 @@ api_key_env secret_file password_min_length db_url url backend author authors 1 
 
 def masked(text: str) -> str:
     """The masked text, which still is TOML with as many lines."""
-    shown = masked_text(ConfigDocument.from_text(text))
+    shown = masking.masked(ConfigDocument.from_text(text).text)
     tomllib.loads(shown)
     assert shown.count("\n") == text.count("\n")
     return shown

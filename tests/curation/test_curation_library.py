@@ -171,3 +171,16 @@ async def test_a_long_content_is_scanned_anew_only_when_it_changed(
         assert [entry.withheld for entry in await library.scanned(page.entries)] == [None]
     finally:
         await library.close()
+
+
+def test_a_user_without_a_home_is_told_and_may_name_the_config_dir(
+    config: MemoryConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("no home")
+
+    monkeypatch.setattr(Path, "home", nowhere)
+    with pytest.raises(WrongUse, match="no home folder"):
+        configs_for(OpenOptions(), {})
+    named = OpenOptions(config_dir=config.install.config_dir)
+    assert configs_for(named, {})[0].install.database == config.install.database

@@ -18,9 +18,9 @@ from zeroclaw_tui.cli.asking import NOTHING_DONE
 from zeroclaw_tui.cli.onboard_options import check_fits, is_quiet
 from zeroclaw_tui.cli.output import document, note, styled_by_name, write_lines
 from zeroclaw_tui.cli.restoring import restore
+from zeroclaw_tui.config.locations import home_folder
 from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
 from zeroclaw_tui.onboard.answers.answers import gather
-from zeroclaw_tui.onboard.places import home_folder
 from zeroclaw_tui.onboard.planning.plan import Plan, apply_plan, make_plan
 from zeroclaw_tui.onboard.probes.finding import Finding
 from zeroclaw_tui.onboard.probes.run import run_probe, subjects
@@ -136,8 +136,7 @@ def _failed(bad: Sequence[Finding], *, dry_run: bool) -> TestFailed:
 
 def _the_candidate(given: argparse.Namespace) -> Candidate:
     """The place that wins; any other one that could be meant is named on stderr."""
-    # A place that is named needs no home, and a service may run as a user without one.
-    home = Path("/") if given.config_dir is not None else home_folder(os.environ)
+    home = home_folder(os.environ, given.config_dir)
     taken, *others = candidates(os.environ, home, config_dir=given.config_dir, workspace=given.workspace)
     if others:
         also = ", ".join(f"{other.install.config_dir} ({other.rule})" for other in others)

@@ -7,12 +7,11 @@ import math
 import os
 import shutil
 import sys
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from zeroclaw_tui.backends.listing import moment as _moment
-from zeroclaw_tui.memory.text import display_text, one_line
+from zeroclaw_tui.memory.text import cut, display_text, one_line
 
 BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
 NOTHING = "–"
@@ -120,41 +119,11 @@ def date_shown(timestamp: str) -> str:
     return moment_shown(timestamp)[:10] if _moment(timestamp) is not None else moment_shown(timestamp)
 
 
-def cells(text: str) -> int:
-    """How many terminal cells a cleaned text takes."""
-    return len(text) if text.isascii() else sum(_cell(character) for character in text)
-
-
-def cut(text: str, most: int) -> str:
-    """A cleaned text in at most `most` cells, with an ellipsis where something was left out."""
-    if cells(text) <= most:
-        return text
-    kept, used = [], 1
-    for character in text:
-        used += _cell(character)
-        if used > most:
-            break
-        kept.append(character)
-    return "".join(kept) + "…"
-
-
-def padded(text: str, to: int, *, right: bool = False) -> str:
-    """A cleaned text filled with blanks up to `to` cells; `right` aligns numbers."""
-    blanks = " " * max(0, to - cells(text))
-    return blanks + text if right else text + blanks
-
-
 def _rendered(part: Part, coloured: bool) -> str:
     if isinstance(part, str):
         return display_text(part)
     text = display_text(part.text)
     return f"\x1b[{part.code}m{text}\x1b[0m" if coloured and text else text
-
-
-def _cell(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def _finite(value: Any) -> Any:

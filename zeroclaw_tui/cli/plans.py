@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled, counted, cut, date_shown, padded, size_shown
+from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled, counted, date_shown, size_shown
 from zeroclaw_tui.curation.copies.copies import Copy, summary
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan, plan_of
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import cut, one_line, padded
 
 ROWS_AT_ONCE = 500
 KEY_CELLS, TEXT_CELLS = 24, 44

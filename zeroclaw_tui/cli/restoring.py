@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.cli.asking import NOTHING_DONE, confirm, typed
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, Line, Styled, cut, document, note, size_shown, styled_by_name
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, Line, Styled, document, note, size_shown, styled_by_name
 from zeroclaw_tui.cli.output import write_lines as write
 from zeroclaw_tui.cli.raw_difference import any_difference
 from zeroclaw_tui.config.document.difference import Difference
 from zeroclaw_tui.config.document.saving import Backup, list_backups, read_backup, read_config, save_config
 from zeroclaw_tui.memory.errors import DONE, REFUSED, WRONG_USE, NotThere, WrongUse
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import cut, one_line
 from zeroclaw_tui.onboard.situation import Candidate
 from zeroclaw_tui.onboard.summary import counted_lines, difference_lines, difference_text, place_option
 

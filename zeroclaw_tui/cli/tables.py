@@ -6,25 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from zeroclaw_tui.backends.base import Health
-from zeroclaw_tui.cli.output import (
-    BOLD,
-    CYAN,
-    DIM,
-    GREEN,
-    NOTHING,
-    RED,
-    YELLOW,
-    Line,
-    Styled,
-    cells,
-    counted,
-    cut,
-    padded,
-    width,
-)
+from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled, counted, width
 from zeroclaw_tui.memory.query import Facets
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import cells, cut, one_line, padded
 
 LONGEST_KEY = 28
 MOST_VALUES = 20

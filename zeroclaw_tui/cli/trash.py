@@ -29,12 +29,10 @@ from zeroclaw_tui.cli.output import (
     Line,
     Styled,
     counted,
-    cut,
     date_shown,
     document,
     moment_shown,
     note,
-    padded,
     size_shown,
     width,
     write_lines,
@@ -45,7 +43,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import TYPED_FROM
 from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage, Version
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import cut, one_line, padded
 
 KEY_CELLS = 24
 ROWS_AT_ONCE = 500

@@ -14,7 +14,7 @@ from itertools import islice
 
 from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.guarding import Progress, check_writable, telling_clashes, with_triggers
-from zeroclaw_tui.cli.output import DIM, GREEN, Line, Styled, counted, cut, moment_shown, note, width, write_lines
+from zeroclaw_tui.cli.output import DIM, GREEN, Line, Styled, counted, moment_shown, note, width, write_lines
 from zeroclaw_tui.cli.told import (
     MOST_ENTRIES,
     action_as_json,
@@ -29,7 +29,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.trash import Action
 from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, FILE, MEMORIES, RowChange
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import cut, one_line
 
 SAMPLES = 3
 _OTHERS = {FILE: "file", AGENTS: "agent", EMBEDDING_CACHE: "cached vector"}

@@ -26,9 +26,9 @@ from zeroclaw_tui.config.layouts import (
     is_folder,
     workspace_install,
 )
-from zeroclaw_tui.memory.errors import NoInstall
+from zeroclaw_tui.memory.errors import NoInstall, WrongUse
 
-__all__ = ["find_installs", "install_at", "installs_meant", "workspace_rule"]
+__all__ = ["find_installs", "home_folder", "install_at", "installs_meant", "workspace_rule"]
 
 MARKER = "active_workspace.toml"
 _HINT = "Try `zeroclaw-tui --demo`, or give the place yourself: `zeroclaw-tui PATH`."
@@ -68,6 +68,21 @@ def installs_meant(
     if config_dir is not None or workspace is not None:
         return _by_option(environ, home, config_dir, workspace)
     return tuple(_each_once(_by_variable(environ, home) or _by_convention(environ, home)))
+
+
+def home_folder(environ: Mapping[str, str], config_dir: Path | None = None) -> Path:
+    """The home folder by HOME, else by the system's list of users. Raises WrongUse for a user who has none.
+
+    A config dir that is named needs no home, and a service may run as a user without one: the root stands in then.
+    """
+    try:
+        return Path(environ.get("HOME") or Path.home())
+    except RuntimeError as error:
+        if config_dir is not None:
+            return Path("/")
+        raise WrongUse(
+            "This user has no home folder, and HOME is not set.", hint="Set HOME, or name the place: --config-dir DIR."
+        ) from error
 
 
 def workspace_rule(folder: Path, leaves: frozenset[str] = frozenset({"workspace"})) -> tuple[Path, Path]:

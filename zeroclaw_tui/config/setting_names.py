@@ -16,6 +16,7 @@ from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.schema import DB_URL_ALIASES, MEMORY_KEYS, STORAGE_KEYS
 from zeroclaw_tui.config.setting_places import place_of, written_value
 from zeroclaw_tui.config.setting_table import (
+    BACKEND,
     DAYS_BY_CATEGORY,
     SETTINGS,
     Target,
@@ -28,6 +29,7 @@ from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import HIDDEN
 
 __all__ = [
+    "BACKEND",
     "SETTINGS",
     "Target",
     "alias_in",

@@ -9,7 +9,7 @@ from zeroclaw_tui.config.document.document import ConfigDocument, KeyPath
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.schema import DB_URL_ALIASES, KIND_WORDS, fits, kind_of
-from zeroclaw_tui.config.setting_table import SETTINGS, Target, version_numbers
+from zeroclaw_tui.config.setting_table import BACKEND, SETTINGS, Target, version_numbers
 from zeroclaw_tui.memory.errors import BrokenConfig
 
 DEFAULT_ALIAS = "default"
@@ -98,7 +98,7 @@ def written_value(name: str, document: ConfigDocument, target: Target, alias: st
 def _plain(name: str, value: Any) -> Any:
     """A value free of the document's own types, so that nobody changes the document by it."""
     if isinstance(value, str):
-        return str(value).strip() if name == "memory.backend" else str(value)
+        return str(value).strip() if name == BACKEND else str(value)
     return [str(item) for item in value] if isinstance(value, list) else value
 
 

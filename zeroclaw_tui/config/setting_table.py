@@ -102,6 +102,9 @@ def _days_by_category() -> list[MemoryKey]:
     ]
 
 
+BACKEND = "memory.backend"
+"""The setting everything else depends on."""
+
 SETTINGS: Mapping[str, MemoryKey] = MappingProxyType(_table())
 """Every setting by its name: type, default, range, choices, is_secret, since and until (of its being read at all from
 config.toml, in either place), and one sentence. `backend` is among them as `memory.backend`. The table

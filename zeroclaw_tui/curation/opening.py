@@ -9,7 +9,7 @@ from pathlib import Path
 
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import find_installs, install_at
+from zeroclaw_tui.config.locations import find_installs, home_folder, install_at
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import settings_problem
 from zeroclaw_tui.memory.errors import NoInstall
@@ -32,10 +32,10 @@ class OpenOptions:
 def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) -> tuple[MemoryConfig, ...]:
     """The configs the options may mean, the one that wins first.
 
-    Raises NoInstall, Unreadable or BrokenConfig, each with what to do next.
+    Raises NoInstall, Unreadable, BrokenConfig, or WrongUse for a user without a home, each with what to do next.
     """
     variables = os.environ if environ is None else environ
-    home = Path(variables.get("HOME") or Path.home())
+    home = home_folder(variables, options.config_dir)
     return tuple(_config_of(install, options, variables) for install in _found(options, variables, home))
 
 

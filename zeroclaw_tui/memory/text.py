@@ -1,4 +1,4 @@
-"""Memory text is hostile: what is shown is cleaned here, and nowhere else."""
+"""Memory text is hostile: what is shown is cleaned here, and nowhere else; how wide it then is, is told here too."""
 
 from __future__ import annotations
 
@@ -58,6 +58,30 @@ def mask_secrets(text: str) -> str:
     return _SECRET.sub(masked, text)
 
 
+def cells(text: str) -> int:
+    """How many terminal cells a cleaned text takes."""
+    return len(text) if text.isascii() else sum(_cell(character) for character in text)
+
+
+def cut(text: str, most: int) -> str:
+    """A cleaned text in at most `most` cells, with an ellipsis where something was left out."""
+    if cells(text) <= most:
+        return text
+    kept, used = [], 1
+    for character in text:
+        used += _cell(character)
+        if used > most:
+            break
+        kept.append(character)
+    return "".join(kept) + "…"
+
+
+def padded(text: str, to: int, *, right: bool = False) -> str:
+    """A cleaned text filled with blanks up to `to` cells; `right` aligns numbers."""
+    blanks = " " * max(0, to - cells(text))
+    return blanks + text if right else text + blanks
+
+
 def _calm_combining(text: str) -> str:
     if text.isascii():
         return text
@@ -68,3 +92,9 @@ def _calm_combining(text: str) -> str:
         if run <= _MOST_COMBINING:
             calm.append(character)
     return "".join(calm)
+
+
+def _cell(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -52,16 +52,6 @@ class Store:
         return f"{where}: {' and '.join(parts)}" if parts else ""
 
 
-def home_folder(environ: Mapping[str, str]) -> Path:
-    """The home folder by HOME, else by the system's list of users. Raises WrongUse for a user who has none."""
-    try:
-        return Path(environ.get("HOME") or Path.home())
-    except RuntimeError as error:
-        raise WrongUse(
-            "This user has no home folder, and HOME is not set.", hint="Set HOME, or name the place: --config-dir DIR."
-        ) from error
-
-
 def installs_to_choose(
     environ: Mapping[str, str], home: Path, config_dir: Path | None, workspace: Path | None
 ) -> list[Install]:

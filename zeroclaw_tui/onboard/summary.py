@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.config.document.difference import Difference, DiffLine
 from zeroclaw_tui.memory.text import HIDDEN, display_text, one_line
+from zeroclaw_tui.onboard.answers.backend_names import BACKEND_TITLES
 from zeroclaw_tui.onboard.masking import masked_value, shown_difference, written_encrypted
 from zeroclaw_tui.onboard.planning.plan import Change, Plan
 from zeroclaw_tui.onboard.probes.finding import Finding
@@ -19,14 +20,8 @@ from zeroclaw_tui.scoring.profiles import parse_version
 if TYPE_CHECKING:
     from zeroclaw_tui.onboard.asker import Line
 
-SUBJECTS = {
-    "postgres": "PostgreSQL",
-    "qdrant": "Qdrant",
-    "lucid": "Lucid",
-    "sqlite": "SQLite",
-    "markdown": "Markdown",
-    "embedding": "Embeddings",
-}
+SUBJECTS = {**BACKEND_TITLES, "embedding": "Embeddings"}
+"""What is tested, as it is called."""
 _MARKS = {"good": ("good", "✓ "), "bad": ("bad", "✗ "), "not tested": ("dim", "– ")}
 _SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
 _LABEL_CELLS = 11
@@ -48,11 +43,14 @@ def found_lines(situation: Situation) -> list[Line]:
     return lines
 
 
-def review_lines(plan: Plan, findings: Sequence[Finding]) -> list[Line]:
-    """The review: file, how many lines change and stay, the coloured diff (masked), notes, test results."""
-    difference = shown_difference(plan)
+def review_lines(plan: Plan, findings: Sequence[Finding], difference: Difference | None = None) -> list[Line]:
+    """The review: file, how many lines change and stay, the coloured diff (masked), notes, test results.
+
+    `difference` is the plan's, for who needs it beside these lines too.
+    """
+    difference = difference or shown_difference(plan)
     lines: list[Line] = [
-        [("title", shown_path(plan.answers.situation)), ("dim", f"    {_counts(plan, difference)}")],
+        [("title", shown_path(plan.answers.situation)), ("dim", f"    {counts_words(plan, difference)}")],
         *_changed_lines(plan, difference),
     ]
     lines += [_note(note) for note in plan.notes]
@@ -187,9 +185,13 @@ def counted_lines(difference: Difference) -> str:
     return f"{changed}, {kept}"
 
 
-def counts_words(plan: Plan) -> str:
+def counts_words(plan: Plan, difference: Difference) -> str:
     """How many lines change and stay, or that nothing does."""
-    return _counts(plan, shown_difference(plan))
+    if plan.is_empty:
+        return "nothing to change"
+    if plan.answers.situation.is_new:
+        return f"a new file of {len(plan.after.text.splitlines()):,} lines"
+    return counted_lines(difference)
 
 
 def place_option(rule: str, config_dir: Path) -> str:
@@ -206,14 +208,6 @@ def shell_word(text: str) -> str:
         chr(byte) if 0x20 <= byte < 0x7F and byte not in b"'\\" else f"\\x{byte:02x}" for byte in os.fsencode(text)
     )
     return f"$'{''.join(plain)}'"
-
-
-def _counts(plan: Plan, difference: Difference) -> str:
-    if plan.is_empty:
-        return "nothing to change"
-    if plan.answers.situation.is_new:
-        return f"a new file of {len(plan.after.text.splitlines()):,} lines"
-    return counted_lines(difference)
 
 
 def _changed_words(plan: Plan) -> str:

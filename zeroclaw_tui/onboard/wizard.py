@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zeroclaw_tui.config.document.saving import read_config
+from zeroclaw_tui.config.locations import home_folder
 from zeroclaw_tui.memory.errors import DONE, Refused, Unreadable
 from zeroclaw_tui.onboard.answers.answers import Answers, gather
 from zeroclaw_tui.onboard.asker import Asker, Line
-from zeroclaw_tui.onboard.places import home_folder, stores_of
+from zeroclaw_tui.onboard.places import stores_of
 from zeroclaw_tui.onboard.planning.plan import Plan, apply_plan
 from zeroclaw_tui.onboard.questions.catalogue import Choice, asked
 from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
@@ -114,7 +115,7 @@ class _Wizard:
         return read_config(self._plan.answers.situation.config_file) == self._plan.after.to_bytes()
 
     def _candidate(self) -> Candidate:
-        home = home_folder(self._environ)
+        home = home_folder(self._environ, self._request.config_dir)
         found = candidates(self._environ, home, config_dir=self._request.config_dir, workspace=self._request.workspace)
         if len(found) == 1:
             return found[0]

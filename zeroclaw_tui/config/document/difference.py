@@ -14,7 +14,7 @@ from zeroclaw_tui.config.document.document import ConfigDocument
 from zeroclaw_tui.config.document.masking import is_secret_name, masked
 from zeroclaw_tui.config.document.statements import sections_of
 
-__all__ = ["DiffLine", "Difference", "difference", "is_secret_name", "masked_text"]
+__all__ = ["DiffLine", "Difference", "difference", "is_secret_name"]
 
 Kind = Literal["section", "removed", "added"]
 Block = tuple[int, int, int, int]
@@ -49,11 +49,6 @@ def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
     changed = sum(max(i2 - i1, j2 - j1) for i1, i2, j1, j2 in blocks)
     kept = len(old.texts) - sum(i2 - i1 for i1, i2, _, _ in blocks)
     return Difference(tuple(_shown(old, new, blocks)), changed, kept)
-
-
-def masked_text(document: ConfigDocument) -> str:
-    """The whole text with every secret masked, lines as they are."""
-    return masked(document.text)
 
 
 class _Lines:

@@ -13,6 +13,7 @@ from zeroclaw_tui.config.defaults import BACKENDS_WITH_DEFAULTS, default_values
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.setting_names import (
+    BACKEND,
     SETTINGS,
     checked_value,
     default_of,
@@ -38,7 +39,6 @@ from zeroclaw_tui.onboard.situation import Situation
 
 __all__ = ["Answers", "Given", "Source", "answers_text", "gather", "read_answers"]
 
-BACKEND = "memory.backend"
 _DB_URL = "storage.postgres.db_url"
 _PROVIDER = "memory.embedding_provider"
 _NEEDED = {"postgres": _DB_URL, "qdrant": "storage.qdrant.url"}

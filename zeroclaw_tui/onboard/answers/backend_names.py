@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from zeroclaw_tui.backends.profiles import BACKENDS, backend_profile
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.setting_table import POSTGRES_AWAY, Target, version_numbers
 from zeroclaw_tui.memory.errors import WrongUse
 
-OFFERED = ("sqlite", "lucid", "postgres", "markdown", "qdrant", "none")
-"""What ZeroClaw knows, in the order of its own list."""
+BACKEND_TITLES: Mapping[str, str] = MappingProxyType(
+    {
+        "sqlite": "SQLite",
+        "lucid": "Lucid",
+        "postgres": "PostgreSQL",
+        "markdown": "Markdown",
+        "qdrant": "Qdrant",
+        "none": "None",
+    }
+)
+"""What ZeroClaw knows, in the order of its own list, as it is called."""
 
 _QDRANT_SINCE = (0, 1, 7)
 _LIKENESS_OF_A_SLIP = 0.6
@@ -20,7 +31,7 @@ _LIKENESS_OF_A_SLIP = 0.6
 def known_backends(target: Target) -> tuple[str, ...]:
     """The kinds that may be written: all of ZeroClaw's, but for those that a known version lacks (postgres from 0.6.3
     to 0.7.3, qdrant before 0.1.7)."""
-    return tuple(kind for kind in OFFERED if _is_known(kind, target))
+    return tuple(kind for kind in BACKEND_TITLES if _is_known(kind, target))
 
 
 def _is_known(kind: str, target: Target) -> bool:
@@ -41,7 +52,7 @@ def backend_answer(text: str, target: Target) -> str:
     written, dot, alias = text.strip().partition(".")
     profile = backend_profile(written)
     kind = profile.key if profile else written.strip().lower()
-    if kind not in OFFERED:
+    if kind not in BACKEND_TITLES:
         raise _unknown(kind, target)
     if kind not in known_backends(target):
         raise WrongUse(

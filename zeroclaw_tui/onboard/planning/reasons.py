@@ -12,21 +12,14 @@ from zeroclaw_tui.config.environment import (
     STORAGE_TIMEOUT,
     given,
 )
-from zeroclaw_tui.config.setting_names import SETTINGS, environment_variable, is_read, parsed_value
+from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, environment_variable, is_read, parsed_value
 from zeroclaw_tui.config.setting_table import DAYS_BY_CATEGORY
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.answers.backend_names import BACKEND_TITLES
 from zeroclaw_tui.onboard.answers.retention import PROFILE_SETTINGS, is_tightened
-from zeroclaw_tui.onboard.planning.wanted import BACKEND, PROVIDER, in_force, is_backend_asked, is_same
+from zeroclaw_tui.onboard.planning.wanted import PROVIDER, in_force, is_backend_asked, is_same
 
-LABELS: Mapping[str, str] = {
-    "sqlite": "SQLite",
-    "lucid": "Lucid",
-    "postgres": "PostgreSQL",
-    "markdown": "Markdown",
-    "qdrant": "Qdrant",
-    "none": "none",
-}
 _HYGIENE = "memory.hygiene_enabled"
 _WHY_NO_HYGIENE = {
     "postgres": "PostgreSQL has no hygiene in ZeroClaw, so hygiene goes off.",
@@ -70,9 +63,9 @@ def _of_the_switch(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
     if {old, new} == {"sqlite", "lucid"}:
         yield "The memories in the database stay in use: SQLite and Lucid share it."
     elif new == "none":
-        yield f"What {LABELS[old]} holds stays where it is, and is not read while the backend is none."
+        yield f"What {BACKEND_TITLES[old]} holds stays where it is, and is not read while the backend is none."
     else:
-        yield f"What {LABELS[old]} holds stays where it is; it is not copied to {LABELS[new]}."
+        yield f"What {BACKEND_TITLES[old]} holds stays where it is; it is not copied to {BACKEND_TITLES[new]}."
 
 
 def _of_hygiene(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:

@@ -9,13 +9,12 @@ from zeroclaw_tui.config.defaults import default_values
 from zeroclaw_tui.config.document.document import KeyPath
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.schema import kind_of
-from zeroclaw_tui.config.setting_names import SETTINGS, default_of, is_read, place_of, written_value
+from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, default_of, is_read, place_of, written_value
 from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
 from zeroclaw_tui.memory.errors import BrokenConfig
 from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.answers.retention import PROFILE_SETTINGS
 
-BACKEND = "memory.backend"
 AUTO_SAVE = "memory.auto_save"
 PROVIDER = "storage.provider.config.provider"
 PROVIDER_PATH: KeyPath = ("storage", "provider", "config", "provider")

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.onboard.answers.answers import Answers
-from zeroclaw_tui.onboard.answers.backend_names import known_backends
+from zeroclaw_tui.onboard.answers.backend_names import BACKEND_TITLES, known_backends
 from zeroclaw_tui.onboard.questions.making import make_question
-from zeroclaw_tui.onboard.questions.names import BACKEND, BACKEND_TITLES
 from zeroclaw_tui.onboard.questions.question import Choice
 
 _ABOUT: Mapping[str, str] = MappingProxyType(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.answers.backend_names import BACKEND_TITLES
 from zeroclaw_tui.onboard.questions.making import for_backends, make_question, while_on
-from zeroclaw_tui.onboard.questions.names import BACKEND_TITLES
 from zeroclaw_tui.onboard.questions.values import version_of
 
 _ALL = for_backends("sqlite", "lucid", "postgres", "markdown", "qdrant")

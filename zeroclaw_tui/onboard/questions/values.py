@@ -8,12 +8,13 @@ from urllib.parse import urlsplit
 
 from zeroclaw_tui.config.defaults import default_values
 from zeroclaw_tui.config.secrets import is_encrypted
-from zeroclaw_tui.config.setting_names import SETTINGS, default_of, parsed_value
+from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, default_of, parsed_value
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.answers.backend_names import BACKEND_TITLES
 from zeroclaw_tui.onboard.masking import masked_address, masked_secret
-from zeroclaw_tui.onboard.questions.names import BACKEND_TITLES, CUSTOM
+from zeroclaw_tui.onboard.questions.names import CUSTOM
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Version, parse_version, profile_for
 
 Empty = Literal["default", "none", "required"]
@@ -134,7 +135,7 @@ def shown_value(setting: str, value: Any) -> str:
         return _count_in_words(setting, value)
     if isinstance(value, float):
         return f"{value:g}"
-    if setting == "memory.backend":
+    if setting == BACKEND:
         kind, _, alias = str(value).partition(".")
         title = BACKEND_TITLES.get(kind, kind)
         return one_line(f"{title} ({alias})" if alias and alias != "default" else title)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.memory.text import display_text, one_line
+from zeroclaw_tui.memory.text import cells, cut, display_text, one_line
 from zeroclaw_tui.onboard.asker import Line, Part
 
 if TYPE_CHECKING:
@@ -126,25 +126,6 @@ def wrapped(line: Line, width: int) -> list[list[Part]]:
     return rows
 
 
-def cells(text: str) -> int:
-    """How many terminal cells a cleaned text takes."""
-    from prompt_toolkit.utils import get_cwidth
-
-    return len(text) if text.isascii() else get_cwidth(text)
-
-
-def cut(text: str, most: int) -> str:
-    """A cleaned text in at most `most` cells, with an ellipsis where something was left out."""
-    if cells(text) <= most:
-        return text
-    kept = ""
-    for character in text:
-        if cells(kept + character) >= most:
-            break
-        kept += character
-    return kept.rstrip() + "…"
-
-
 def cut_at_word(text: str, most: int) -> str:
     """As `cut`, but no word is cut in two where one fits whole."""
     if cells(text) <= most:
@@ -156,11 +137,6 @@ def cut_at_word(text: str, most: int) -> str:
             break
         kept = longer
     return f"{kept} …" if kept else cut(text, most)
-
-
-def padded(text: str, to: int) -> str:
-    """A cleaned text filled with blanks up to `to` cells."""
-    return text + " " * max(0, to - cells(text))
 
 
 def _label_of(line: Line) -> int:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import cells, cut, one_line, padded
 from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.asker import Asker, Line, Move, Result
 from zeroclaw_tui.onboard.questions.catalogue import Choice, Question, shown_value
 from zeroclaw_tui.onboard.terminal.keys import MOVES, line_bindings, list_bindings
-from zeroclaw_tui.onboard.terminal.painting import NARROW, Painter, cells, cut, cut_at_word, padded
+from zeroclaw_tui.onboard.terminal.painting import NARROW, Painter, cut_at_word
 
 if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyBindings

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.config.document.saving import write_private
-from zeroclaw_tui.config.setting_names import SETTINGS, checked_value
+from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, checked_value
 from zeroclaw_tui.memory.errors import Unreadable, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets
 from zeroclaw_tui.onboard.answers.answers import Answers, Given
@@ -87,7 +87,7 @@ def forget(situation: Situation) -> None:
 
 def _put_on(answers: Answers, values: Mapping[str, Any]) -> Answers:
     # Which settings a backend has follows from the backend.
-    for name in sorted(values, key=lambda name: name != "memory.backend"):
+    for name in sorted(values, key=lambda name: name != BACKEND):
         if name not in SETTINGS:
             raise WrongUse(f"No setting is called {name}.")
         answers = answers.with_given(name, Given(checked_value(name, values[name]), "answered", "answered before"))

@@ -11,6 +11,7 @@ from typing import Literal
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.onboard.answers.answers import Answers, answers_text
 from zeroclaw_tui.onboard.asker import Asker, Line, Move
+from zeroclaw_tui.onboard.masking import shown_difference
 from zeroclaw_tui.onboard.planning.plan import Plan, make_plan
 from zeroclaw_tui.onboard.probes.finding import Finding
 from zeroclaw_tui.onboard.questions.catalogue import Choice
@@ -18,6 +19,7 @@ from zeroclaw_tui.onboard.summary import counts_words, review_lines
 from zeroclaw_tui.onboard.walk.saving_answers import file_complaint, save_answers
 
 ANSWERS_FILE = "answers.toml"
+_ASK = "What now?"
 _WRITE = Choice("write", "Write it")
 _DRY = Choice("write", "Done", "a dry run: nothing is written")
 _CHANGE = Choice("change", "Change something")
@@ -39,10 +41,10 @@ def review(
     asker: Asker, answers: Answers, findings: Sequence[Finding], *, dry_run: bool = False, back: bool = True
 ) -> Reviewed:
     """Show what these answers would change and ask what to do; saving the answers comes back to the same menu."""
-    plan = _shown_plan(asker, answers, findings)
+    plan, title = _shown_plan(asker, answers, findings)
     choices = _choices(plan, dry_run=dry_run)
     while True:
-        chosen = asker.choose(_title(plan), choices, preset=choices[0].value, back=back)
+        chosen = asker.choose(title, choices, preset=choices[0].value, back=back)
         if isinstance(chosen, Move):
             return Reviewed("back", plan)
         if chosen != _SAVE.value:
@@ -58,15 +60,19 @@ def problem_lines(problem: InspectorError) -> list[Line]:
     return lines
 
 
-def _shown_plan(asker: Asker, answers: Answers, findings: Sequence[Finding]) -> Plan | None:
+def _shown_plan(asker: Asker, answers: Answers, findings: Sequence[Finding]) -> tuple[Plan | None, str]:
+    """The plan, None where there is none, and what to ask below it: the counts again, since the top of a long review
+    has left a small screen."""
     try:
         plan = make_plan(answers)
     except InspectorError as problem:
         asker.say(problem_lines(problem))
-        return None
-    lines = review_lines(plan, findings)
+        return None, _ASK
+    difference = shown_difference(plan)
+    lines = review_lines(plan, findings, difference)
     asker.say([[], [("rule", "Review")], *(_without_comments(lines) if answers.situation.is_new else lines)])
-    return plan
+    counts = counts_words(plan, difference)
+    return plan, f"{counts[:1].upper()}{counts[1:]}. {_ASK}"
 
 
 def _without_comments(lines: Sequence[Line]) -> list[Line]:
@@ -82,14 +88,6 @@ def _without_comments(lines: Sequence[Line]) -> list[Line]:
 def _is_comment(text: str) -> bool:
     written = text.removeprefix("+").strip()
     return not written or written.startswith("#")
-
-
-def _title(plan: Plan | None) -> str:
-    """The count again, since the top of a long review has left a small screen."""
-    if plan is None:
-        return "What now?"
-    counts = counts_words(plan)
-    return f"{counts[:1].upper()}{counts[1:]}. What now?"
 
 
 def _choices(plan: Plan | None, *, dry_run: bool) -> list[Choice]:

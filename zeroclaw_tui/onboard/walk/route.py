@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.onboard.answers.answers import Answers, Given
 from zeroclaw_tui.onboard.questions.catalogue import QUESTIONS, Question, asked, question_of
 
@@ -104,7 +105,7 @@ def _holds_anyway(answers: Answers, name: str) -> bool:
 
 
 def _is_same(setting: str, value: Any, other: Any) -> bool:
-    if setting == "memory.backend" and isinstance(value, str) and isinstance(other, str):
+    if setting == BACKEND and isinstance(value, str) and isinstance(other, str):
         # A list of backends offers kinds; the file may name kind and alias.
         return value in (other, other.partition(".")[0])
     return bool(value == other)

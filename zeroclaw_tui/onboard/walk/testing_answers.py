@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from zeroclaw_tui.config.setting_names import SETTINGS
+from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS
 from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.asker import Asker, Move
 from zeroclaw_tui.onboard.probes import run
@@ -109,7 +109,7 @@ def _questions_of(subject: str, answers: Answers) -> tuple[Question, ...]:
     Others concern it too, such as the length of a vector a vector store: another answer there tests it again.
     """
     concerned = [question for question in asked(answers) if subject in run.subjects(answers, (question.setting,))]
-    own = [question for question in concerned if question.setting != "memory.backend"]
+    own = [question for question in concerned if question.setting != BACKEND]
     return tuple(question for question in own if question.group == own[0].group) or tuple(concerned)
 
 
