@@ -162,9 +162,10 @@ def _list_lines(config_file: Path, versions: Sequence[Version]) -> Iterator[Line
         yield (
             f"{number:>3}  ",
             Styled(version.backup.name, BOLD),
-            f"  {when}  {size_shown(len(version.raw))}  ",
-            Styled(differs, DIM),
+            f"  {when}  {size_shown(len(version.raw))}",
         )
+        # On a line of its own, for beside the name it would break at 80 columns.
+        yield (Styled(f"     {differs}", DIM),)
         lines = styled_by_name(difference_lines(version.difference))
         yield from (["     ", *line] for line in lines[:_LINES_IN_THE_LIST])
         if len(lines) > _LINES_IN_THE_LIST:

@@ -13,6 +13,7 @@ CUSTOM = "custom:"
 _LOCAL = "zeroclaw_tui.embeddings.local:LocalEmbedder"
 _OPENAI = "zeroclaw_tui.embeddings.openai:OpenAIEmbedder"
 _CLASSES = {"local": _LOCAL, "openai": _OPENAI, "openrouter": _OPENAI, CUSTOM: _OPENAI}
+ZEROCLAW_NAMES = "openai, openrouter or custom:<url>"
 _NAMES = "openai, openrouter, custom:<url> or local"
 _LONGEST_NAME_SHOWN = 60
 
@@ -22,7 +23,7 @@ def create_embedder(config: EmbeddingConfig) -> tuple[Embedder | None, str | Non
 
     Names are matched exactly, as ZeroClaw does; it takes every name it does not know for none without a word.
     """
-    because = _why_none(config)
+    because = why_no_embedder(config)
     if because is not None:
         return None, f"keyword only: {because}"
     module, _, name = _CLASSES[_kind(config)].partition(":")
@@ -30,24 +31,26 @@ def create_embedder(config: EmbeddingConfig) -> tuple[Embedder | None, str | Non
     return embedder, None
 
 
-def _kind(config: EmbeddingConfig) -> str:
-    return CUSTOM if config.provider.startswith(CUSTOM) else config.provider
-
-
-def _why_none(config: EmbeddingConfig) -> str | None:
+def why_no_embedder(config: EmbeddingConfig, names: str = _NAMES) -> str | None:
+    """One sentence why no vectors are made with a config and which setting helps, None where they are; `names` are the
+    providers to recommend."""
     if config.provider in ("", "none"):
-        return f"no embeddings configured; set memory.embedding_provider ({_NAMES}) to search by meaning too."
+        return f"no embeddings configured; set memory.embedding_provider ({names}) to search by meaning too."
     if _kind(config) not in _CLASSES:
         shown = one_line(mask_secrets(config.provider))[:_LONGEST_NAME_SHOWN]
         return (
             f'ZeroClaw takes the embedding provider "{shown}", which it does not know, for none; '
-            f"set memory.embedding_provider to {_NAMES}."
+            f"set memory.embedding_provider to {names}."
         )
     if config.dimensions <= 0:
         return f"memory.embedding_dimensions is {config.dimensions}; set it to the length of the model's vectors."
     if _kind(config) == CUSTOM and not _is_http(config.provider.removeprefix(CUSTOM)):
         return "the custom embedding provider has no http address; set memory.embedding_provider to custom:<url>."
     return None
+
+
+def _kind(config: EmbeddingConfig) -> str:
+    return CUSTOM if config.provider.startswith(CUSTOM) else config.provider
 
 
 def _is_http(url: str) -> bool:

@@ -15,7 +15,7 @@ from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.config.memory_section import read_memory
 from zeroclaw_tui.config.notes import Notes, shown
 from zeroclaw_tui.config.secrets import reveal
-from zeroclaw_tui.embeddings.factory import create_embedder
+from zeroclaw_tui.embeddings.factory import ZEROCLAW_NAMES, why_no_embedder
 from zeroclaw_tui.embeddings.openai import KeyRefused, OpenAIEmbedder, WrongDimension, is_loopback
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, REFUSED, WRONG_USE, EmbeddingFailed
 from zeroclaw_tui.onboard.answers.answers import Answers
@@ -34,10 +34,9 @@ async def probe(answers: Answers, seconds: float) -> Finding:
         return Finding(
             _SUBJECT, "not tested", "The embedding provider local is this program's own; ZeroClaw takes it for none."
         )
-    embedder, because = create_embedder(config)
-    if embedder is None:
-        return Finding(_SUBJECT, "bad", (because or "").removeprefix("keyword only: "), exit_code=WRONG_USE)
-    await embedder.close()
+    because = why_no_embedder(config, ZEROCLAW_NAMES)
+    if because is not None:
+        return Finding(_SUBJECT, "bad", because, exit_code=WRONG_USE)
     asking = OpenAIEmbedder(config, connect_seconds=seconds, total_seconds=seconds)
     facts = open_key_facts(asking.url, config.api_key)
     try:
