@@ -159,13 +159,9 @@ def _list_lines(config_file: Path, versions: Sequence[Version]) -> Iterator[Line
     for number, version in enumerate(versions, start=1):
         when = version.backup.when.astimezone().strftime("%Y-%m-%d %H:%M:%S")
         differs = "as the file is now" if version.is_today else counted_lines(version.difference)
-        yield (
-            f"{number:>3}  ",
-            Styled(version.backup.name, BOLD),
-            f"  {when}  {size_shown(len(version.raw))}",
-        )
-        # On a line of its own, for beside the name it would break at 80 columns.
-        yield (Styled(f"     {differs}", DIM),)
+        yield (f"{number:>3}  ", Styled(version.backup.name, BOLD), "  ", Styled(differs, DIM))
+        # On a line of its own, for all together would break at 80 columns.
+        yield (Styled(f"     {when}  {size_shown(len(version.raw))}", DIM),)
         lines = styled_by_name(difference_lines(version.difference))
         yield from (["     ", *line] for line in lines[:_LINES_IN_THE_LIST])
         if len(lines) > _LINES_IN_THE_LIST:
