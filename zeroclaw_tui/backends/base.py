@@ -16,9 +16,12 @@ from zeroclaw_tui.memory.change import (
     Clash,
     Draft,
     Edit,
+    FilledVectors,
     Keep,
+    NewVector,
     Removal,
     Reversal,
+    See,
     Stamp,
     StoredRow,
     Vector,
@@ -249,6 +252,24 @@ class Memory(ABC):
         entry = await self.with_id(id)
         return None if entry is None else generic_writing.row_of(entry)
 
+    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+        """Show every row whole, one at a time, in the order of storing, superseded ones too unless a filter says else.
+
+        `see` may be called on another thread and must not keep the rows: contents can be many megabytes. What it raises
+        ends the pass and comes out here; cancelling the await ends it too.
+        """
+        wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
+        for entry in await self._ordered(wanted, Sort(descending=False)):
+            see(generic_writing.row_of(entry))
+
+    async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
+        """Give rows the vectors of the contents they still have; nothing else of a row changes, its times included.
+
+        Rows changed or gone meanwhile are left alone and counted. Raises Refused where the store keeps no vectors, or
+        vectors of another model, and what every write raises.
+        """
+        raise self._no_vectors()
+
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
         """Store a new memory; with `replace` one of that key and agent is overwritten as ZeroClaw's store does it.
 
@@ -296,6 +317,9 @@ class Memory(ABC):
     def refuse_to_write(self) -> Refused:
         """The error for a write this store does not take."""
         return Refused(self.read_only_because or f"{self.name} does not take writes.")
+
+    def _no_vectors(self) -> Refused:
+        return Refused(self.capabilities.why_not.get("vectors") or f"{self.name} keeps no vectors.")
 
     async def _ordered(self, filter: MemoryFilter, sort: Sort) -> Entries:
         found = await self.entries(filter)

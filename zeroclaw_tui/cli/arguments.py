@@ -11,19 +11,16 @@ from zeroclaw_tui import __version__
 from zeroclaw_tui.cli.changing_options import add_changing_verbs
 from zeroclaw_tui.cli.onboard_options import add_onboard
 from zeroclaw_tui.cli.reading_options import add_reading_verbs, add_verb
+from zeroclaw_tui.cli.upkeep_options import add_upkeep_verbs
 from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.memory.errors import WrongUse
 
 SHELLS = ("bash", "zsh")
 VERBS_HERE = (
     "list", "get", "recall", "search", "stats", "facets", "health", "store", "edit", "forget", "purge", "clear",
-    "undo", "trash",
+    "undo", "trash", "hygiene", "audit", "snapshot", "hydrate", "doctor", "compact", "reindex", "export", "import",
 )  # fmt: skip
-VERBS_OF_ZEROCLAW = ("reindex",)
-VERBS_TO_COME = (
-    "explain", "similar", "prompt", "evaluate", "hygiene", "snapshot", "hydrate", "doctor", "audit", "compact",
-    "export", "import", "copy", "tail",
-)  # fmt: skip
+VERBS_TO_COME = ("explain", "similar", "prompt", "evaluate", "copy", "tail")
 
 _OPENING = (
     ("--config-dir", "DIR", "ZeroClaw's config dir (the one that holds config.toml)"),
@@ -43,9 +40,8 @@ _ABOUT_MEMORY = """\
 What the agent remembers, straight from its store, with no daemon. Looking never writes;
 what a change removes lies in a trash, and `undo` takes the change back.
 Options may stand before or after the verb. A key that begins with "-" goes after "--"."""
-_ABOUT_THE_REST = f"""\
-{" and ".join(VERBS_OF_ZEROCLAW)} is handed to the real zeroclaw, as is every other command;
-`zeroclaw --real ...` hands over these as well.
+_ABOUT_THE_REST = """\
+Every other command is handed to the real zeroclaw; `zeroclaw --real ...` hands over these as well.
 
 Exit codes: 0 done, 1 not there, refused, answered no, or health found something wrong, 2 wrong use or broken config,
 3 store not reachable or locked, 127 no real zeroclaw to hand over to, 130 interrupted."""
@@ -175,6 +171,7 @@ def _fill_memory(parser: argparse.ArgumentParser) -> None:
 
     add_reading_verbs(verb)
     add_changing_verbs(verb, lambda parser: _add_common(parser, before_verb=False))
+    add_upkeep_verbs(verb)
 
 
 def _add_common(parser: argparse.ArgumentParser, *, before_verb: bool) -> None:

@@ -15,7 +15,6 @@ from typing import NoReturn
 from zeroclaw_tui import __version__
 from zeroclaw_tui.cli.arguments import (
     VERBS_HERE,
-    VERBS_OF_ZEROCLAW,
     VERBS_TO_COME,
     first_word,
     inspector_parser,
@@ -155,8 +154,6 @@ def _answer_memory(arguments: Sequence[str], at: int) -> int:
     own = [*arguments[:at], *arguments[at + 1 :]]
     verb_at = first_word(own)
     verb = None if verb_at is None else own[verb_at]
-    if verb in VERBS_OF_ZEROCLAW:
-        return _hand_over(arguments)
     if verb in VERBS_TO_COME:
         raise WrongUse(
             f"`zeroclaw memory {verb}` comes with a later release.", hint=f"Here now: {', '.join(VERBS_HERE)}."

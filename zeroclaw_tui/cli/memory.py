@@ -17,6 +17,8 @@ from zeroclaw_tui.cli.recalling import check_recall, recall
 from zeroclaw_tui.cli.removing import clear, forget, purge
 from zeroclaw_tui.cli.trash import trash
 from zeroclaw_tui.cli.undoing import undo
+from zeroclaw_tui.cli.upkeep import CHANGING as CHANGING_UPKEEP
+from zeroclaw_tui.cli.upkeep import verb_on_configs, verb_on_library
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
@@ -41,7 +43,7 @@ _VERBS: dict[str, Callable[[Library, argparse.Namespace, datetime], Awaitable[in
     "trash": trash,
 }
 
-_CHANGING = ("store", "edit", "forget", "purge", "clear", "undo")
+_CHANGING = ("store", "edit", "forget", "purge", "clear", "undo", *CHANGING_UPKEEP)
 
 
 def answer(given: argparse.Namespace) -> int:
@@ -58,15 +60,19 @@ async def _answer(given: argparse.Namespace) -> int:
     configs = _configs(given)
     if given.verb == "health":
         return await health(configs, given)
+    on_configs = verb_on_configs(given.verb)
     _tell_which(configs)
     _tell_warnings(configs[0].warnings)
+    if on_configs is not None:
+        return await on_configs(configs, given, now)
     library = await open_library(configs[0], given.profile)
     try:
         for sentence in library.memory.notices:
             # A change that is refused for it says it itself.
             if not (_changes(given) and sentence == library.read_only_because):
                 note(f"zeroclaw: {sentence}")
-        return await _VERBS[given.verb](library, given, now)
+        verb = verb_on_library(given.verb) or _VERBS[given.verb]
+        return await verb(library, given, now)
     finally:
         await library.close()
 

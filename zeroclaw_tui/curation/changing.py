@@ -65,7 +65,7 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False)
     A failing embedder costs the vector, not the memory: a note says so, as ZeroClaw >= 0.8.2 does. Raises WrongUse,
     DuplicateKey without `replace`, TriggersMissing, Refused, Locked, Unreadable.
     """
-    _refuse_read_only(library)
+    refuse_read_only(library)
     draft = draft.checked()
     await _check_agent(library, draft.agent)
     vector, notes = await _prepared(library, draft.content)
@@ -75,7 +75,7 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False)
         written = await library.memory.create(draft, keep, vector=vector, replace=replace)
         return Outcome("store", 1, row=written.change.after, notes=(*written.notes, *notes))
 
-    return await _carried_out(library, "store", f"stored {_shown(draft.key)}", work)
+    return await carried_out(library, "store", f"stored {_shown(draft.key)}", work)
 
 
 async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> Outcome:
@@ -83,7 +83,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
 
     An edit that changes nothing gives a count of 0 and leaves no action.
     """
-    _refuse_read_only(library)
+    refuse_read_only(library)
     checked = edit.checked()
     row = await library.memory.stored(id)
     if row is None:
@@ -102,14 +102,14 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
         return Outcome("edit", 1, row=written.change.after, notes=(*written.notes, *notes))
 
     summary = f"edited {_shown(row.entry().key)} ({', '.join(values)})"
-    return await _carried_out(library, "edit", summary, work)
+    return await carried_out(library, "edit", summary, work)
 
 
 async def remove_memories(
     library: Library, plan: PurgePlan, verb: Verb, *, forever: bool = False, advance: Advance | None = None
 ) -> Outcome:
     """Move the memories of a plan to the trash; with `forever` delete them, and earlier versions in the trash."""
-    _refuse_read_only(library)
+    refuse_read_only(library)
     if not plan.stamps:
         return Outcome(verb, 0)
 
@@ -123,7 +123,7 @@ async def remove_memories(
 
     one = plan.stamps[0]
     what = _shown(one.key) if plan.count == 1 else f"{plan.count:,} memories"
-    return await _carried_out(library, verb, f"deleted {what}", work, advance)
+    return await carried_out(library, verb, f"deleted {what}", work, advance)
 
 
 async def undo(
@@ -133,7 +133,7 @@ async def undo(
 
     With `expected`, the number of the action that was shown, it is Refused when another one is the last by now.
     """
-    _refuse_read_only(library)
+    refuse_read_only(library)
     await library.trash.settle(library.memory)
     target = await library.trash.last()
     if target is None:
@@ -148,7 +148,7 @@ async def undo(
         outcome = await _taken_back(library, "undo", action, numbers, clash, advance)
         return replace(outcome, undone=await library.trash.action(wanted))
 
-    return await _carried_out(library, "undo", f"undid: {target.summary}", work, advance)
+    return await carried_out(library, "undo", f"undid: {target.summary}", work, advance)
 
 
 async def restore(
@@ -158,7 +158,7 @@ async def restore(
 
     Those of another store too where that is no longer there: ZeroClaw 0.8 moves the database to another folder.
     """
-    _refuse_read_only(library)
+    refuse_read_only(library)
     await library.trash.settle(library.memory)
     wanted = list(dict.fromkeys(numbers))
     if not wanted:
@@ -173,23 +173,27 @@ async def restore(
 
     one = (await library.trash.row(wanted[0])).row.entry().key
     what = _shown(one) if len(wanted) == 1 else f"{len(wanted):,} memories"
-    return await _carried_out(library, "restore", f"restored {what}", work, advance)
+    return await carried_out(library, "restore", f"restored {what}", work, advance)
 
 
 async def repair(library: Library) -> None:
     """Put ZeroClaw's triggers back and rebuild the keyword index, after TriggersMissing."""
-    _refuse_read_only(library)
+    refuse_read_only(library)
     await library.memory.repair()
 
 
-async def _carried_out(
+async def carried_out(
     library: Library,
     verb: Verb,
     summary: str,
     work: Callable[[int, Advance], Awaitable[Outcome]],
     advance: Advance | None = None,
 ) -> Outcome:
-    """Begin, work, finish; whoever cancels this waits for the batch under way, and what was done stays undoable."""
+    """Begin an action, do its work with the action's number and an `advance`, finish it.
+
+    Whoever cancels this waits for the batch under way, and what was done stays undoable. `advance` is told how many
+    rows are done and may say no; what raises leaves the action to be settled.
+    """
     stop = threading.Event()
 
     def going(done: int) -> bool:
@@ -264,7 +268,8 @@ def _check_restorable(library: Library, row: TrashRow) -> None:
         )
 
 
-def _refuse_read_only(library: Library) -> None:
+def refuse_read_only(library: Library) -> None:
+    """Raises Refused where nothing can be written, with the reason."""
     if library.read_only_because is not None:
         raise library.memory.refuse_to_write()
 

@@ -14,8 +14,8 @@ from zeroclaw_tui.memory.errors import Refused, WrongUse
 Value = str | int | float | bytes | None
 """One value of a row. Text that is no UTF-8 in the store is here with surrogate escapes."""
 
-MEMORIES, AGENTS, EMBEDDING_CACHE, FILE = "memories", "agents", "embedding_cache", "file"
-"""What a stored row belongs to: the table of that name, or a file beside the store."""
+MEMORIES, AGENTS, EMBEDDING_CACHE, FILE, AUDIT_LOG = "memories", "agents", "embedding_cache", "file", "memory_audit"
+"""What a stored row belongs to: the table of that name, a file beside the store, or the log of audit.db beside it."""
 
 EDITABLE = ("content", "key", "category", "session_id", "importance", "pinned", "namespace")
 """The fields of a memory that a person may change; a backend may offer fewer."""
@@ -111,6 +111,9 @@ Whatever it raises stops the change before anything of it happened.
 Advance = Callable[[int], bool]
 """Told how many rows are done so far, on whichever thread works; False stops before the next batch."""
 
+See = Callable[[StoredRow], None]
+"""Shown one row; must not keep it."""
+
 Batches = Callable[[], Iterator[Sequence[RowChange]]]
 """Kept changes, a few hundred at a time; may be iterated more than once, on any thread."""
 
@@ -148,6 +151,23 @@ class Vector:
     def dimensions(self) -> int:
         """How many numbers."""
         return len(self.data) // 4
+
+
+@dataclass(frozen=True, slots=True)
+class NewVector:
+    """A vector for the row of an id, made of the content whose row had this fingerprint."""
+
+    id: str
+    fingerprint: str
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class FilledVectors:
+    """How many rows took a vector, and the ids of those left alone because they changed or went meanwhile."""
+
+    filled: int
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,18 @@ CHANGE_COMMANDS = (
     Command("copies", "C", "show_copies", "also found in", "Where else the text of this memory lies", CHANGE),
 )
 
+UPKEEP = "Upkeep"
+UPKEEP_COMMANDS = (
+    Command(
+        "hygiene", "H", "show_upkeep('hygiene')", "hygiene", "What ZeroClaw's hygiene would take, and when", UPKEEP
+    ),
+    Command("audit", "A", "show_upkeep('audit')", "audit", "What pollutes this memory", UPKEEP),
+    Command("snapshot", "S", "show_upkeep('snapshot')", "snapshot", "Write, compare and hydrate a snapshot", UPKEEP),
+    Command("doctor", "D", "show_upkeep('doctor')", "doctor", "What is wrong with this store, and its repair", UPKEEP),
+    Command("stats", "I", "show_upkeep('stats')", "stats", "How much is remembered, and how it grew", UPKEEP),
+    Command("re-embed", "R", "re_embed", "re-embed", "Make the vector of this memory anew", UPKEEP, writes=True),
+)
+
 BROWSER_COMMANDS = (
     Command("search", "slash", "open_search", "search", "Search the memories", FIND, in_footer=True),
     Command(
@@ -82,6 +94,7 @@ BROWSER_COMMANDS = (
         in_footer=True,
     ),
     *CHANGE_COMMANDS,
+    *UPKEEP_COMMANDS,
     Command(
         "search.mode",
         "ctrl+f",

@@ -29,6 +29,7 @@ from zeroclaw_tui.memory.change import (
     Removal,
     Reversal,
     RowChange,
+    See,
     Stamp,
     StoredRow,
     Vector,
@@ -95,6 +96,17 @@ class WritableSqlite(Memory):
             return [by_handle[handle] for handle in handles if handle in by_handle]
 
         return await self._in_thread(look)
+
+    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+        """Show every row with every column, on a thread, in one consistent read; its vector is in `embedding`."""
+        schema, found = self.schema, None if filter is None else browse.where(self.schema, filter)
+
+        def look(connection: Connection) -> None:
+            chosen = "1" if found is None else f"rowid IN (SELECT m.rowid FROM memories AS m {found.sql})"
+            for row in RawTable(connection).where(f"{chosen} ORDER BY rowid", () if found is None else found.values):
+                see(row)
+
+        await self._in_thread(look)
 
     async def stored(self, id: str) -> StoredRow | None:
         """One memory with every column, or None."""

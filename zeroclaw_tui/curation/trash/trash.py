@@ -32,7 +32,10 @@ _LOOK_AGAIN_SECONDS = 0.05
 
 Answer = TypeVar("Answer")
 
-Verb = Literal["store", "edit", "forget", "purge", "clear", "restore", "undo", "clean"]
+Verb = Literal[
+    "store", "edit", "forget", "purge", "clear", "restore", "undo", "clean", "hygiene", "snapshot", "hydrate", "import",
+    "merge", "recategorise",
+]  # fmt: skip
 """What a person did. "restore" brings chosen rows back from the trash, "clean" removes copies of a text elsewhere."""
 
 

@@ -15,11 +15,11 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.commands import BROWSER_COMMANDS, Command, bindings
 from zeroclaw_tui.tui.external import copy_text, entry_json
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.changing import ChangingScreen
 from zeroclaw_tui.tui.screens.choice import ChoiceScreen
 from zeroclaw_tui.tui.screens.choosing import length_choices, order_choices, profile_choices
 from zeroclaw_tui.tui.screens.filters import FiltersScreen
 from zeroclaw_tui.tui.screens.help import HelpScreen, NoticesScreen, key_sections
+from zeroclaw_tui.tui.screens.upkeep import UpkeepScreen
 from zeroclaw_tui.tui.view import Mode, Part, View
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 
-class BrowserScreen(ChangingScreen):
+class BrowserScreen(UpkeepScreen):
     """Browse, search, filter, read and change one store."""
 
     BINDINGS = bindings(BROWSER_COMMANDS)

@@ -1,0 +1,1 @@
+"""What is wrong with a store, its risk and its repair."""

@@ -1,0 +1,1 @@
+"""MEMORY_SNAPSHOT.md: written, compared with the store, and hydrated from."""

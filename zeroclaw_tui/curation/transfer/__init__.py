@@ -1,0 +1,1 @@
+"""Export and import: JSONL without loss, CSV and Markdown."""

@@ -1,0 +1,63 @@
+"""The ways from the list to hygiene, audit, snapshot, doctor and stats, and making one vector anew."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from textual.screen import Screen
+
+from zeroclaw_tui.tui.screens.changing import ChangingScreen
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.status_bar import Banner
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+
+_SCREENS = {
+    "hygiene": "hygiene:HygieneScreen",
+    "audit": "audit:AuditScreen",
+    "snapshot": "snapshot:SnapshotScreen",
+    "doctor": "doctor:DoctorScreen",
+    "stats": "stats:StatsScreen",
+}
+
+
+class UpkeepScreen(ChangingScreen):
+    """Opens the screens of upkeep, each imported when it is asked for, and shows what they changed."""
+
+    def action_show_upkeep(self, name: str) -> None:
+        """Show one of them."""
+        if self.library is None:
+            return
+        module, _, title = _SCREENS[name].partition(":")
+        made = getattr(import_module(f"zeroclaw_tui.tui.screens.{module}"), title)
+        screen: Screen[bool] = made(self.library, self._clock, self.pace)
+        self.app.push_screen(screen, self._after_upkeep)
+
+    def action_re_embed(self) -> None:
+        """Make the vector of the memory under the cursor anew."""
+        self._change(self._re_embed)
+
+    async def _re_embed(self, library: Library) -> None:
+        from zeroclaw_tui.curation.reindex import plan_reindex, reindex
+
+        entry = self._entry_here()
+        if entry is None:
+            return
+        plan = await plan_reindex(library, ids=(entry.id,))
+        done = await reindex(library, plan)
+        if done.filled:
+            self.notify("It has a vector of its present content now.", markup=False)
+            self.query_one(MemoryList).glow([entry.handle])
+            self.look_again()
+        else:
+            self.notify(
+                " ".join(done.failed) or "It changed meanwhile and was left alone.", severity="warning", markup=False
+            )
+
+    def _after_upkeep(self, has_changed: bool | None) -> None:
+        if has_changed and self.library is not None:
+            self.query_one("#copies", Banner).hide()
+            self.look_again(glows_news=True)
+            self.run_worker(self._refresh_marks(self.library), group="marks")
