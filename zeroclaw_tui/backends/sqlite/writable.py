@@ -99,7 +99,7 @@ class WritableSqlite(Memory):
 
     async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with every column, on a thread, in one consistent read; its vector is in `embedding`."""
-        schema, found = self.schema, None if filter is None else browse.where(self.schema, filter)
+        found = None if filter is None else browse.where(self.schema, filter)
 
         def look(connection: Connection) -> None:
             chosen = "1" if found is None else f"rowid IN (SELECT m.rowid FROM memories AS m {found.sql})"

@@ -21,7 +21,7 @@ class RuleSetting:
 
 @dataclass(frozen=True, slots=True)
 class RuleChange:
-    """A change of config.toml, ready to be saved. `lines` is the masked difference, a sign ("+", "-", " ") with each."""
+    """A change of config.toml, ready to save. `lines` is the masked difference, a sign ("+", "-", " ") with each."""
 
     before: bytes | None
     after: bytes
