@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.curation.demo_files import make_files
 from zeroclaw_tui.embeddings.local import local_vector
 
 DIMENSIONS = 256
@@ -70,6 +71,7 @@ def make_demo(folder: Path, now: datetime) -> Path:
         meta = [(f"embedding_{name}", value) for name, value in identity.items()]
         connection.executemany("INSERT INTO memory_meta VALUES (?, ?)", meta)
         connection.executemany(_INSERT, _rows(now))
+    make_files(folder / "data", now)
     return folder
 
 
