@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.sqlite.ddl import create_database
-from zeroclaw_tui.curation.demo_files import make_files
+from zeroclaw_tui.curation.demo_files import make_files, make_snapshot
 from zeroclaw_tui.embeddings.local import local_vector
+from zeroclaw_tui.memory.entry import MemoryEntry
 
 DIMENSIONS = 256
 AGENTS = ("default", "researcher")
@@ -71,8 +72,16 @@ def make_demo(folder: Path, now: datetime) -> Path:
         meta = [(f"embedding_{name}", value) for name, value in identity.items()]
         connection.executemany("INSERT INTO memory_meta VALUES (?, ?)", meta)
         connection.executemany(_INSERT, _rows(now))
+    database.chmod(0o600)
     make_files(folder / "data", now)
+    make_snapshot(folder / "data", now, _core(now))
     return folder
+
+
+def _core(now: datetime) -> Iterator[MemoryEntry]:
+    for memory_id, key, content, category, _, created, updated, *_ in _rows(now):
+        if category == "core":
+            yield MemoryEntry(memory_id, key, content, category, created, updated)
 
 
 def _rows(now: datetime) -> Iterator[tuple[Any, ...]]:

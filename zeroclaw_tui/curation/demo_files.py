@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from zeroclaw_tui.curation.snapshot.text import NAME, snapshot_text
+from zeroclaw_tui.memory.entry import MemoryEntry
 
 _LAST_RUN = timedelta(hours=31)
 _REPORT = {
@@ -31,6 +35,27 @@ _ARCHIVED = {
     61: "Baked with the new flour: less water next time.",
 }
 _SESSIONS = {2: "telegram_12345", 8: "telegram_12345", 11: "telegram_67890"}
+_SNAPSHOT_DAYS = 9
+_SINCE_FORGOTTEN = {
+    "printer": "The printer in the hall wants black ink only.",
+    "old_office": "Works on the third floor of the archive, room 312.",
+}
+_SINCE_CHANGED = {"tomas_baby": "Tomás and Rita expect a child in spring."}
+
+
+def make_snapshot(data: Path, now: datetime, core: Iterable[MemoryEntry]) -> None:
+    """Write the snapshot of some days ago: of what was core then, with two memories that are no more."""
+    then = now - timedelta(days=_SNAPSHOT_DAYS)
+    entries = [
+        replace(entry, content=_SINCE_CHANGED.get(entry.key, entry.content))
+        for entry in core
+        if datetime.fromisoformat(entry.timestamp[:26] + entry.timestamp[29:]) < then
+    ]
+    for number, (key, content) in enumerate(_SINCE_FORGOTTEN.items(), 1):
+        made = (then - timedelta(days=30 * number)).isoformat(timespec="microseconds")
+        entries.append(MemoryEntry(key, key, content, "core", made, made))
+    entries.sort(key=lambda entry: entry.updated_at or "", reverse=True)
+    (data / NAME).write_text(snapshot_text(entries, then), encoding="utf-8")
 
 
 def make_files(data: Path, now: datetime) -> None:
