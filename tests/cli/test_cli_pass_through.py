@@ -29,9 +29,9 @@ def fake(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("agent", "-m", "hello  world"), ("onboard", "--channels-only"), ("memory", "reindex", "--yes"),
-        ("memory", "reindex"), ("--help",), ("--version",), (), ("status", "--json", ""), ("--", "memory"),
-        ("--config-dir", "/tmp/x", "memory", "reindex", "-x", "a"), ("completions", "bash"), ("-x", "\n"),
+        ("agent", "-m", "hello  world"), ("onboard", "--channels-only"), ("--help",), ("--version",), (),
+        ("status", "--json", ""), ("--", "memory"), ("--config-dir", "/tmp/x", "agent", "-x", "a"),
+        ("completions", "bash"), ("-x", "\n"),
     ],
 )  # fmt: skip
 def test_other_commands_reach_the_real_one_unchanged(run: Run, fake: str, arguments: tuple[str, ...]) -> None:
@@ -42,6 +42,13 @@ def test_other_commands_reach_the_real_one_unchanged(run: Run, fake: str, argume
 
 def test_real_always_passes(run: Run, fake: str) -> None:
     assert run("--real", "memory", "list", "--json", PATH=fake).out == "<memory>\n<list>\n<--json>\n"
+    assert run("--real", "memory", "reindex", "--yes", PATH=fake).out == "<memory>\n<reindex>\n<--yes>\n"
+
+
+def test_reindex_is_answered_here(run: Run, fake: str, install: Path) -> None:
+    answer = run("memory", "reindex", "--config-dir", str(install), "--dry-run", PATH=fake)
+    assert answer.code == 1
+    assert "No vectors can be made: no embeddings configured" in answer.err
 
 
 def test_memory_is_answered_here_even_with_options_in_front(run: Run, fake: str, install: Path) -> None:
@@ -65,7 +72,7 @@ def test_without_a_real_one(run: Run) -> None:
     answer = run("status")
     assert (answer.code, answer.out) == (127, "")
     assert answer.err.startswith("zeroclaw: This command is the real zeroclaw's, and there is none on PATH.")
-    assert run("memory", "reindex").code == 127
+    assert run("--real", "memory", "reindex").code == 127
     assert run("--real", "memory", "list").code == 127
 
 
@@ -105,10 +112,23 @@ def test_a_real_one_that_cannot_start(run: Run, tmp_path: Path) -> None:
     assert "Traceback" not in answer.err
 
 
-def test_help_of_memory_tells_what_is_handed_over(run: Run, fake: str) -> None:
+def test_help_of_memory_tells_what_is_here(run: Run, fake: str) -> None:
     shown = run("memory", "--help", PATH=fake)
     assert shown.code == 0
     assert all(
-        verb in shown.out for verb in ("list", "get", "recall", "stats", "facets", "health", "store", "undo", "trash")
+        verb in shown.out
+        for verb in (
+            "list",
+            "get",
+            "recall",
+            "stats",
+            "facets",
+            "health",
+            "store",
+            "undo",
+            "trash",
+            "doctor",
+            "reindex",
+        )
     )
-    assert "reindex is handed to the real zeroclaw" in shown.out
+    assert "`zeroclaw --real ...` hands over these as well" in shown.out

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from zeroclaw_tui.curation.copies import snapshot_text
 from zeroclaw_tui.curation.copies.found import Text, Wanted
 from zeroclaw_tui.curation.copies.in_lines import bytes_of, lines_of
+from zeroclaw_tui.curation.snapshot.text import parts_in
 
 SNAPSHOTS = Path(__file__).parent.parent / "data" / "snapshots"
 
@@ -44,7 +45,7 @@ def _cut(data: bytes, gone: list[Text], stays: list[tuple[str, str]]) -> bytes:
 def test_each_entry_of_a_real_snapshot_is_found_and_cut_out_alone(name: str) -> None:
     """By its content under any key, and by its key alone; the rest stays to the byte, but for the total."""
     data = (SNAPSHOTS / name).read_bytes()
-    parts = snapshot_text.parts_in(lines_of(data))
+    parts = parts_in(lines_of(data))
     assert len(parts) == 11
     for part in parts:
         lines = lines_of(data)

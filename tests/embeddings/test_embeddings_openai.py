@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.embeddings.openai import OpenAIEmbedder, endpoint
+from zeroclaw_tui.embeddings.openai import Busy, OpenAIEmbedder, TextRefused, endpoint
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 
 KEY = "sk-test-0123456789abcdef"
@@ -97,6 +97,30 @@ async def failure(provider: str, key: str | None = KEY, **limits: float) -> Embe
     assert failed.value.message.startswith("The embedding endpoint ")
     assert "\n" not in told
     return failed.value
+
+
+async def test_many_texts_are_one_request_and_come_back_in_their_order(server: Endpoint) -> None:
+    parts = [{"index": 1, "embedding": [2, 0, 0]}, {"index": 0, "embedding": [1, 0, 0]}]
+    server.answer = json.dumps({"data": parts}).encode()
+    async with embedder(f"custom:{server.base}") as opened:
+        first, second = await opened.embed_many(["one", "two"])
+    assert (first.tolist(), second.tolist()) == ([1, 0, 0], [2, 0, 0])
+    ((_, _, body),) = server.requests
+    assert body["input"] == ["one", "two"]
+
+
+async def test_fewer_vectors_than_texts_are_no_answer(server: Endpoint) -> None:
+    async with embedder(f"custom:{server.base}") as opened:
+        with pytest.raises(TextRefused, match="a vector for each text"):
+            await opened.embed_many(["one", "two"])
+
+
+@pytest.mark.parametrize(("status", "kind"), [(429, Busy), (503, Busy), (400, TextRefused), (413, TextRefused)])
+async def test_what_may_pass_is_told_from_what_the_text_is_to_blame_for(
+    server: Endpoint, status: int, kind: type[EmbeddingFailed]
+) -> None:
+    server.status = status
+    assert type(await failure(f"custom:{server.base}")) is kind
 
 
 async def test_a_text_becomes_the_float32_vector_the_endpoint_sends(server: Endpoint) -> None:

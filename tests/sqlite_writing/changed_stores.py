@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.whole_store import everything, hits
 
 from zeroclaw_tui.backends.sqlite import writing
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Batches, RowChange
+
+__all__ = ["GENERATIONS", "Kept", "connecting", "everything", "hits", "opened", "select", "shape"]
 
 GENERATIONS = ("G1", "G2", "G3", "G4")
 
@@ -60,30 +63,6 @@ def connecting(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
     monkeypatch.setattr(writing, "_connected", watched)
     return begun
-
-
-def everything(path: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table but the keyword index's own, with the rowid, the type and the bytes of each value."""
-    with closing(sqlite3.connect(path)) as connection:
-        named = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        return {name: _rows(connection, name) for (name,) in named if not name.startswith("memories_fts")}
-
-
-def _rows(connection: sqlite3.Connection, table: str) -> list[tuple[Any, ...]]:
-    named = connection.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
-    columns = ['"' + name.replace('"', '""') + '"' for (name,) in named]
-    parts = ", ".join(f"typeof({name}), CAST({name} AS BLOB)" for name in columns)
-    return connection.execute(f"SELECT rowid, {parts} FROM {table} ORDER BY rowid").fetchall()
-
-
-def hits(path: Path, words: Sequence[str]) -> dict[str, list[tuple[int, float]]]:
-    """What the keyword index finds, with the scores; the index must agree with the memories."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("BEGIN")
-        connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
-        connection.execute("ROLLBACK")
-        find = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ? ORDER BY 2, 1"
-        return {word: connection.execute(find, (f'"{word}"',)).fetchall() for word in words}
 
 
 def shape(path: Path) -> list[tuple[Any, ...]]:

@@ -13,9 +13,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-Answer = tuple[int, bytes]
+Answer = tuple[int, bytes] | tuple[int, bytes, Mapping[str, str]]
 Answering = Callable[[str, Mapping[str, str], Any], Answer]
-"""From the path, the headers (names in lower case) and the JSON body to a status and a body."""
+"""From the path, the headers (names in lower case) and the JSON body to a status, a body and perhaps headers."""
 
 
 class HttpEndpoint(ThreadingHTTPServer):
@@ -47,8 +47,10 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         asked = json.loads(body) if body else None
         self.server.requests.append((self.path, headers, asked))
-        status, answer = self.server.answering(self.path, headers, asked)
+        status, answer, *more = self.server.answering(self.path, headers, asked)
         self.send_response(status)
+        for name, value in (more[0] if more else {}).items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)

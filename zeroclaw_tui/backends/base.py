@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends import generic_writing
+from zeroclaw_tui.backends.counting import count_entries
 from zeroclaw_tui.backends.listing import age_groups, matches, sort_key
 from zeroclaw_tui.memory.change import (
     Advance,
@@ -31,6 +32,7 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere, Refused
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
@@ -206,6 +208,11 @@ class Memory(ABC):
             age=age_groups((entry.timestamp for entry in found), now),
         )
 
+    async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
+        """How much there is, superseded memories too unless a filter says else."""
+        wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
+        return count_entries(await self.entries(wanted), has_vectors=self.capabilities.vectors)
+
     async def search(
         self,
         request: RecallRequest,
@@ -259,8 +266,16 @@ class Memory(ABC):
         ends the pass and comes out here; cancelling the await ends it too.
         """
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
-        for entry in await self._ordered(wanted, Sort(descending=False)):
-            see(generic_writing.row_of(entry))
+        await generic_writing.show(await self._ordered(wanted, Sort(descending=False)), see)
+
+    def stamp_of(self, row: StoredRow) -> Stamp:
+        """The stamp of a row that `each_row` showed, as `stamps` would give it; the store is not asked."""
+        return generic_writing.stamp_of(generic_writing.entry_of(row))
+
+    async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
+        """The rows of these handles as `stored` gives them, in that order; rows gone meanwhile are left out."""
+        found = [await self.stored(entry.id) for entry in await self.rows(handles)]
+        return [row for row in found if row is not None]
 
     async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
         """Give rows the vectors of the contents they still have; nothing else of a row changes, its times included.

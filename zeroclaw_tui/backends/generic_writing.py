@@ -5,7 +5,9 @@ Ids and times are the backend's own business then: what comes back is stored ane
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as with_parts
 from typing import TYPE_CHECKING
@@ -20,6 +22,7 @@ from zeroclaw_tui.memory.change import (
     Keep,
     Removal,
     Reversal,
+    See,
     Stamp,
     StoredRow,
     Value,
@@ -73,6 +76,22 @@ def stamp_of(entry: MemoryEntry) -> Stamp:
         agent=entry.agent,
         handle=entry.handle,
     )
+
+
+async def show(entries: Iterable[MemoryEntry], see: See) -> None:
+    """Show the rows of memories one by one, on a thread; cancelling the await ends it."""
+    stop = threading.Event()
+
+    def look() -> None:
+        for entry in entries:
+            if stop.is_set():
+                return
+            see(row_of(entry))
+
+    try:
+        await asyncio.to_thread(look)
+    finally:
+        stop.set()
 
 
 async def create(memory: Memory, draft: Draft, keep: Keep, replace: bool) -> Written:

@@ -227,8 +227,12 @@ class HeldRows(row_writing.Rows):
         return with_parts(row, values={**row.values, **values, "updated_at": self._memory._clock().isoformat()})
 
     def returned(self, row: StoredRow, over: StoredRow | None, *, apart: bool) -> StoredRow:
-        """With its own id and handle where they are still free."""
+        """With its own id and handle where they are still free, and every field: some may only be named in `over`."""
         memory = self._memory
+        named = over.values if over is not None and over.id == row.id and not apart else {}
+        row = with_parts(row, values=row_of(entry_of(with_parts(row, values={**named, **row.values}))).values)
+        if row.handle is None:
+            row = with_parts(row, handle=memory._next_handle() if over is None or apart else over.handle)
         if apart:
             new_id = str(uuid.uuid4())
             row = with_parts(row, id=new_id, values={**row.values, "id": new_id})

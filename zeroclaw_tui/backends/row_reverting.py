@@ -41,6 +41,7 @@ class Plan:
     clashes: list[ClashFound] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
+    skipped: int = 0
 
 
 async def revert(rows: Rows, changes: Batches, keep: Keep, clash: Clash, advance: Advance | None) -> Reversal:
@@ -61,7 +62,7 @@ async def revert(rows: Rows, changes: Batches, keep: Keep, clash: Clash, advance
             await asyncio.to_thread(keep, plan.kept)
         for deed in plan.deeds:
             notes.update(dict.fromkeys(await _done(rows, deed)))
-        reverted += len(batch)
+        reverted += len(batch) - plan.skipped
         renamed |= plan.renamed
         notes |= plan.notes
     if advance is not None:
@@ -109,6 +110,9 @@ async def _take_away(ahead: Ahead, change: RowChange, clash: Clash, plan: Plan) 
         if clash == "refuse":
             plan.clashes.append(ClashFound(created, present, "changed"))
             return
+        if clash == "skip":
+            plan.skipped += 1
+            return
         if clash == "rename":
             plan.notes[f"{_key(created)!r} changed since it was stored, so it stays as it is now."] = None
             return
@@ -132,6 +136,9 @@ async def _bring_back(ahead: Ahead, change: RowChange, wanted: StoredRow, clash:
     reason = _reason(ahead, change, present, holder)
     if reason is not None and clash == "refuse":
         plan.clashes.append(ClashFound(wanted, holder if reason == "key exists" else present, reason))
+        return
+    if reason is not None and clash == "skip":
+        plan.skipped += 1
         return
     # Beside a row that changed, the old one needs an id of its own; where only its key is taken, another key will do.
     apart = clash == "rename" and reason == "changed"

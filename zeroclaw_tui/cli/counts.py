@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from datetime import datetime
-from typing import Any
 
 from zeroclaw_tui.cli.finding import filter_given
 from zeroclaw_tui.cli.output import document, write_lines
@@ -13,7 +12,7 @@ from zeroclaw_tui.cli.zeroclaw_words import stats_lines
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.stats import full_stats, memory_stats
 from zeroclaw_tui.memory.errors import DONE
-from zeroclaw_tui.memory.query import Facets, MemoryFilter
+from zeroclaw_tui.memory.query import MemoryFilter
 
 
 async def facets(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -42,12 +41,12 @@ async def facets(library: Library, given: argparse.Namespace, now: datetime) -> 
 async def stats(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print what ZeroClaw's `memory stats` prints; with a filter, of what it leaves. As JSON, all that is counted."""
     wanted = filter_given(given, now)
-    left = None if wanted == MemoryFilter() else await library.facets(wanted, now.isoformat())
+    chosen = None if wanted == MemoryFilter() else wanted
     if given.json:
-        counted = await full_stats(library.memory, now.isoformat())
-        document(counted if left is None else counted | _of_filter(left))
+        document(await full_stats(library.memory, now.isoformat(), chosen))
         return DONE
     whole = await memory_stats(library.memory, now.isoformat())
+    left = None if chosen is None else await library.facets(chosen, now.isoformat())
     write_lines(
         stats_lines(
             whole.backend,
@@ -57,25 +56,3 @@ async def stats(library: Library, given: argparse.Namespace, now: datetime) -> i
         )
     )
     return DONE
-
-
-def _of_filter(left: Facets) -> dict[str, Any]:
-    """The counts of a filter, by the names that the whole store's have."""
-    return {
-        "total": left.total,
-        "superseded": left.superseded,
-        "by_category": left.category,
-        "by_session": left.session,
-        "by_agent": left.agent,
-        "by_namespace": left.namespace,
-        "by_age": left.age,
-        "embeddings": _embeddings(left),
-    }
-
-
-def _embeddings(left: Facets) -> dict[str, Any] | None:
-    if left.not_embedded is None:
-        return None
-    embedded = left.total - left.not_embedded
-    share = embedded / left.total if left.total else None
-    return {"embedded": embedded, "not_embedded": left.not_embedded, "share": share}

@@ -1,13 +1,97 @@
-"""`memory export`: write memories to a file."""
+"""`memory export`: write memories to a file, or to stdout.
+
+With --json and a file the document is {"file", "count", "size", "format", "lost"}: how many memories and bytes were
+written, and sentences about what the format cannot hold. Nothing in an export is altered for spreadsheets.
+"""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO
 
+from zeroclaw_tui.cli.finding import filter_given
+from zeroclaw_tui.cli.guarding import Progress
+from zeroclaw_tui.cli.output import GREEN, Styled, counted, document, note, size_shown, write_lines
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.transfer.exporting import SUFFIXES, Exported, Format, export_file, export_memories
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, Unreadable, WrongUse
+from zeroclaw_tui.memory.query import MemoryFilter
+
+STDOUT = "-"
+_BUFFER = 1 << 18
 
 
 async def export(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Answer the verb; the exit code."""
-    raise NotImplementedError
+    """Write what the filters leave; what the format loses goes to stderr."""
+    wanted = filter_given(given, now)
+    if given.file == STDOUT:
+        return await _to_stdout(library, given, wanted)
+    return await _to_file(library, given, wanted, expanded(given.file))
+
+
+async def _to_stdout(library: Library, given: argparse.Namespace, wanted: MemoryFilter) -> int:
+    if given.json:
+        raise WrongUse(
+            "Stdout takes the memories or a document about them, not both.",
+            hint="Name a file for --json; --format jsonl writes JSON lines.",
+        )
+    # What stdout buffers of its own must come first.
+    sys.stdout.flush()
+    try:
+        with Progress("Exporting", 0) as progress, _stdout() as out:
+            exported = await export_memories(
+                library, wanted, out, _format(given), vectors=given.vectors, advance=progress.advance
+            )
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Unreadable(
+            f"Stdout cannot be written: {error.strerror}.", hint="Name a file in another place."
+        ) from error
+    if exported.cancelled:
+        note(f"zeroclaw: Stopped after {counted(exported.count)}.")
+    _tell_lost(exported)
+    return INTERRUPTED if exported.cancelled else DONE
+
+
+def _stdout() -> BinaryIO:
+    """With a buffer of its own: what is left in that of sys.stdout after a failure would fail again at the end."""
+    return open(sys.stdout.fileno(), "wb", buffering=_BUFFER, closefd=False)
+
+
+async def _to_file(library: Library, given: argparse.Namespace, wanted: MemoryFilter, path: Path) -> int:
+    total = await library.memory.count()
+    with Progress("Exporting", total) as progress:
+        exported = await export_file(
+            library, wanted, path, _format(given),
+            vectors=given.vectors, overwrite=given.overwrite, advance=progress.advance,
+        )  # fmt: skip
+    if exported.cancelled:
+        note(f"zeroclaw: Stopped; {path} was not written.")
+        return INTERRUPTED
+    if given.json:
+        told = {"count": exported.count, "size": exported.size, "format": _format(given), "lost": list(exported.lost)}
+        document({"file": str(path), **told})
+        return DONE
+    done = f" Exported {counted(exported.count)} to {path} ({size_shown(exported.size)})."
+    write_lines([(Styled("✓", GREEN), done)])
+    _tell_lost(exported)
+    return DONE
+
+
+def expanded(name: str) -> Path:
+    """A path as typed, with ~ as the home folder."""
+    return Path(name).expanduser()
+
+
+def _format(given: argparse.Namespace) -> Format:
+    named: Format | None = given.format
+    return named or SUFFIXES.get(Path(given.file).suffix.lower(), "jsonl")
+
+
+def _tell_lost(exported: Exported) -> None:
+    for sentence in exported.lost:
+        note(f"zeroclaw: {sentence}")

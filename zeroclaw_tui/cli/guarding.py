@@ -71,10 +71,10 @@ async def telling_clashes(change: Callable[[], Awaitable[Outcome]]) -> Outcome:
 class Progress:
     """How far a long change is, on stderr if that is a terminal; after a ctrl-c the change stops at the next batch.
 
-    A second ctrl-c does what it always does.
+    A second ctrl-c does what it always does. `total` is None where nobody knows how much there is.
     """
 
-    def __init__(self, doing: str, total: int) -> None:
+    def __init__(self, doing: str, total: int | None) -> None:
         self._doing, self._total = doing, total
         self._shows = sys.stderr.isatty()
         self._shown = False
@@ -95,8 +95,9 @@ class Progress:
 
     def advance(self, done: int) -> bool:
         """Show how far it is; False once it should stop. Called on whichever thread works."""
-        if self._shows and done < self._total:
-            sys.stderr.write(f"\r{self._doing} {done:,} of {self._total:,} …")
+        if self._shows and (self._total is None or done < self._total):
+            of = "" if self._total is None else f" of {self._total:,}"
+            sys.stderr.write(f"\r{self._doing} {done:,}{of} …")
             sys.stderr.flush()
             self._shown = True
         return not self.stopped

@@ -1,13 +1,186 @@
-"""`memory hygiene`: ZeroClaw's hygiene, by hand."""
+"""`memory hygiene`: ZeroClaw's hygiene, by hand.
+
+Its document, with the last six names only after a run:
+
+    {"backend", "location", "root", "profile", "as_of", "dry_run", "enabled", "last_run", "last_report", "next_due",
+     "state_problem", "rules": [{"name", "sentence", "on", "days", "most", "count", "size"}],
+     "items": [{"rule", "name", "date", "size", "target", "and_purged", "id"}], "left_out", "problems",
+     "count", "action", "until", "changed", "gone", "notes"}
+
+Moments are RFC 3339; `next_due` is null where the agent does it at its very next start, and where it never does.
+`items` are what goes, those named by --without are in `left_out`. Exit code 1 after a no, and when something that is
+still there was not done; 130 after ctrl-c.
+"""
 
 from __future__ import annotations
 
 import argparse
-from datetime import datetime
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
 
+from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
+from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
+from zeroclaw_tui.cli.hygiene_lines import done_lines, plan_lines
+from zeroclaw_tui.cli.moments import moment_meant
+from zeroclaw_tui.cli.output import document, note, write_lines
+from zeroclaw_tui.cli.told import tell_notes
+from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan, plan_hygiene
+from zeroclaw_tui.curation.hygiene.rules import HygieneRule
+from zeroclaw_tui.curation.hygiene.run import run_hygiene
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, WrongUse
+from zeroclaw_tui.memory.text import cut, one_line
+
+_TO_COME = re.compile(r"(?:in\s*|\+)(\d{1,7})\s*(h|d|w)", re.IGNORECASE)
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+_LONGEST_SHOWN = 80
 
 
 async def hygiene(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Answer the verb; the exit code."""
-    raise NotImplementedError
+    """Show the plan; without --dry-run ask, do it, and say what was done."""
+    as_of = now if given.as_of is None else as_of_meant(given.as_of, now)
+    if not given.dry_run:
+        if as_of > now:
+            raise WrongUse("Hygiene of a moment to come can only be looked at.", hint="Add --dry-run.")
+        if library.read_only_because is not None:
+            check_writable(library, given)
+        check_can_ask("hygiene", yes=given.yes)
+    plan = await plan_hygiene(library, as_of)
+    left_out = _left_out(plan, given.without)
+    items = tuple(item for item in plan.items if item.id not in left_out)
+    if given.dry_run or not items:
+        return _tell_plan(library, given, plan, items)
+    if not given.yes and not confirm("Run it?", plan_lines(library, plan, items)):
+        return REFUSED
+    with Progress("Hygiene:", len(items)) as progress:
+        outcome = await with_triggers(
+            library,
+            given,
+            lambda: run_hygiene(library, plan, without=left_out, advance=progress.advance),
+            asks=True,
+        )
+    return REFUSED if outcome is None else _tell_done(library, given, plan, items, outcome)
+
+
+def as_of_meant(text: str, now: datetime) -> datetime:
+    """The moment that --as-of names: "in 30d", "30d" (ago), a date (midnight at its start, local) or RFC 3339.
+
+    Raises WrongUse for anything else.
+    """
+    found = _TO_COME.fullmatch(text.strip())
+    try:
+        if found is not None:
+            return (now + timedelta(**{_UNITS[found.group(2).lower()]: int(found.group(1))})).astimezone()
+        meant = moment(moment_meant(text, now))
+        assert meant is not None
+        return meant.astimezone()
+    except OverflowError as error:
+        raise WrongUse(f"{cut(one_line(text), _LONGEST_SHOWN)!r} is farther away than the calendar goes.") from error
+
+
+def _left_out(plan: HygienePlan, names: Sequence[str]) -> frozenset[str]:
+    """The ids of what --without names, by name or id. Raises WrongUse for what is not in the plan."""
+    left_out: set[str] = set()
+    for name in names:
+        found = {item.id for item in plan.items if name in (item.name, item.id)}
+        if not found:
+            raise WrongUse(
+                f"{cut(one_line(name), _LONGEST_SHOWN)!r} is not among what would go.",
+                hint="`zeroclaw memory hygiene --dry-run --json` has the name and the id of everything that is.",
+            )
+        left_out |= found
+    return frozenset(left_out)
+
+
+def _tell_plan(library: Library, given: argparse.Namespace, plan: HygienePlan, items: Sequence[HygieneItem]) -> int:
+    if given.json:
+        more = {} if given.dry_run else _run_as_json(Outcome("hygiene", 0))
+        document(_plan_as_json(library, plan, items, dry_run=given.dry_run) | more)
+        return DONE
+    write_lines(plan_lines(library, plan, items))
+    if given.dry_run:
+        note(NOTHING_DONE)
+    return DONE
+
+
+def _tell_done(
+    library: Library,
+    given: argparse.Namespace,
+    plan: HygienePlan,
+    items: Sequence[HygieneItem],
+    outcome: Outcome,
+) -> int:
+    tell_notes(outcome)
+    if given.json:
+        document(_plan_as_json(library, plan, items, dry_run=False) | _run_as_json(outcome))
+    else:
+        write_lines(done_lines(outcome, items, len(plan.items) - len(items)))
+    if outcome.cancelled:
+        note(f"zeroclaw: Stopped after {outcome.count:,} of {len(items):,}; run it again for the rest.")
+        return INTERRUPTED
+    return REFUSED if outcome.count + len(outcome.gone) < len(items) else DONE
+
+
+def _plan_as_json(
+    library: Library, plan: HygienePlan, items: Sequence[HygieneItem], *, dry_run: bool
+) -> dict[str, Any]:
+    state, going = plan.state, {item.id for item in items}
+    return {
+        "backend": library.memory.name,
+        "location": library.memory.location,
+        "root": str(plan.root),
+        "profile": plan.rules.version,
+        "as_of": plan.as_of.isoformat(),
+        "dry_run": dry_run,
+        "enabled": plan.rules.is_enabled,
+        "last_run": state.last_run.isoformat() if state.last_run else None,
+        "last_report": dict(state.report),
+        "next_due": state.due.isoformat() if state.due and plan.rules.is_enabled else None,
+        "state_problem": state.problem,
+        "rules": [_rule_as_json(rule, items) for rule in plan.rules.rules],
+        "items": [_item_as_json(item) for item in items],
+        "left_out": [_item_as_json(item) for item in plan.items if item.id not in going],
+        "problems": list(plan.problems),
+    }
+
+
+def _rule_as_json(rule: HygieneRule, items: Sequence[HygieneItem]) -> dict[str, Any]:
+    own = [item for item in items if item.rule == rule.name]
+    return {
+        "name": rule.name,
+        "sentence": rule.sentence,
+        "on": rule.is_on,
+        "days": rule.days,
+        "most": rule.most,
+        "count": len(own),
+        "size": sum(item.size for item in own),
+    }
+
+
+def _item_as_json(item: HygieneItem) -> dict[str, Any]:
+    return {
+        "rule": item.rule,
+        "name": item.name,
+        "date": item.date,
+        "size": item.size,
+        "target": item.target,
+        "and_purged": item.and_purged,
+        "id": item.id,
+    }
+
+
+def _run_as_json(outcome: Outcome) -> dict[str, Any]:
+    """What was done, by the names that every change has (see `told`)."""
+    action = outcome.action
+    return {
+        "count": outcome.count,
+        "action": action.number if action else None,
+        "until": action.until if action else None,
+        "changed": list(outcome.changed),
+        "gone": list(outcome.gone),
+        "notes": list(outcome.notes),
+    }

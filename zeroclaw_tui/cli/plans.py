@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled, counted, date_shown, size_shown
+from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.copies.copies import Copy, summary
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan, plan_of
@@ -32,15 +33,16 @@ async def plan_lines(
     library: Library, plan: PurgePlan, verb: str, *, forever: bool, copies: Sequence[Copy]
 ) -> list[Line]:
     """The plan: how many, of what, how old, the first few, where they go and where copies lie."""
+    question = f"{verb.capitalize()} {counted(plan.count)}{' for ever' if forever else ''}?"
+    return [*await what_lines(library, plan, question), *_whereto(plan, forever=forever, copies=copies)]
+
+
+async def what_lines(library: Library, plan: PurgePlan, question: str) -> list[Line]:
+    """A question, and which memories it is about."""
     samples = await library.rows([stamp.handle for stamp in plan.samples])
-    lines: list[Line] = [
-        (Styled(f"{verb.capitalize()} {counted(plan.count)}{' for ever' if forever else ''}?", BOLD),),
-        ("  ", one_line(_facts(plan))),
-        *map(_sample_line, samples),
-    ]
+    lines: list[Line] = [(Styled(question, BOLD),), ("  ", one_line(_facts(plan))), *map(_sample_line, samples)]
     if plan.count > len(samples):
         lines.append((Styled(f"  … {plan.count - len(samples):,} more", DIM),))
-    lines += _whereto(plan, forever=forever, copies=copies)
     return lines
 
 
@@ -53,7 +55,7 @@ def _facts(plan: PurgePlan) -> str:
 
 
 def _sample_line(entry: MemoryEntry) -> Line:
-    text = cut(f'"{one_line(entry.content)}"', TEXT_CELLS)
+    text = cut(f'"{one_line(masked(entry.content))}"', TEXT_CELLS)
     key = padded(cut(one_line(entry.key), KEY_CELLS), KEY_CELLS)
     return ("  ", key, "  ", padded(text, TEXT_CELLS), "  ", date_shown(entry.timestamp))
 

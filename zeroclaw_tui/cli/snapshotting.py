@@ -1,13 +1,249 @@
-"""`memory snapshot`: write MEMORY_SNAPSHOT.md, or compare it with the store."""
+"""`memory snapshot`: write MEMORY_SNAPSHOT.md, or compare it with the store.
+
+Its document is that of every change (see `told`) with "file", "beside" (the lossless copy), "memories" (how many core
+memories the snapshot holds), "lossy": [{"key", "lost"}] with what ZeroClaw's format loses of each, "vectors" (whether
+the lossless copy has them), "replaces" ({"is_zeroclaws", "because", "entries", "total", "exported"} of the file in its
+place, or null) and "foreign" (sentences about files in the way that are another program's).
+
+With --diff: {"verb", "backend", "location", "file", "is_zeroclaws", "exported", "notes", "counts", "differences"}, each
+of the latter {"key", "where", "here", "there", "lost"}, here and there memories as `list` prints them, or null.
+"""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 
+from zeroclaw_tui.cli.asking import NOTHING_DONE
+from zeroclaw_tui.cli.guarding import check_writable
+from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Line, Styled, counted, document, note, write_lines
+from zeroclaw_tui.cli.told import tell_document, tell_notes
+from zeroclaw_tui.curation.changing import Outcome
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.snapshot.snapshot import (
+    Difference,
+    SnapshotPlan,
+    Where,
+    compare,
+    load_snapshot,
+    plan_snapshot,
+    snapshot_file,
+    write_snapshot,
+)
+from zeroclaw_tui.curation.snapshot.text import Snapshot
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import DONE, Refused, WrongUse
+from zeroclaw_tui.memory.text import cut, mask_secrets, one_line, padded
+
+MOST_SHOWN = 20
+KEY_CELLS, TEXT_CELLS = 28, 52
+_MARKS: dict[Where, tuple[str, str]] = {
+    "changed": ("~", YELLOW),
+    "only here": ("+", GREEN),
+    "only there": ("-", CYAN),
+    "same": ("=", DIM),
+}
+_MEANS: dict[Where, str] = {
+    "changed": "changed",
+    "only here": "only in the store",
+    "only there": "only in the file",
+    "same": "the same",
+}
 
 
 async def snapshot(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Answer the verb; the exit code."""
-    raise NotImplementedError
+    if given.diff:
+        return await _diff(library, given)
+    if given.file is not None:
+        raise WrongUse("--file goes with --diff.", hint="ZeroClaw looks for its snapshot in one place only.")
+    if not given.dry_run:
+        check_writable(library, given)
+    plan = await plan_snapshot(library)
+    if given.dry_run:
+        return _tell_plan(library, given, plan)
+    outcome = await write_snapshot(library, replaces_foreign=given.replace_foreign)
+    tell_notes(outcome)
+    if given.json:
+        tell_document(library, outcome, verb="snapshot", **_plan_as_json(plan))
+    else:
+        write_lines(_done_lines(plan, outcome))
+    return DONE
+
+
+def lossy_lines(lossy: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[Line]:
+    """The keys of which something is lost, each with what."""
+    for key, lost in lossy[:MOST_SHOWN]:
+        yield ("  ", _key_cell(key), "  ", Styled(", ".join(lost), DIM))
+    if len(lossy) > MOST_SHOWN:
+        yield (Styled(f"  … {len(lossy) - MOST_SHOWN:,} more; --json has all", DIM),)
+
+
+def lossy_as_json(lossy: Sequence[tuple[str, tuple[str, ...]]]) -> list[dict[str, Any]]:
+    """The same for scripts."""
+    return [{"key": key, "lost": list(lost)} for key, lost in lossy]
+
+
+def memory_line(mark: Styled, entry: MemoryEntry) -> Line:
+    """A memory in one line: a mark, its key, the beginning of its content."""
+    return ("  ", mark, " ", _key_cell(entry.key), "  ", text_cell(entry.content))
+
+
+def text_cell(content: str) -> str:
+    """The beginning of a content, its secrets masked."""
+    return cut(f'"{mask_secrets(one_line(content[: 8 * TEXT_CELLS]))}"', TEXT_CELLS)
+
+
+def _tell_plan(library: Library, given: argparse.Namespace, plan: SnapshotPlan) -> int:
+    if given.json:
+        tell_document(library, Outcome("snapshot", plan.entries), dry_run=True, **_plan_as_json(plan))
+        return DONE
+    write_lines(_plan_lines(plan))
+    note(NOTHING_DONE)
+    return DONE
+
+
+def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
+    if not plan.entries:
+        yield ("There are no core memories, and without any ZeroClaw writes no snapshot.",)
+        return
+    yield (Styled(f"{_core(plan.entries)} to {one_line(str(plan.file))}", BOLD),)
+    if plan.replaces is not None and plan.replaces.is_zeroclaws:
+        yield (f"  in place of {_replaced(plan.replaces)}",)
+    for sentence in plan.foreign:
+        yield (Styled(f"  {sentence} It is only replaced with --replace-foreign.", YELLOW),)
+    yield from _loss_lines(plan)
+
+
+def _done_lines(plan: SnapshotPlan, outcome: Outcome) -> Iterator[Line]:
+    yield (
+        Styled("✓", GREEN),
+        f" Wrote {_core(outcome.count)} to {one_line(str(plan.file))}",
+        "; `zeroclaw memory undo` brings the old file back."
+        if plan.replaces
+        else "; `zeroclaw memory undo` removes it.",
+    )
+    yield from _loss_lines(plan, named=False)
+
+
+def _loss_lines(plan: SnapshotPlan, *, named: bool = True) -> Iterator[Line]:
+    beside = one_line(plan.beside.name)
+    yield (
+        f"  ZeroClaw's format holds key, content and dates; {beside} beside it holds everything",
+        "." if plan.vectors else " but the vectors.",
+    )
+    if plan.lossy:
+        would = f"  {counted(len(plan.lossy))} would not come back whole out of ZeroClaw's format"
+        yield (Styled(would + (":" if named else "; --dry-run names them."), YELLOW),)
+    if named:
+        yield from lossy_lines(plan.lossy)
+
+
+def _core(count: int) -> str:
+    return f"{count:,} core {'memory' if count == 1 else 'memories'}"
+
+
+def _replaced(snapshot: Snapshot) -> str:
+    when = f" of {one_line(snapshot.exported)}" if snapshot.exported else ""
+    return f"the snapshot{when} with {counted(len(snapshot.entries))}"
+
+
+def _plan_as_json(plan: SnapshotPlan) -> dict[str, Any]:
+    there = plan.replaces
+    return {
+        "file": str(plan.file),
+        "beside": str(plan.beside),
+        "memories": plan.entries,
+        "lossy": lossy_as_json(plan.lossy),
+        "vectors": plan.vectors,
+        "replaces": None
+        if there is None
+        else {
+            "is_zeroclaws": there.is_zeroclaws,
+            "because": there.because,
+            "entries": len(there.entries),
+            "total": there.total,
+            "exported": there.exported,
+        },
+        "foreign": list(plan.foreign),
+    }
+
+
+async def _diff(library: Library, given: argparse.Namespace) -> int:
+    file = _file(library, given)
+    there, _ = await asyncio.to_thread(load_snapshot, file)
+    found = await compare(library, file)
+    if given.json:
+        document(_diff_as_json(library, file, there, found))
+        return DONE
+    for sentence in there.notes:
+        note(f"zeroclaw: {sentence}")
+    write_lines(_diff_lines(file, found))
+    return DONE
+
+
+def _file(library: Library, given: argparse.Namespace) -> Path:
+    if given.file is not None:
+        return Path(given.file).expanduser()
+    try:
+        return snapshot_file(library)
+    except Refused as refused:
+        refused.hint = "--file PATH names a snapshot to compare with."
+        raise
+
+
+def _diff_lines(file: Path, found: Sequence[Difference]) -> Iterator[Line]:
+    counts = Counter(difference.where for difference in found)
+    facts = " · ".join(f"{counts[where]:,} {_MEANS[where]}" for where in _MARKS if counts[where])
+    yield (Styled(one_line(str(file)), BOLD), Styled(f"    {facts or 'no memories on either side'}", DIM))
+    for where, (mark, colour) in _MARKS.items():
+        some = [difference for difference in found if difference.where == where and where != "same"]
+        for difference in some[:MOST_SHOWN]:
+            yield from _difference_lines(difference, Styled(mark, colour))
+        if len(some) > MOST_SHOWN:
+            yield (Styled(f"  … {len(some) - MOST_SHOWN:,} more {_MEANS[where]}; --json has all", DIM),)
+    if counts["only there"] or counts["changed"]:
+        yield (Styled("`zeroclaw memory hydrate` brings memories of the file into the store.", DIM),)
+
+
+def _difference_lines(difference: Difference, mark: Styled) -> Iterator[Line]:
+    shown = difference.here or difference.there
+    if shown is not None:
+        yield memory_line(mark, shown)
+    if difference.where == "changed" and difference.there is not None:
+        yield ("    ", padded("in the file:", KEY_CELLS, right=True), "  ", text_cell(difference.there.content))
+    if difference.lost:
+        yield ("    ", Styled(f"lost by ZeroClaw's format: {', '.join(difference.lost)}", DIM))
+
+
+def _diff_as_json(library: Library, file: Path, there: Snapshot, found: Sequence[Difference]) -> dict[str, Any]:
+    counts = Counter(difference.where for difference in found)
+    return {
+        "verb": "snapshot",
+        "backend": library.memory.name,
+        "location": library.memory.location,
+        "file": str(file),
+        "is_zeroclaws": there.is_zeroclaws,
+        "exported": there.exported,
+        "notes": list(there.notes),
+        "counts": {where: counts[where] for where in _MARKS},
+        "differences": [
+            {
+                "key": difference.key,
+                "where": difference.where,
+                "here": difference.here.as_json() if difference.here else None,
+                "there": difference.there.as_json() if difference.there else None,
+                "lost": list(difference.lost),
+            }
+            for difference in found
+        ],
+    }
+
+
+def _key_cell(key: str) -> str:
+    return padded(cut(mask_secrets(one_line(key)) or '""', KEY_CELLS), KEY_CELLS)

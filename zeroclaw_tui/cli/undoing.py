@@ -25,6 +25,7 @@ from zeroclaw_tui.cli.told import (
 )
 from zeroclaw_tui.curation.changing import Outcome
 from zeroclaw_tui.curation.changing import undo as take_back
+from zeroclaw_tui.curation.hygiene.words import COMES_AGAIN, is_taken_back_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.trash import Action
 from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, FILE, MEMORIES, RowChange
@@ -77,6 +78,8 @@ def _tell_done(library: Library, given: argparse.Namespace, outcome: Outcome, wa
         what = f": {one_line(undone.summary)}" if undone else ""
         write_lines([(Styled("✓", GREEN), f" Took back {counted(outcome.count, 'change')}{what}")])
         write_lines(left_alone_lines(outcome))
+    if is_taken_back_hygiene(outcome):
+        note(f"zeroclaw: {COMES_AGAIN}")
     if outcome.cancelled:
         note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(wanted, 'change')}; undo again for the rest.")
     return INTERRUPTED if outcome.cancelled else DONE

@@ -25,7 +25,11 @@ def add_upkeep_verbs(verb: AddVerb) -> None:
 
 
 def _add_hygiene(hygiene: argparse.ArgumentParser) -> None:
-    hygiene.add_argument("--as-of", metavar="WHEN", help="what it would do then: a date or RFC 3339")
+    hygiene.add_argument(
+        "--as-of",
+        metavar="WHEN",
+        help="what it would do then: a date (the midnight it begins with), RFC 3339, 30d (ago) or 'in 30d'",
+    )
     hygiene.add_argument(
         "--without", action="append", default=[], metavar="ITEM", help="leave this out, by its name (repeatable)"
     )
@@ -39,6 +43,9 @@ def _add_audit(audit: argparse.ArgumentParser) -> None:
     action.add_argument("--purge", action="store_true", help="move the memories of the findings named to the trash")
     action.add_argument("--recategorise", metavar="NAME", help="give them this category")
     action.add_argument("--merge", choices=("newest", "longest"), help="of duplicates keep one")
+    audit.add_argument(
+        "--clean-copies", action="store_true", help="also remove the old texts where they still lie elsewhere"
+    )
     _add_dry_run(audit)
 
 
@@ -93,7 +100,12 @@ def _add_export(export: argparse.ArgumentParser) -> None:
     export.add_argument(
         "file", nargs="?", default="-", metavar="FILE", help="where to write; - is stdout, as without it"
     )
-    export.add_argument("--format", choices=FORMATS, help="unless the name of the file tells; jsonl else")
+    export.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="unless the name of the file tells; jsonl else. CSV has every text as it is, also one that begins with ="
+        " and that a spreadsheet takes for a formula",
+    )
     export.add_argument("--vectors", action="store_true", help="with the vectors (JSONL only)")
     export.add_argument("--overwrite", action="store_true", help="replace a file that is there")
     add_filters(export)

@@ -10,19 +10,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from zeroclaw_tui.curation.changing_files import look_at_files, put_files_back
+from zeroclaw_tui.curation.files.audit_log import put_entries_back
+from zeroclaw_tui.curation.files.taking_back import look_at_files, put_files_back
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.purge import PurgePlan
 from zeroclaw_tui.curation.trash.trash import Action, TrashRow, Verb
 from zeroclaw_tui.memory.change import (
+    AUDIT_LOG,
     FILE,
     MEMORIES,
     Advance,
+    Batches,
     Clash,
     Conflict,
     Draft,
     DuplicateKey,
     Edit,
+    Keep,
     StoredRow,
     Vector,
 )
@@ -112,18 +116,19 @@ async def remove_memories(
     refuse_read_only(library)
     if not plan.stamps:
         return Outcome(verb, 0)
+    done = "merged away" if verb == "merge" else "deleted"
 
     async def work(action: int, advance: Advance) -> Outcome:
         keep = library.trash.forgetter(action) if forever else library.trash.keeper(action)
         removal = await library.memory.remove(plan.stamps, keep, advance, zero=forever)
         if removal.removed != plan.count:
-            await library.trash.retell(action, f"deleted {removal.removed:,} of {plan.count:,} memories")
+            await library.trash.retell(action, f"{done} {removal.removed:,} of {plan.count:,} memories")
         notes = (_WORDS_STAY,) if forever and library.memory.capabilities.vectors else ()
         return Outcome(verb, removal.removed, None, removal.changed, removal.gone, removal.cancelled, notes=notes)
 
     one = plan.stamps[0]
     what = _shown(one.key) if plan.count == 1 else f"{plan.count:,} memories"
-    return await carried_out(library, verb, f"deleted {what}", work, advance)
+    return await carried_out(library, verb, f"{done} {what}", work, advance)
 
 
 async def undo(
@@ -146,7 +151,8 @@ async def undo(
             raise Refused("Another change came in between.", hint="Look at it, then undo again.")
         numbers = await library.trash.open_numbers(wanted)
         outcome = await _taken_back(library, "undo", action, numbers, clash, advance)
-        return replace(outcome, undone=await library.trash.action(wanted))
+        count = outcome.count if outcome.cancelled else latest.open
+        return replace(outcome, count=count, undone=await library.trash.action(wanted))
 
     return await carried_out(library, "undo", f"undid: {target.summary}", work, advance)
 
@@ -244,17 +250,27 @@ async def _taken_back(
 ) -> Outcome:
     """Take kept changes back, those of files here and the others in the store."""
     trash, tables = library.trash, await library.trash.tables_of(numbers)
-    files = await look_at_files(trash.changes_numbered([number for number in tables if tables[number] == FILE]), clash)
-    rows = trash.changes_numbered([number for number in tables if tables[number] != FILE])
-    reversal = await library.memory.revert(rows, trash.keeper(action), clash=clash, advance=advance)
+    keep = trash.keeper(action)
+
+    def of(*names: str) -> list[int]:
+        return [number for number in tables if tables[number] in names]
+
+    files = await look_at_files(trash.changes_numbered(of(FILE)), clash)
+    rows = trash.changes_numbered([number for number in tables if tables[number] not in (FILE, AUDIT_LOG)])
+    reversal = await library.memory.revert(rows, keep, clash=clash, advance=advance)
     count, notes = reversal.reverted, list(reversal.notes)
     if not reversal.cancelled:
-        notes += await put_files_back(files, trash.keeper(action), clash)
+        notes += await put_files_back(files, keep, clash)
+        notes += await asyncio.to_thread(_entries_put_back, trash.changes_numbered(of(AUDIT_LOG)), keep)
         # A row that already was as it was before may be kept by nobody; it would be tried again for ever.
         await trash.take_as_reversed(action, list(tables))
         # Agents and cached vectors only come along with memories.
-        count = list(tables.values()).count(MEMORIES) or len(tables)
+        count = len(of(MEMORIES)) or len(tables)
     return Outcome(verb, count, cancelled=reversal.cancelled, notes=tuple(notes), renamed=reversal.renamed)
+
+
+def _entries_put_back(changes: Batches, keep: Keep) -> list[str]:
+    return [note for batch in changes() for note in put_entries_back(batch, keep)]
 
 
 def _check_restorable(library: Library, row: TrashRow) -> None:

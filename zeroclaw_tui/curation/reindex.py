@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from zeroclaw_tui.backends.sqlite.filling import another_model
+from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
+from zeroclaw_tui.curation.changing import refuse_read_only
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.curation.reindexing.asking import Asking
+from zeroclaw_tui.curation.reindexing.pace import Pace, StoppedWaiting
+from zeroclaw_tui.curation.reindexing.prices import price, tokens_of
+from zeroclaw_tui.embeddings.base import Embedder
+from zeroclaw_tui.embeddings.openai import TextRefused
+from zeroclaw_tui.memory.change import NewVector, Stamp, StoredRow, Vector
+from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
+from zeroclaw_tui.memory.text import WHITE_SPACE, one_line
+
+AT_ONCE = 16
+"""How many texts go into one request, and at most how many vectors a kill loses."""
+_MOST_CHARACTERS = 100_000
+_LONGEST_KEY_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
 class ReindexPlan:
     """Which memories lack a vector, or have one of the wrong length. `characters` and `tokens` (about a quarter of
-    them) are what would be sent; `cost` in US dollars, None where the model's price is not known or nothing is sent."""
+    them) are what would be sent; `cost` in US dollars, None where the model's price is not known or nothing is sent.
+
+    Memories named by their ids are in `wrong` also where their vector has the right length.
+    """
 
     missing: tuple[Stamp, ...]
     wrong: tuple[Stamp, ...]
@@ -41,13 +59,150 @@ class Reindexed:
 async def plan_reindex(library: Library, *, ids: tuple[str, ...] | None = None) -> ReindexPlan:
     """What is to be done, of all memories or of these. Raises Refused with the reason where there is no embedder or the
     store keeps no vectors."""
-    raise NotImplementedError
+    embedder = _embedder(library)
+    missing: list[Stamp] = []
+    wrong: list[Stamp] = []
+    characters = 0
+
+    def look(row: StoredRow) -> None:
+        nonlocal characters
+        content = row.values.get("content")
+        if not isinstance(content, str) or not content.strip(WHITE_SPACE):
+            return
+        vector = row.values.get("embedding")
+        if vector and ids is None and _has_length(vector, embedder.dimensions):
+            return
+        (wrong if vector else missing).append(library.memory.stamp_of(row))
+        characters += len(content)
+
+    if ids is None:
+        await library.memory.each_row(look)
+    else:
+        for row in [await library.memory.stored(named) for named in dict.fromkeys(ids)]:
+            if row is not None:
+                look(row)
+    embedding, tokens = library.config.embedding, tokens_of(characters)
+    cost = price(embedding.provider, embedding.model, tokens) if embedder.is_remote and characters else None
+    return ReindexPlan(
+        tuple(missing), tuple(wrong), characters, tokens, cost, embedding.model, is_remote=embedder.is_remote
+    )
 
 
 async def reindex(
-    library: Library, plan: ReindexPlan, *, per_minute: int | None = None, advance: Callable[[int], bool] | None = None
+    library: Library,
+    plan: ReindexPlan,
+    *,
+    per_minute: int | None = None,
+    advance: Callable[[int], bool] | None = None,
+    pace: Pace | None = None,
 ) -> Reindexed:
     """Make the vectors, at most `per_minute` requests; what is made is written every few rows, so that stopping or a
     kill loses at most those, and doing it again goes on. An endpoint that says no ends it with what it said; a busy one
-    (429) is waited for. `advance` is told how many are done; False stops."""
-    raise NotImplementedError
+    (429) is waited for. `advance` is told how many are done; False stops. `pace` brings a clock of its own.
+
+    Raises Refused, before anything is sent, where the store names another model, and what every write raises.
+    """
+    refuse_read_only(library)
+    embedder = _embedder(library)
+    await _refuse_other_model(library, embedder)
+    return await _Reindexing(library, plan, embedder, per_minute, advance, pace or Pace()).run()
+
+
+class _Reindexing:
+    """One run; `filled`, `left` and `failed` are so far."""
+
+    def __init__(
+        self,
+        library: Library,
+        plan: ReindexPlan,
+        embedder: Embedder,
+        per_minute: int | None,
+        advance: Callable[[int], bool] | None,
+        pace: Pace,
+    ) -> None:
+        self._library, self._embedder, self._advance = library, embedder, advance
+        self._wanted = (*plan.missing, *plan.wrong)
+        self._missing = frozenset(stamp.id for stamp in plan.missing)
+        pace.per_minute, pace.goes_on = per_minute, self._goes_on
+        self._asking = Asking(embedder, pace)
+        self.filled = self.left = 0
+        self.failed: list[str] = []
+
+    async def run(self) -> Reindexed:
+        """Batch by batch until all are done, someone stops, or the endpoint says no."""
+        batch: list[StoredRow] = []
+        try:
+            for stamp in self._wanted:
+                row = await self._still_wanted(stamp)
+                if row is None:
+                    self.left += 1
+                    continue
+                if batch and (len(batch) == AT_ONCE or _characters([*batch, row]) > _MOST_CHARACTERS):
+                    await self._do(batch)
+                    batch = []
+                    if not self._goes_on():
+                        return self._ended(stopped=True)
+                batch.append(row)
+            if batch:
+                await self._do(batch)
+                self._goes_on()
+        except StoppedWaiting:
+            return self._ended(stopped=True)
+        except EmbeddingFailed as failure:
+            self.failed.append(failure.message)
+        return self._ended(stopped=False)
+
+    async def _do(self, rows: Sequence[StoredRow]) -> None:
+        made = await self._asking.vectors([str(row.values["content"]) for row in rows])
+        embedding = self._library.config.embedding
+        vectors: list[NewVector] = []
+        for row, found in zip(rows, made, strict=True):
+            if isinstance(found, TextRefused):
+                self.failed.append(f"{one_line(row.entry().key)[:_LONGEST_KEY_SHOWN]}: {found.message}")
+                continue
+            vector = Vector(found.astype("<f4").tobytes(), embedding.provider, embedding.model)
+            vectors.append(NewVector(row.id, row.fingerprint, vector))
+        filled = await self._library.memory.fill_vectors(vectors)
+        self.filled += filled.filled
+        self.left += len(filled.left)
+
+    async def _still_wanted(self, stamp: Stamp) -> StoredRow | None:
+        """The row as it is now; None where it has gone, or got a vector meanwhile."""
+        row = await self._library.memory.stored(stamp.id)
+        if row is None or not isinstance(row.values.get("content"), str):
+            return None
+        vector = row.values.get("embedding")
+        has_one = bool(vector) and _has_length(vector, self._embedder.dimensions)
+        return None if has_one and stamp.id in self._missing else row
+
+    def _goes_on(self) -> bool:
+        return self._advance is None or self._advance(self.filled)
+
+    def _ended(self, *, stopped: bool) -> Reindexed:
+        return Reindexed(self.filled, self.left, tuple(self.failed), stopped)
+
+
+def _embedder(library: Library) -> Embedder:
+    if not library.memory.capabilities.vectors:
+        because = library.memory.capabilities.why_not.get("vectors", f"{library.memory.name} keeps no vectors.")
+        raise Refused(because, hint="Nothing was sent.")
+    if library.embedder is None:
+        because = (library.no_embedder_because or "no embeddings configured").removeprefix("keyword only: ")
+        raise Refused(f"No vectors can be made: {because}", hint="`zeroclaw onboard` sets it up.")
+    return library.embedder
+
+
+async def _refuse_other_model(library: Library, embedder: Embedder) -> None:
+    if isinstance(library.memory, WritableSqlite):
+        embedding = library.config.embedding
+        theirs = await library.memory.other_model(embedding.provider, embedding.model, embedder.dimensions)
+        if theirs is not None:
+            raise another_model(theirs)
+
+
+def _has_length(vector: object, dimensions: int) -> bool:
+    return isinstance(vector, bytes) and len(vector) == 4 * dimensions
+
+
+def _characters(rows: Iterable[StoredRow]) -> int:
+    return sum(len(str(row.values["content"])) for row in rows)

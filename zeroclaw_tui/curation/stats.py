@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Any
 
-from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.base import Health, Memory
+from zeroclaw_tui.curation.growth import Growth, growth_of
 from zeroclaw_tui.memory.query import Facets, MemoryFilter, Superseded
+from zeroclaw_tui.memory.statistics import CacheUse, Embedded, Statistics, Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,15 @@ class MemoryStats:
     by_category: Mapping[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class StoreStats:
+    """What is counted of a store: `every` and `rows` of all rows or of those a filter leaves, and when they came."""
+
+    every: Facets
+    rows: Statistics
+    growth: Growth
+
+
 async def memory_stats(memory: Memory, now: str) -> MemoryStats:
     """ZeroClaw's own figures of an open store; ages need `now`, RFC 3339."""
     health = "healthy" if await memory.health_check() else "unhealthy"
@@ -31,27 +43,96 @@ async def memory_stats(memory: Memory, now: str) -> MemoryStats:
     return MemoryStats(memory.name, health, await memory.count(), listed.category)
 
 
-async def full_stats(memory: Memory, now: str) -> dict[str, Any]:
-    """Everything that can be counted, ready for JSON; what the store or its generation lacks is null."""
+async def store_stats(
+    memory: Memory, now: str, filter: MemoryFilter | None = None, zone: tzinfo | None = None
+) -> StoreStats:
+    """The counts of all rows, superseded ones too, or of those a filter leaves; days are those of `zone`.
+
+    Without a zone they are this machine's.
+    """
+    wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
+    rows = await memory.statistics(wanted)
+    return StoreStats(await memory.facets(wanted, now), rows, growth_of(rows, zone))
+
+
+async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> dict[str, Any]:
+    """Everything that can be counted, ready for JSON; what the store or its generation lacks is null.
+
+    With a filter the counts are of what it leaves; health, facts and storage are always those of the whole store.
+    """
     stats = await memory_stats(memory, now)
-    every = await memory.facets(MemoryFilter(superseded=Superseded.SHOW), now)
-    health = await memory.health()
+    counted = await store_stats(memory, now, filter)
+    return as_json(memory, stats, counted, await memory.health(), is_filtered=filter is not None)
+
+
+def as_json(
+    memory: Memory, stats: MemoryStats, counted: StoreStats, health: Health, *, is_filtered: bool = False
+) -> dict[str, Any]:
+    """The document of `memory stats --json`."""
+    every = counted.every
     return {
         "backend": memory.name,
         "location": memory.location,
         "generation": memory.generation,
         "health": stats.health,
-        "total": stats.total,
+        "total": every.total if is_filtered else stats.total,
         "superseded": every.superseded,
-        "by_category": dict(stats.by_category),
+        "by_category": dict(every.category if is_filtered else stats.by_category),
         "by_session": _mapping(every.session),
         "by_agent": _mapping(every.agent),
         "by_namespace": _mapping(every.namespace),
         "by_age": dict(every.age),
         "embeddings": _embeddings(memory, every),
+        **_counted(counted),
         "facts": dict(health.facts),
         "findings": list(health.findings),
     }
+
+
+def _counted(counted: StoreStats) -> dict[str, Any]:
+    """What SQL's own facets do not have: sizes, days, vectors, the file."""
+    rows, growth, storage = counted.rows, counted.growth, counted.rows.storage
+    return {
+        "bytes": {
+            "content": rows.content,
+            "vectors": rows.vectors,
+            "file": storage.file if storage else None,
+            "write_ahead_log": storage.write_ahead_log if storage else None,
+            "free_pages": storage.free_pages * storage.page_size if storage else None,
+        },
+        "by_size": dict(rows.size),
+        "by_day": [[day.isoformat(), count] for day, count in growth.days],
+        "undated": growth.undated,
+        "biggest": [{"id": big.id, "key": big.key, "category": big.category, "size": big.size} for big in rows.biggest],
+        "embedded_by_category": _embedded(rows.embedded),
+        "vectors_by_dimensions": (
+            None if rows.dimensions is None else {str(length): count for length, count in rows.dimensions.items()}
+        ),
+        "cut_vectors": rows.cut_vectors,
+        "storage": None if storage is None else _storage(storage),
+    }
+
+
+def _storage(storage: Storage) -> dict[str, Any]:
+    return {
+        "page_size": storage.page_size,
+        "pages": storage.pages,
+        "free_pages": storage.free_pages,
+        "embedding_cache": _cache(storage.embedding_cache),
+        "response_cache": _cache(storage.response_cache),
+        "side_files": dict(storage.side_files),
+        "problems": list(storage.problems),
+    }
+
+
+def _cache(cache: CacheUse | None) -> dict[str, int | None] | None:
+    return None if cache is None else {"rows": cache.rows, "bytes": cache.size, "hits": cache.hits}
+
+
+def _embedded(embedded: Mapping[str, Embedded] | None) -> dict[str, dict[str, int]] | None:
+    if embedded is None:
+        return None
+    return {name: {"embedded": part.embedded, "total": part.total} for name, part in embedded.items()}
 
 
 def _embeddings(memory: Memory, every: Facets) -> dict[str, Any] | None:

@@ -6,6 +6,9 @@ import asyncio
 import ipaddress
 import json
 import ssl
+import time
+from collections.abc import Sequence
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 5.0
 TOTAL_SECONDS = 20.0
+MANY_SECONDS = 120.0
+"""How long many texts at once may take: a small machine of one's own makes a few vectors a second."""
 BASES = {"openai": "https://api.openai.com", "openrouter": "https://openrouter.ai/api/v1"}
 _CUSTOM = "custom:"
 _AGENT_GETS_NOTHING = "Until it answers, ZeroClaw's own recall fails as a whole and the agent gets no memories."
@@ -33,6 +38,7 @@ _NOT_TRUSTED = (
 )
 _WANTS_TLS = ("wants TLS on this port", "Write https:// in place of http://.")
 _LONGEST_NOTICE = 1000
+_ABOUT_TEXTS = (400, 413, 422)
 _BY_STATUS = {
     404: ("knows no embeddings at this address, or not this model", "Check memory.embedding_provider and its model."),
     429: ("takes no more requests for now", "Wait a little, or look at the account's quota."),
@@ -49,6 +55,18 @@ class WrongDimension(EmbeddingFailed):
 
 class KeyRefused(EmbeddingFailed):
     """An endpoint that wants a key, or another one."""
+
+
+class Busy(EmbeddingFailed):
+    """An endpoint that may well answer later; `after` is how many seconds it asks to wait, None where it does not."""
+
+    def __init__(self, message: str, *, hint: str, after: float | None) -> None:
+        super().__init__(message, hint=hint)
+        self.after = after
+
+
+class TextRefused(EmbeddingFailed):
+    """An endpoint that does not take these texts: too long, too many at once, or empty."""
 
 
 class OpenAIEmbedder:
@@ -76,23 +94,36 @@ class OpenAIEmbedder:
 
     async def embed(self, text: str) -> np.ndarray:
         """The vector of a text, shape (dimensions,), float32. Raises EmbeddingFailed, never naming the key."""
+        return self._vector(self._numbers(await self._answer([text])))
+
+    async def embed_many(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """The vectors of texts, in their order, by one request. Raises EmbeddingFailed, and its kind TextRefused where
+        the endpoint does not take them together: each alone may do."""
+        answered = self._document(await self._answer(texts, MANY_SECONDS)).get("data")
+        if not isinstance(answered, list) or len(answered) != len(texts):
+            raise TextRefused(f"{self._shown()} did not answer with a vector for each text.", hint=_AGENT_GETS_NOTHING)
+        return [self._vector(self._numbers_of(part)) for part in sorted(answered, key=_place)]
+
+    async def _answer(self, texts: Sequence[str], at_least: float = 0.0) -> bytes:
         import httpx
 
         client = self._open()
         # Lone surrogates of a command line are no UTF-8, but JSON can escape them.
-        body = json.dumps({"model": self._model, "input": [text]}).encode("ascii")
+        body = json.dumps({"model": self._model, "input": list(texts)}).encode("ascii")
+        seconds = max(self._total_seconds, at_least)
+        limits = httpx.Timeout(seconds, connect=self._connect_seconds)
         try:
-            async with asyncio.timeout(self._total_seconds):
-                response = await client.post(self.url, content=body, headers=self._headers())
+            async with asyncio.timeout(seconds):
+                response = await client.post(self.url, content=body, headers=self._headers(), timeout=limits)
         except (httpx.ConnectTimeout, httpx.PoolTimeout):
             raise self._failed(f"cannot be reached within {self._connect_seconds:g} s", _WAIT) from None
         except (httpx.TimeoutException, TimeoutError):
-            raise self._failed(f"did not answer within {self._total_seconds:g} s", _WAIT) from None
+            raise self._failed(f"did not answer within {seconds:g} s", _WAIT) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._failed(*(tls_trouble(error) or _broken_off(error))) from None
         if response.status_code != httpx.codes.OK:
-            raise self._refused(response.status_code, response.content)
-        return self._vector(response.content)
+            raise self._refused(response.status_code, response.content, response.headers.get("Retry-After", ""))
+        return response.content
 
     async def close(self) -> None:
         """Let go of the connection."""
@@ -120,7 +151,7 @@ class OpenAIEmbedder:
             raise self._failed("cannot be given its API key, which has characters that no HTTP header takes", _KEY_HINT)
         return headers | {"Authorization": f"Bearer {self._key}"}
 
-    def _refused(self, status: int, answer: bytes) -> EmbeddingFailed:
+    def _refused(self, status: int, answer: bytes, retry_after: str = "") -> EmbeddingFailed:
         if status == 400 and self.url.startswith("http:") and b"HTTPS" in answer[:_LONGEST_NOTICE]:
             return self._failed(*_WANTS_TLS)
         if status in (401, 403):
@@ -130,12 +161,14 @@ class OpenAIEmbedder:
             what, hint = "has an error of its own", _WAIT
         else:
             what, hint = _BY_STATUS.get(status, ("did not answer with a vector", "Check the address."))
-        return self._failed(f"{what} (HTTP {status})", hint)
+        message, hint = f"{self._shown()} {what} (HTTP {status}).", f"{hint} {_AGENT_GETS_NOTHING}"
+        if status >= 500 or status == 429:
+            return Busy(message, hint=hint, after=_seconds(retry_after))
+        return TextRefused(message, hint=hint) if status in _ABOUT_TEXTS else EmbeddingFailed(message, hint=hint)
 
-    def _vector(self, answer: bytes) -> np.ndarray:
+    def _vector(self, numbers: list[float]) -> np.ndarray:
         import numpy as np
 
-        numbers = self._numbers(answer)
         if len(numbers) != self.dimensions:
             raise WrongDimension(
                 f"{self._shown()} sent a vector of {len(numbers)} numbers, "
@@ -154,14 +187,22 @@ class OpenAIEmbedder:
         return vector
 
     def _numbers(self, answer: bytes) -> list[float]:
+        document = self._document(answer)
+        try:
+            last = document["data"][-1]
+        except (KeyError, IndexError, TypeError):
+            last = None
+        return self._numbers_of(last)
+
+    def _document(self, answer: bytes) -> dict[str, Any]:
         try:
             document: Any = json.loads(answer)
         except (ValueError, RecursionError):
             raise self._failed("did not answer with JSON", "Is this the address of an embeddings service?") from None
-        try:
-            numbers = document["data"][-1]["embedding"]
-        except (KeyError, IndexError, TypeError):
-            numbers = None
+        return document if isinstance(document, dict) else {}
+
+    def _numbers_of(self, part: Any) -> list[float]:
+        numbers = part.get("embedding") if isinstance(part, dict) else None
         if not isinstance(numbers, list) or not all(type(number) in (int, float) for number in numbers):
             hint = "It should be data[0].embedding, a list of numbers; is this an embeddings service?"
             raise self._failed("answered with JSON that holds no vector", hint)
@@ -177,6 +218,23 @@ class OpenAIEmbedder:
         if self._key:
             place = place.replace(self._key, HIDDEN)
         return f"The embedding endpoint {one_line(mask_secrets(place))}"
+
+
+def _place(part: Any) -> int:
+    """Where an answer's part belongs; those without an index stay in their order."""
+    index = part.get("index") if isinstance(part, dict) else None
+    return index if type(index) is int else 0
+
+
+def _seconds(retry_after: str) -> float | None:
+    """The seconds a Retry-After header asks for, which is a number or a date (RFC 9110, 10.2.3)."""
+    text = retry_after.strip()
+    if text.isascii() and text.isdecimal():
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return None
 
 
 def _broken_off(error: Exception) -> tuple[str, str]:

@@ -117,8 +117,9 @@ See = Callable[[StoredRow], None]
 Batches = Callable[[], Iterator[Sequence[RowChange]]]
 """Kept changes, a few hundred at a time; may be iterated more than once, on any thread."""
 
-Clash = Literal["refuse", "overwrite", "rename"]
-"""What to do where a key exists again or a row changed since: nothing at all, replace it, or put back beside it."""
+Clash = Literal["refuse", "overwrite", "rename", "skip"]
+"""What to do where a key exists again or a row changed since: nothing at all, replace it, put back beside it, or leave
+just that one out."""
 
 
 @dataclass(frozen=True, slots=True)

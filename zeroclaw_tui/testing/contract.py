@@ -21,7 +21,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.listing import matches
-from zeroclaw_tui.memory.change import Draft, Edit, RowChange
+from zeroclaw_tui.memory.change import Draft, Edit, RowChange, Stamp, StoredRow
 from zeroclaw_tui.memory.entry import JSON_FIELDS, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.query import AGE_GROUPS, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
@@ -204,6 +204,39 @@ class MemoryContract:
         assert health.facts
         assert memory.name
         assert memory.location
+
+    async def test_each_row_is_shown_once_whole_in_the_order_of_storing(self, memory: Memory) -> None:
+        """`each_row` shows what `whole` gives, superseded rows too, and `stamp_of` and `stored_of` agree with it."""
+        entries: list[MemoryEntry] = []
+        stamps: list[Stamp] = []
+
+        def see(row: StoredRow) -> None:
+            entries.append(row.entry())
+            stamps.append(memory.stamp_of(row))
+
+        await memory.each_row(see)
+        expected = await memory.stamps(EVERY)
+        assert stamps == expected
+        assert [entry.content for entry in entries] == [
+            (await memory.whole(stamp.handle)).content for stamp in expected
+        ]
+        stored = await memory.stored_of([stamp.handle for stamp in expected])
+        assert stored == [await memory.stored(stamp.id) for stamp in expected]
+
+    async def test_a_pass_shows_what_a_filter_leaves_and_ends_with_what_it_is_told(self, memory: Memory) -> None:
+        """A filter chooses the rows of `each_row`; what the caller raises ends the pass and comes out."""
+        seen: list[str] = []
+        category = (await memory.stamps(EVERY))[0].category
+        await memory.each_row(lambda row: seen.append(row.id), MemoryFilter(category=(category,)))
+        assert seen == [stamp.id for stamp in await memory.stamps(MemoryFilter(category=(category,)))]
+
+        def enough(row: StoredRow) -> None:
+            seen.append(row.id)
+            raise Refused("enough")
+
+        seen.clear()
+        assert await _is_refused(memory.each_row(enough), Refused)
+        assert len(seen) == 1
 
     async def test_reading_changes_nothing(self, memory: Memory) -> None:
         """Listing and recall leave the count and the data version as they were."""

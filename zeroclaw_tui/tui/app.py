@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
@@ -99,6 +100,20 @@ class InspectorApp(App[int]):
         """Open what the options mean now; of several installs the chosen one."""
         self.run_worker(self._open(chosen), group="open", exclusive=True)
 
+    def open_again(self) -> None:
+        """Open the same store anew, after it was let go of and could not be opened."""
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        self.open_store(self._chosen)
+
+    def action_make_store(self) -> None:
+        """Make the database that is not there from its snapshot, once a person wants that."""
+        from zeroclaw_tui.tui.screens.making import make_from_snapshot
+
+        screen = self.screen
+        if isinstance(screen, ErrorScreen):
+            make_from_snapshot(self, self._configs[self._chosen], self._options.profile, partial(screen.dismiss, True))
+
     def on_browser_screen_installs_wanted(self) -> None:
         """Show the candidates."""
         self._choose_install()
@@ -149,13 +164,25 @@ class InspectorApp(App[int]):
             library = await self._opener(self._configs[self._chosen], self._options.profile)
         except InspectorError as error:
             self._exit_code = error.exit_code
-            self.push_screen(ErrorScreen(error, has_others=len(self._configs) > 1), self._after_error)
+            snapshot = await self._snapshot_to_make_from()
+            self.push_screen(
+                ErrorScreen(error, has_others=len(self._configs) > 1, snapshot=snapshot), self._after_error
+            )
             return
         self._exit_code = DONE
         before, self._library = self._library, library
         self._show(library)
         if before is not None:
             await before.close()
+
+    async def _snapshot_to_make_from(self) -> Path | None:
+        if not self._configs:
+            return None
+        try:
+            return await asyncio.to_thread(opening.snapshot_to_make_from, self._configs[self._chosen])
+        except InspectorError:
+            # What keeps the store from being opened is told already, and is the reason here too.
+            return None
 
     def _show(self, library: Library) -> None:
         self._use_saved_theme(self._configs[self._chosen])

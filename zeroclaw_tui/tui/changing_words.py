@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import absolute_time, count_text, fit, size_text
 from zeroclaw_tui.tui.screens.trash_words import key_words, undone_words
@@ -87,8 +88,8 @@ def memory_facts(entry: MemoryEntry) -> str:
 
 
 def first_line(content: str) -> str:
-    """The beginning of a memory, as one line."""
-    return fit(one_line(content[:_LONGEST_LOOKED_AT]), _LONGEST_LINE).rstrip() or EMPTY_CONTENT
+    """The beginning of a memory, as one line, secrets in it masked."""
+    return fit(one_line(masked(content[:_LONGEST_LOOKED_AT])), _LONGEST_LINE).rstrip() or EMPTY_CONTENT
 
 
 def one_remark(library: Library) -> str:

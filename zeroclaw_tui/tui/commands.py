@@ -80,6 +80,8 @@ UPKEEP_COMMANDS = (
     Command("doctor", "D", "show_upkeep('doctor')", "doctor", "What is wrong with this store, and its repair", UPKEEP),
     Command("stats", "I", "show_upkeep('stats')", "stats", "How much is remembered, and how it grew", UPKEEP),
     Command("re-embed", "R", "re_embed", "re-embed", "Make the vector of this memory anew", UPKEEP, writes=True),
+    Command("export", "", "export_shown", "export", "Export the memories shown to a file …", UPKEEP),
+    Command("import", "", "import_file", "import", "Import memories from a file …", UPKEEP, writes=True),
 )
 
 BROWSER_COMMANDS = (

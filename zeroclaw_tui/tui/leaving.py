@@ -10,9 +10,20 @@ from textual.app import App
 from textual.screen import Screen
 from textual.worker import Worker, WorkerError
 
-_STOPPED = frozenset({"change", "editor-save", "trash-write", "history-write"})
+_STOPPED = frozenset(
+    {
+        "change",
+        "editor-save",
+        "trash-write",
+        "history-write",
+        "snapshot-write",
+        "audit-write",
+        "reindex-write",
+        "hygiene-write",
+    }
+)
 """These may wait for an answer, or do many rows in batches; the batch under way is always finished."""
-_AWAITED = frozenset({"copies-write"})
+_AWAITED = frozenset({"copies-write", "doctor-write", "make-store"})
 
 
 @runtime_checkable

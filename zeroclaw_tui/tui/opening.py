@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 # Each function imports on use: what reads databases and counts vectors must not delay the first frame.
@@ -48,3 +49,15 @@ def save_profile(config: MemoryConfig, version: str) -> None:
     from zeroclaw_tui.config import settings
 
     settings.save_profile(config.install, version)
+
+
+def snapshot_to_make_from(config: MemoryConfig) -> Path | None:
+    """The snapshot of which the database can be made where there is none yet, as ZeroClaw would; else None.
+
+    Blocks: run it in a thread. Raises Unreadable, and Refused for stores that have no snapshot.
+    """
+    from zeroclaw_tui.curation.snapshot.hydrate import is_empty_store
+    from zeroclaw_tui.curation.snapshot.snapshot import place_of
+
+    file = place_of(config)
+    return file if not config.read_only and file.is_file() and is_empty_store(config) else None

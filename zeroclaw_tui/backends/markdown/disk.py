@@ -32,12 +32,14 @@ def read_bytes(path: Path) -> bytes | None:
         raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
 
 
-def replace_bytes(path: Path, expected: bytes | None, data: bytes | None, *, mode: int | None = None) -> None:
+def replace_bytes(
+    path: Path, expected: bytes | None, data: bytes | None, *, mode: int | None = None, mtime_ns: int | None = None
+) -> None:
     """Put `data` in place of `expected` in one step; None stands for no file.
 
     Links are followed, so that a link stays one; the mode is kept, and the owner where that is allowed. A new file has
-    `mode`, or the one that is usual for this user. Raises Rewritten when the file holds anything but `expected`, and
-    Refused when it cannot be written.
+    `mode`, or the one that is usual for this user. `mtime_ns` is when it shall seem to be last changed, in nanoseconds
+    since 1970. Raises Rewritten when the file holds anything but `expected`, and Refused when it cannot be written.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -47,11 +49,11 @@ def replace_bytes(path: Path, expected: bytes | None, data: bytes | None, *, mod
             target.unlink(missing_ok=True)
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with _written_beside(target, data, mode) as beside:
+            with _written_beside(target, data, mode, mtime_ns) as beside:
                 if read_bytes(target) != expected:
                     raise Rewritten
                 _put(beside, target, is_new=expected is None)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     except OSError as error:
         raise Refused(
             f"{path} cannot be written: {error.strerror}.", hint="Nothing was changed in it.", title="Not written"
@@ -67,7 +69,7 @@ def until_it_holds(attempt: Callable[[], Answer], path: Path) -> Answer:
 
 
 @contextmanager
-def _written_beside(target: Path, data: bytes, mode: int | None) -> Iterator[Path]:
+def _written_beside(target: Path, data: bytes, mode: int | None, mtime_ns: int | None) -> Iterator[Path]:
     status = target.stat() if target.exists() else None
     handle, name = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=target.parent)
     beside = Path(name)
@@ -81,6 +83,8 @@ def _written_beside(target: Path, data: bytes, mode: int | None) -> Iterator[Pat
                     os.fchown(file.fileno(), status.st_uid, status.st_gid)
                 os.fchmod(file.fileno(), stat.S_IMODE(status.st_mode))
             file.flush()
+            if mtime_ns is not None:
+                os.utime(beside, ns=(mtime_ns, mtime_ns))
             os.fsync(file.fileno())
         yield beside
     finally:
@@ -104,7 +108,8 @@ def _umask() -> int:
     return mask
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on disk. Raises OSError."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -197,7 +197,7 @@ class _One:
         changed = None if line is not None else self._in_place()
         if changed is not None and self._clash == "refuse":
             self._back.clashes.append(ClashFound(created, self._source.row(changed), "changed"))
-        elif changed is not None and self._clash == "rename":
+        elif changed is not None and self._clash in ("rename", "skip"):
             self._note(f"A line of {self._source.note.name} changed since it was stored, so it stays as it is now.")
         elif (gone := line or changed) is not None:
             self._do(Edit(gone.start, old=gone.raw))
@@ -222,7 +222,7 @@ class _One:
             self._back.clashes.append(ClashFound(before, present, "gone" if there is None else "changed"))
         elif there is not None and self._clash == "overwrite":
             self._replace(there, raw_of(before))
-        else:
+        elif self._clash != "skip":
             self._insert(raw_of(before), None if there is None else there.index + 1)
 
     def _line(self, raw: bytes) -> Line | None:

@@ -236,6 +236,10 @@ class MarkdownMemory(Memory):
         by_handle = (await self._read()).by_handle
         return [stamp_of(by_handle[str(handle)]) for handle in handles if str(handle) in by_handle]
 
+    def stamp_of(self, row: StoredRow) -> Stamp:
+        """The stamp of a line that was shown."""
+        return stamp_of(row.entry())
+
     async def stored(self, id: str) -> StoredRow | None:
         """One line with its very bytes; `line` is its place among all lines of its file, counted from 0."""
         return await asyncio.to_thread(self._writer().stored, id)

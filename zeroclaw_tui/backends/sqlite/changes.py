@@ -8,6 +8,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.sqlite.clock import local_now
 from zeroclaw_tui.backends.sqlite.connection import as_text
+from zeroclaw_tui.backends.sqlite.identity import other_model
 from zeroclaw_tui.backends.sqlite.owners import owner_of
 from zeroclaw_tui.backends.sqlite.schema import LACKS, Schema
 from zeroclaw_tui.backends.sqlite.writing import Transaction, Writing
@@ -29,7 +30,6 @@ USUAL: Mapping[str, Value] = {"namespace": "default", "importance": 0.5, "pinned
 """What ZeroClaw gives a memory of which nothing is said."""
 
 _RESET = ("kind", "tenant_id")
-_IDENTITY = ("embedding_provider", "embedding_model", "embedding_dimensions")
 
 
 def create(writing: Writing, draft: Draft, keep: Keep, vector: Vector | None, replace: bool) -> Written:
@@ -158,13 +158,10 @@ def _session(schema: Schema, session: str | None, notes: list[str]) -> str | Non
 
 def _usable(transaction: Transaction, vector: Vector | None, notes: list[str]) -> bytes | None:
     """A vector's data, unless the store says that its vectors come from another model (ZeroClaw >= 0.8.3)."""
-    if vector is None or "memory_meta" not in transaction.schema.tables:
-        return None if vector is None else vector.data
-    statement = "SELECT key, value FROM memory_meta"
-    stamped = {as_text(key): as_text(value) for key, value in transaction.connection.execute(statement)}
-    ours = dict(zip(_IDENTITY, (vector.provider, vector.model, str(vector.dimensions)), strict=True))
-    if all(stamped.get(name, value) == value for name, value in ours.items()):
+    if vector is None:
+        return None
+    theirs = other_model(transaction.connection, transaction.schema, vector.provider, vector.model, vector.dimensions)
+    if theirs is None:
         return vector.data
-    theirs = ", ".join(stamped[name] for name in _IDENTITY if name in stamped)
     notes.append(f"Stored without its vector, since the vectors here come from another model ({theirs}).")
     return None

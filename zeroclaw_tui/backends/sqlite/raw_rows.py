@@ -44,7 +44,11 @@ class RawTable:
         statement = f"SELECT rowid, {self._selected} FROM {quoted(self._name)} WHERE {condition}"
         with closing(self._connection.execute(statement, values)) as found:
             for rowid, *row in found:
-                yield self._row(rowid, dict(zip(self.columns, row, strict=True)))
+                stored = self._row(rowid, dict(zip(self.columns, row, strict=True)))
+                row.clear()
+                yield stored
+                # A row can be many megabytes: it is let go before the next one is read.
+                del stored
 
     def with_id(self, id: str, handle: object = None) -> StoredRow | None:
         """The row of an id. One whose id is no text is found by its rowid."""

@@ -41,7 +41,7 @@ class Reverting:
         self._clash = clash
         self._advance = advance
         self._next = 0
-        self._reverted = 0
+        self._reverted = self._skipped = 0
         self._renamed: dict[str, str] = {}
         self._notes: dict[str, None] = {}
 
@@ -94,13 +94,14 @@ class Reverting:
         """Gives for how many seconds the lock was held."""
         has_memories = any(change.row.table == MEMORIES for change in chunk)
         with writing.transaction(needs_index=has_memories) as transaction:
+            skipped = self._skipped
             kept = self._all_back(transaction, chunk)
             if kept is None:
                 kept = [done for change in chunk for done in self._taken_back(transaction, change)]
             writing.keep(self._keep, kept)
         held = transaction.seconds
         self._next += len(chunk)
-        self._reverted += sum(change.row.table != AGENTS for change in chunk)
+        self._reverted += sum(change.row.table != AGENTS for change in chunk) - (self._skipped - skipped)
         writing.done = self._reverted
         return held
 
@@ -135,6 +136,9 @@ class Reverting:
             found = Found()
             found.add(change, met)
             found.raise_any()
+        if met.reason is not None and self._clash == "skip":
+            self._skipped += 1
+            return added
         if wanted is None:
             return [self._removed(transaction, change, met)]
         values = self._fitting(transaction, wanted, owner)
@@ -173,7 +177,7 @@ class Reverting:
         lost = [name for name, value in wanted.values.items() if name not in columns and value is not None]
         if lost:
             names = one_line(", ".join(lost))
-            self._note(f"What stood in {names} could not come back: this database has no such column.")
+            self._note(f"What stood in {names} is left out: this database has no such column.")
         values = {name: value for name, value in wanted.values.items() if name in columns}
         if owner is None:
             return values

@@ -28,6 +28,15 @@ def state_of(row: StoredRow) -> str:
     return _state(values.get("updated_at"), size, values.get("superseded_by"))
 
 
+def stamp_of(row: StoredRow) -> Stamp:
+    """The stamp of a row with every column."""
+    values = row.values
+    size = len(as_text(values["content"]).encode("utf-8", "surrogateescape"))
+    created, updated = values.get("created_at"), values.get("updated_at")
+    seen = (row.handle, row.id, values["key"], values.get("category"), created, updated, values.get("superseded_by"))
+    return _stamp((*seen, size, row.agent))
+
+
 def _stamp(row: tuple[Any, ...]) -> Stamp:
     rowid, memory_id, key, category, created, updated, superseded, size, agent = row
     return Stamp(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,12 +27,14 @@ from zeroclaw_tui.backends.sqlite.facets import facets
 from zeroclaw_tui.backends.sqlite.health import health
 from zeroclaw_tui.backends.sqlite.rows import agent_join, bound, entry_columns, entry_from
 from zeroclaw_tui.backends.sqlite.schema import Schema, read_schema
+from zeroclaw_tui.backends.sqlite.statistics import statistics
 from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
 from zeroclaw_tui.backends.sqlite.writing import Writing, take_back_unfinished_write, why_not_writable
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
@@ -127,6 +130,24 @@ class SqliteMemory(WritableSqlite):
             connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
+
+    @asynccontextmanager
+    async def without_connections(self) -> AsyncIterator[None]:
+        """Hold no connection within this, so that this process is not in its own way; the file is opened anew after."""
+        async with self._looking:
+            while self._readings:
+                for reading in self._readings:
+                    reading.stop()
+                await asyncio.sleep(0.01)
+            async with self._search_opening:
+                await self._close_search()
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                await connection.close()
+            try:
+                yield
+            finally:
+                await self._open_anew()
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
@@ -242,6 +263,15 @@ class SqliteMemory(WritableSqlite):
         schema = self.schema
         return await self._in_thread(
             lambda connection: facets(connection, schema, filter, now), is_find=filter.contains is not None
+        )
+
+    async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
+        """How much there is, counted in a thread; cancelling the await stops it."""
+        schema, path = self.schema, self.path
+        wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
+        found = browse.where(schema, wanted)
+        return await self._in_thread(
+            lambda connection: statistics(connection, schema, path, found), is_find=wanted.contains is not None
         )
 
     async def search(

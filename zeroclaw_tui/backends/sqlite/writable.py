@@ -11,12 +11,14 @@ from typing import TypeVar
 
 from zeroclaw_tui.backends.base import Memory, Stamps
 from zeroclaw_tui.backends.sqlite import browse, changes
+from zeroclaw_tui.backends.sqlite.filling import fill_vectors
+from zeroclaw_tui.backends.sqlite.identity import other_model
 from zeroclaw_tui.backends.sqlite.raw_rows import RawTable
 from zeroclaw_tui.backends.sqlite.removing import Removing, count_cached_vectors, forget_cached_vectors
 from zeroclaw_tui.backends.sqlite.repair import repair
 from zeroclaw_tui.backends.sqlite.reverting import Reverting
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.sqlite.stamps import stamps
+from zeroclaw_tui.backends.sqlite.stamps import stamp_of, stamps
 from zeroclaw_tui.backends.sqlite.writing import SchemaMoved, Writing
 from zeroclaw_tui.memory.change import (
     EMBEDDING_CACHE,
@@ -25,7 +27,9 @@ from zeroclaw_tui.memory.change import (
     Clash,
     Draft,
     Edit,
+    FilledVectors,
     Keep,
+    NewVector,
     Removal,
     Reversal,
     RowChange,
@@ -105,8 +109,26 @@ class WritableSqlite(Memory):
             chosen = "1" if found is None else f"rowid IN (SELECT m.rowid FROM memories AS m {found.sql})"
             for row in RawTable(connection).where(f"{chosen} ORDER BY rowid", () if found is None else found.values):
                 see(row)
+                # It would stay until the next one is read, and both can be many megabytes.
+                del row
 
         await self._in_thread(look)
+
+    def stamp_of(self, row: StoredRow) -> Stamp:
+        """The stamp of a row with every column."""
+        return stamp_of(row)
+
+    async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
+        """The rows of these rowids with every column, in that order; rows gone meanwhile are left out."""
+
+        def look(connection: Connection) -> Sequence[StoredRow]:
+            memories, found = RawTable(connection), dict[Handle | None, StoredRow]()
+            for start in range(0, len(handles), browse.ROWS_AT_ONCE):
+                some = handles[start : start + browse.ROWS_AT_ONCE]
+                found |= {row.handle: row for row in memories.where(f"rowid IN ({', '.join('?' * len(some))})", some)}
+            return [found[handle] for handle in handles if handle in found]
+
+        return await self._in_thread(look)
 
     async def stored(self, id: str) -> StoredRow | None:
         """One memory with every column, or None."""
@@ -140,6 +162,17 @@ class WritableSqlite(Memory):
     ) -> Reversal:
         """Take changes back in such batches, rowids and vectors too."""
         return await self._write(Reverting(changes, keep, clash, advance).run)
+
+    async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
+        """Write the vectors of rows that did not change, in short transactions."""
+        if not self.capabilities.vectors:
+            raise self._no_vectors()
+        return await self._write(partial(fill_vectors, vectors=vectors))
+
+    async def other_model(self, provider: str, model: str, dimensions: int) -> str | None:
+        """The model that the vectors here come from, in words, where the store names another than this."""
+        schema = self.schema
+        return await self._in_thread(lambda connection: other_model(connection, schema, provider, model, dimensions))
 
     async def forget_cached_vectors(self, contents: Sequence[str], keep: Keep) -> int:
         """Remove ZeroClaw's cached vectors of these contents."""

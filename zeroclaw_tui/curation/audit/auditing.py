@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
-from zeroclaw_tui.curation.audit.finding import AuditReport
+import asyncio
+import hashlib
+import threading
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates
+from zeroclaw_tui.curation.audit.finding import KINDS, AuditReport, Finding, FindingKind, Sample
+from zeroclaw_tui.curation.audit.remarks import REMARKS
+from zeroclaw_tui.curation.audit.texts import digest, excerpt_of, told_by_itself, trimmed
+from zeroclaw_tui.curation.audit.vectors import Vectors
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import Advance
+from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
+from zeroclaw_tui.memory.entry import Handle
+from zeroclaw_tui.memory.errors import SearchInterrupted
+
+_TOLD_AFTER_ROWS, _TOLD_AFTER_BYTES = 200, 2_000_000
+_FETCHED = 500
+
+Found = dict[FindingKind, list[tuple[int, Sample]]]
 
 
 async def audit_memories(library: Library, advance: Advance | None = None) -> AuditReport:
@@ -13,4 +33,165 @@ async def audit_memories(library: Library, advance: Advance | None = None) -> Au
     One pass over the rows, a content at a time; works on a thread, never holding more than a bounded share of the
     contents. Near duplicates go by cosine where both rows have vectors of one length, else by shared word shingles.
     """
-    raise NotImplementedError
+    stop = threading.Event()
+
+    def going(done: int) -> None:
+        if stop.is_set() or (advance is not None and not advance(done)):
+            raise SearchInterrupted
+
+    looked = _Look(library.memory.stamp_of, going)
+    try:
+        await library.memory.each_row(looked.see)
+        again = partial(going, looked.rows)
+        again()
+        duplicates = await asyncio.to_thread(looked.contents.duplicates, again)
+        return await _report(library, looked, duplicates, again)
+    finally:
+        stop.set()
+
+
+class _Look:
+    """What one pass gathers: findings that a memory tells by itself, and what others are found by afterwards.
+
+    Of each row it keeps some hundred bytes, whatever its content.
+    """
+
+    def __init__(self, stamp_of: Callable[[StoredRow], Stamp], going: Callable[[int], None]) -> None:
+        self.rows = self.size = 0
+        self.contents = Contents()
+        self.handles: list[Handle] = []
+        self.found: Found = {kind: [] for kind in KINDS}
+        self._states = array("Q")
+        self._stamp_of, self._going = stamp_of, going
+        self._told_rows = self._told_size = 0
+
+    def see(self, row: StoredRow) -> None:
+        """Look at one row."""
+        stamp, content = self._stamp_of(row), _text(row.values.get("content"))
+        bounds = trimmed(content)
+        owner = stamp.agent or ""
+        written = moment(stamp.updated_at or stamp.timestamp)
+        self.contents.add(owner, digest(owner, content, bounds), content, written.timestamp() if written else 0.0)
+        dimensions = row.values.get("embedding_dimensions")
+        vector = row.values.get("embedding")
+        self.contents.vectors.add(vector, dimensions if isinstance(dimensions, int) else None)
+        self.handles.append(stamp.handle)
+        self._states.append(_state(stamp))
+        told = told_by_itself(stamp.key, content, bounds)
+        if told:
+            excerpt = excerpt_of(content)
+            pinned = bool(row.values.get("pinned"))
+            for kind, remark in told.items():
+                self.found[kind].append((self.rows, Sample(stamp, excerpt, remark, pinned)))
+        self.rows += 1
+        self.size += stamp.size
+        self._tell()
+
+    def is_as_seen(self, number: int, stamp: Stamp) -> bool:
+        """Whether a row still has the state it was looked at in."""
+        return self._states[number] == _state(stamp)
+
+    def _tell(self) -> None:
+        if (
+            self.rows - self._told_rows >= _TOLD_AFTER_ROWS
+            or self.size - self._told_size >= _TOLD_AFTER_BYTES
+            or self.rows == 1
+        ):
+            self._told_rows, self._told_size = self.rows, self.size
+            self._going(self.rows)
+
+
+async def _report(library: Library, looked: _Look, duplicates: Duplicates, going: Callable[[], None]) -> AuditReport:
+    wrong = looked.contents.vectors.wrong(_expected_length(library, looked.contents.vectors))
+    numbers = {*wrong, *(number for group in (*duplicates.exact, *duplicates.near) for number in group)}
+    samples = await _samples(library.memory, looked, sorted(numbers), going)
+    looked.found["stale vectors"] += [
+        (number, _with_remark(samples[number], remark)) for number, remark in wrong.items() if number in samples
+    ]
+    findings = [
+        Finding(kind, tuple(sample for _, sample in found), _size(sample for _, sample in found), REMARKS[kind])
+        for kind, found in looked.found.items()
+        if found
+    ]
+    findings += _of_groups("exact duplicates", duplicates.exact, samples, lambda number: "")
+    near = _of_groups("near duplicates", duplicates.near, samples, lambda number: _likeness(duplicates, number))
+    findings += [_not_whole(finding, duplicates.left_out) for finding in near]
+    findings.sort(key=lambda finding: (-finding.size, KINDS.index(finding.kind)))
+    notes = []
+    if duplicates.left_out and not near:
+        notes.append(duplicates.left_out)
+    if changed := len(numbers) - len(samples):
+        what = "1 memory" if changed == 1 else f"{changed:,} memories"
+        notes.append(f"{what} changed while this was looked at, and may be missing here; look again to have all.")
+    return AuditReport(tuple(findings), looked.rows, looked.size, tuple(notes))
+
+
+def _of_groups(
+    kind: FindingKind, groups: Sequence[Sequence[int]], samples: dict[int, Sample], remark: Callable[[int], str]
+) -> list[Finding]:
+    """The finding of these groups, without those that only one is left of; none where none is."""
+    left = [[number for number in group if number in samples] for group in groups]
+    left = [group for group in left if len(group) > 1]
+    if not left:
+        return []
+    numbers = sorted(number for group in left for number in group)
+    places = {number: at for at, number in enumerate(numbers)}
+    shown = tuple(_with_remark(samples[number], remark(number)) for number in numbers)
+    indexes = tuple(tuple(places[number] for number in group) for group in left)
+    return [Finding(kind, shown, _size(shown), REMARKS[kind], indexes)]
+
+
+def _not_whole(finding: Finding, left_out: str) -> Finding:
+    if not left_out:
+        return finding
+    remark = f"{finding.remark} {left_out}"
+    return Finding(finding.kind, finding.samples, finding.size, remark, finding.groups, is_whole=False)
+
+
+async def _samples(
+    memory: Memory, looked: _Look, numbers: Sequence[int], going: Callable[[], None]
+) -> dict[int, Sample]:
+    """These memories by their numbers, those left out that changed or went since they were looked at."""
+    found: dict[int, Sample] = {}
+    for start in range(0, len(numbers), _FETCHED):
+        going()
+        some = {looked.handles[number]: number for number in numbers[start : start + _FETCHED]}
+        stamps = {stamp.handle: stamp for stamp in await memory.stamps_of(list(some))}
+        for entry in await memory.rows(list(some)):
+            number, stamp = some[entry.handle], stamps.get(entry.handle)
+            if stamp is not None and looked.is_as_seen(number, stamp):
+                excerpt = excerpt_of(entry.content, is_cut=entry.is_excerpt)
+                found[number] = Sample(stamp, excerpt, pinned=bool(entry.pinned))
+    return found
+
+
+def _expected_length(library: Library, vectors: Vectors) -> int | None:
+    """How many numbers a vector should have: what the config says, else what most have; None where neither tells."""
+    if library.embedder is not None:
+        return library.config.embedding.dimensions
+    (first, most), (_, next_most) = [*vectors.lengths.most_common(2), (0, 0), (0, 0)][:2]
+    return first if most > next_most else None
+
+
+def _likeness(duplicates: Duplicates, number: int) -> str:
+    return f"{int(duplicates.likeness[number] * 100 + 1e-6)} % alike"
+
+
+def _with_remark(sample: Sample, remark: str) -> Sample:
+    return Sample(sample.stamp, sample.excerpt, remark, sample.pinned)
+
+
+def _size(samples: Iterable[Sample]) -> int:
+    return sum(sample.stamp.size for sample in samples)
+
+
+def _state(stamp: Stamp) -> int:
+    """Eight bytes of a state."""
+    state = stamp.state.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(state, digest_size=8).digest(), "little")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return "" if value is None else str(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from zeroclaw_tui.memory.change import Stamp
 
@@ -11,6 +11,8 @@ FindingKind = Literal[
     "assistant replies", "recall blobs", "tool results", "heartbeat and cron", "too short", "too long", "empty keys",
     "exact duplicates", "near duplicates", "stale vectors", "secrets",
 ]  # fmt: skip
+
+KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
 
 TOO_SHORT = 20
 """Characters: ZeroClaw saves no user message below that."""
@@ -26,6 +28,8 @@ class Sample:
     excerpt: str
     remark: str = ""
     """What exactly was found, such as "96 % alike" or "an API key"."""
+    pinned: bool = False
+    """Pinned memories are never merged away."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.audit.finding import Finding, Sample
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.audit.recategorising import InCategory
+from zeroclaw_tui.curation.changing import Outcome, refuse_read_only, remove_memories
+from zeroclaw_tui.curation.changing_rows import change_rows
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.purge import PurgePlan
-from zeroclaw_tui.memory.change import Advance, Stamp
+from zeroclaw_tui.curation.purge import PurgePlan, plan_of
+from zeroclaw_tui.memory.change import Advance, Clashes, Stamp, category_meant
+from zeroclaw_tui.memory.errors import Refused
 
 Keeps = Literal["newest", "longest"]
+
+_MOST_ROUNDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +34,17 @@ def plan_merge(finding: Finding, keeps: Keeps, *, only: Sequence[int] | None = N
 
     `only` are indexes into `finding.groups`. Pinned memories and those of another agent are never merged away.
     """
-    raise NotImplementedError
+    chosen = range(len(finding.groups)) if only is None else sorted(set(only))
+    groups = [_merged([finding.samples[at] for at in finding.groups[number]], keeps) for number in chosen]
+    return MergePlan(
+        tuple((stays, going) for stays, going in groups if going),
+        plan_of(sample.stamp for _, going in groups for sample in going),
+    )
 
 
 async def merge(library: Library, plan: MergePlan, advance: Advance | None = None) -> Outcome:
     """Move the others to the trash, as one action of verb "merge"."""
-    raise NotImplementedError
+    return await remove_memories(library, plan.going, "merge", advance=advance)
 
 
 async def recategorise(
@@ -41,7 +52,47 @@ async def recategorise(
 ) -> Outcome:
     """Give these memories another category, as one action of verb "recategorise".
 
-    Rows changed meanwhile are left alone and told. Raises WrongUse for an empty category, Refused where the store keeps
-    no category that can be changed.
+    Rows changed meanwhile are left alone and told, those that have it already are not counted. Raises WrongUse for an
+    empty category, Refused where the store keeps no category that can be changed.
     """
-    raise NotImplementedError
+    refuse_read_only(library)
+    wanted = category_meant(category)
+    can = library.memory.capabilities
+    if "category" not in can.editable:
+        raise Refused(
+            can.why_not.get("category") or f"{library.memory.name} keeps no category that can be changed.",
+            hint="Nothing was changed.",
+        )
+    left = {stamp.handle: stamp for stamp in stamps if stamp.category != wanted}
+    if not left:
+        return Outcome("recategorise", 0)
+    what = "1 memory" if len(left) == 1 else f"{len(left):,} memories"
+    changed: list[str] = []
+    for _ in range(_MOST_ROUNDS):
+        rows = InCategory(library.memory, list(left.values()), wanted)
+        try:
+            outcome = await change_rows(
+                library, "recategorise", f"gave {what} the category {wanted}", rows.batches, advance=advance
+            )
+            return replace(outcome, changed=(*changed, *rows.changed), gone=tuple(rows.gone))
+        except Clashes as clashes:
+            # Another program wrote these between the look and the write: they are left to it.
+            ids = {clash.wanted.id for clash in clashes.found}
+            changed += [stamp.id for stamp in left.values() if stamp.id in ids]
+            left = {handle: stamp for handle, stamp in left.items() if stamp.id not in ids}
+    raise Refused(
+        "The memories change faster than they can be given a category.", hint="Stop the agent, then try again."
+    )
+
+
+def _merged(alike: Sequence[Sample], keeps: Keeps) -> tuple[Sample, tuple[Sample, ...]]:
+    """The one that stays and those that go; a pinned one stays before any other."""
+
+    def rank(sample: Sample) -> tuple[bool, int, float, int]:
+        stamp = sample.stamp
+        when = moment(stamp.updated_at or stamp.timestamp)
+        size = stamp.size if keeps == "longest" else 0
+        return sample.pinned, size, when.timestamp() if when else 0.0, alike.index(sample)
+
+    stays = max(alike, key=rank)
+    return stays, tuple(sample for sample in alike if sample is not stays and not sample.pinned)

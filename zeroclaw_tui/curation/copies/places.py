@@ -10,7 +10,7 @@ from pathlib import Path
 from zeroclaw_tui.config.layouts import names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.copies.found import Copy, Kind, not_looked_at
-from zeroclaw_tui.curation.copies.snapshot_text import NAME as SNAPSHOT
+from zeroclaw_tui.curation.snapshot.text import NAME as SNAPSHOT
 from zeroclaw_tui.memory.errors import InspectorError
 
 _MARKDOWN = ".md"

@@ -7,34 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zeroclaw_tui.curation.copies.found import Span, Text, Wanted
-from zeroclaw_tui.memory.text import WHITE_SPACE
+from zeroclaw_tui.curation.snapshot.text import content_of, filled, follows_an_end, is_dropped, key_in, parts_in
 
-NAME = "MEMORY_SNAPSHOT.md"
-_OPENS, _CLOSES = "### 🔑 `", "`"
-_RULE, _CREATED = "---", "*Created:"
 _LINE_END = "\n"
 _TOTAL = re.compile(r"(\s*\*\*Total core memories:\*\*\s*)(\d+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What ZeroClaw reads as one entry; `start` and `end` are lines of the file."""
-
-    key: str
-    content: str
-    start: int = 0
-    end: int = 0
-
-
-def parts_in(lines: Sequence[str]) -> list[Part]:
-    """The entries as ZeroClaw's hydration reads them, those without content too.
-
-    A trimmed line that begins with ``### 🔑 ` `` and ends with a backtick opens one; lines that are `---` or begin
-    with `*Created:` are no content.
-    """
-    heads = [(at, key) for at, line in enumerate(lines) if (key := _key_in(line)) is not None]
-    ends = [*(at for at, _ in heads[1:]), len(lines)]
-    return [Part(key, _content(lines[at + 1 : end]), at, end) for (at, key), end in zip(heads, ends, strict=True)]
 
 
 def spans_of(lines: Sequence[str], wanted: Wanted, living: Mapping[str, set[str]] | None = None) -> Iterator[Span]:
@@ -71,7 +47,7 @@ def without(lines: Sequence[str], spans: Iterable[Span]) -> list[str]:
         memories += 1
     kept = [line for at, line in enumerate(lines) if at not in gone]
     for at, line in enumerate(kept):
-        if _key_in(line) is not None:
+        if key_in(line) is not None:
             break
         if head := _TOTAL.match(line):
             left = max(0, int(head[2]) - memories)
@@ -95,21 +71,14 @@ class _File:
         if written.parts == 1:
             return 1
         # The end of an entry may stand between two parts that are two entries: only all lines tell.
-        held = _filled(self._lines[parts[0].start + 1 : parts[-1].end])
+        held = filled(self._lines[parts[0].start + 1 : parts[-1].end])
         own = len(written.lines)
-        is_it = held[:own] == list(written.lines) and all(map(_is_dropped, held[own:]))
+        is_it = held[:own] == list(written.lines) and all(map(is_dropped, held[own:]))
         return written.parts if is_it else 0
 
     def may_be_others(self, at: int, taken: int) -> bool:
         """Whether one of the parts behind the first stands behind what ends an entry."""
-        return any(self._follows_an_end(part.start) for part in self.parts[at + 1 : at + taken])
-
-    def _follows_an_end(self, line: int) -> bool:
-        before: list[str] = []
-        while line and len(before) < 2:
-            line -= 1
-            before += _filled(self._lines[line : line + 1])
-        return len(before) == 2 and before[0] == _RULE and before[1].startswith(_CREATED)
+        return any(follows_an_end(self._lines, part.start) for part in self.parts[at + 1 : at + taken])
 
 
 def _texts_at(
@@ -155,26 +124,6 @@ class _Written:
 
 def _written(content: str) -> _Written:
     lines = content.split(_LINE_END)
-    heads = [at for at, line in enumerate(lines) if _key_in(line) is not None]
+    heads = [at for at, line in enumerate(lines) if key_in(line) is not None]
     first = lines[: heads[0]] if heads else lines
-    return _Written(_content(first), 1 + len(heads), tuple(_filled(lines)))
-
-
-def _filled(lines: Iterable[str]) -> list[str]:
-    return [trimmed for line in lines if (trimmed := line.strip(WHITE_SPACE))]
-
-
-def _key_in(line: str) -> str | None:
-    trimmed = line.strip(WHITE_SPACE)
-    if trimmed.startswith(_OPENS) and trimmed.endswith(_CLOSES) and len(trimmed) > len(_OPENS):
-        return trimmed[len(_OPENS) : -len(_CLOSES)]
-    return None
-
-
-def _content(lines: Iterable[str]) -> str:
-    kept = [line.rstrip("\r\n") for line in lines if not _is_dropped(line.strip(WHITE_SPACE))]
-    return "\n".join(kept).strip(WHITE_SPACE)
-
-
-def _is_dropped(trimmed: str) -> bool:
-    return trimmed == _RULE or trimmed.startswith(_CREATED)
+    return _Written(content_of(first), 1 + len(heads), tuple(filled(lines)))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.scoring.profiles import Version, parse_version
 
 RuleName = Literal[
     "archive memory files", "archive session files", "purge memory archives", "purge session archives",
@@ -13,13 +17,22 @@ RuleName = Literal[
 ]  # fmt: skip
 """In ZeroClaw's own order."""
 
+POLICY_SINCE: Version = (0, 5, 7)
+ROWS_SINCE: Version = (0, 8, 1)
+"""From here on daily and core rows have a retention, and the report counts them."""
+BUDGET_SINCE: Version = (0, 8, 3)
+_SESSIONS_SINCE: Version = (0, 8, 2)
+_ALWAYS_PRUNES_AUDIT: Version = (0, 8, 4)
+_POLICY = "policy.retention_days_by_category"
+
 
 @dataclass(frozen=True, slots=True)
 class HygieneRule:
     """One rule. `days` or `most` is None where it does not apply; `is_on` says whether it does anything here.
 
     `sentence` says in words what it does with this config ("conversation rows older than 30 days are deleted", "core
-    rows are kept for ever"). `keys` are the settings behind it ("memory.conversation_retention_days").
+    rows are kept for ever"). `keys` are the settings behind it ("memory.conversation_retention_days"). `most_bytes` is
+    the bound that core rows have for their contents, in characters as ZeroClaw counts it.
     """
 
     name: RuleName
@@ -28,6 +41,7 @@ class HygieneRule:
     days: int | None = None
     most: int | None = None
     keys: tuple[str, ...] = ()
+    most_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +66,127 @@ class HygieneRules:
         """The rule of that name, None where this version has none."""
         return next((rule for rule in self.rules if rule.name == name), None)
 
+    def days(self, name: RuleName) -> int | None:
+        """After how many days a rule acts, None where it does nothing."""
+        rule = self.rule(name)
+        return rule.days if rule is not None and rule.is_on else None
+
 
 def rules_of(library: Library) -> HygieneRules:
     """The rules that ZeroClaw of the library's profile follows with its config."""
-    raise NotImplementedError
+    return rules_for(library.config, library.profile.profile.version)
+
+
+def rules_for(config: MemoryConfig, version: str) -> HygieneRules:
+    """The same for any version. Raises WrongUse when it is none."""
+    v = parse_version(version)
+    settings = _Settings(config.values)
+    return HygieneRules(
+        version=version,
+        is_enabled=config.hygiene_enabled,
+        rules=(
+            *_of_files(config, v),
+            *_of_rows(config, settings, v),
+            *_of_budget(settings, v),
+            *_of_audit(settings, v),
+        ),
+        reads_long_dates=v >= ROWS_SINCE,
+        archives_any_session_file=v < _SESSIONS_SINCE,
+        spares_pinned=v >= BUDGET_SINCE,
+        evict_order="oldest" if settings.value("evict_order") == "oldest" else "value",
+    )
+
+
+class _Settings:
+    """The settings under [memory] by their dotted names; what cannot be used counts as its default."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def value(self, name: str) -> Any:
+        key = MEMORY_KEYS[name]
+        table, _, below = name.rpartition(".")
+        held = self._values.get(table, {}) if table else self._values
+        found = held.get(below, key.default) if isinstance(held, Mapping) else key.default
+        return found if fits(key.kind, found) else key.default
+
+    def number(self, name: str) -> int:
+        return int(self.value(name))
+
+    def days_by_category(self) -> Mapping[str, int]:
+        table = self.value(_POLICY)
+        return table if all(fits("count", days) for days in table.values()) else {}
+
+
+def _of_files(config: MemoryConfig, version: Version) -> tuple[HygieneRule, ...]:
+    archived, purged = config.archive_after_days, config.purge_after_days
+    sessions = "files in sessions/" if version < _SESSIONS_SINCE else "session files"
+    after, until = ("memory.archive_after_days",), ("memory.purge_after_days",)
+    return (
+        _aged("archive memory files", "daily files", "are archived", "are never archived", archived, after),
+        _aged("archive session files", sessions, "are archived", "are never archived", archived, after),
+        _aged("purge memory archives", "archived daily files", "are deleted", "are kept for ever", purged, until),
+        _aged("purge session archives", "archived session files", "are deleted", "are kept for ever", purged, until),
+    )
+
+
+def _of_rows(config: MemoryConfig, settings: _Settings, version: Version) -> list[HygieneRule]:
+    named: list[tuple[RuleName, str, int]] = [("conversation rows", "conversation", config.conversation_retention_days)]
+    if version >= ROWS_SINCE:
+        named += [
+            ("daily rows", "daily", config.daily_retention_days),
+            ("core rows", "core", config.core_retention_days),
+        ]
+    policy = settings.days_by_category() if version >= POLICY_SINCE else {}
+    rules = []
+    for name, category, own in named:
+        key = f"{_POLICY}.{category}" if category in policy else f"{category}_retention_days"
+        days = int(policy.get(category, own))
+        rules.append(_aged(name, f"{category} rows", "are deleted", "are kept for ever", days, (f"memory.{key}",)))
+    return rules
+
+
+def _of_budget(settings: _Settings, version: Version) -> tuple[HygieneRule, ...]:
+    if version < BUDGET_SINCE:
+        return ()
+    core, size, daily = (settings.number(name) for name in ("core_max_rows", "core_max_bytes", "daily_max_rows"))
+    first = "the oldest" if settings.value("evict_order") == "oldest" else "the least important"
+    bounds = [*([f"{core:,} core rows"] * (core > 0)), *([f"{size:,} characters of core rows"] * (size > 0))]
+    kept = f"at most {' and '.join(bounds)} are kept, {first} go first"
+    return (
+        HygieneRule(
+            "core budget",
+            kept if bounds else "there may be any number of core rows",
+            bool(bounds),
+            most=core or None,
+            keys=("memory.core_max_rows", "memory.core_max_bytes", "memory.evict_order"),
+            most_bytes=size or None,
+        ),
+        HygieneRule(
+            "daily budget",
+            f"at most {daily:,} daily rows are kept, {first} go first"
+            if daily
+            else "there may be any number of daily rows",
+            daily > 0,
+            most=daily or None,
+            keys=("memory.daily_max_rows", "memory.evict_order"),
+        ),
+    )
+
+
+def _of_audit(settings: _Settings, version: Version) -> tuple[HygieneRule, ...]:
+    if version < POLICY_SINCE:
+        return ()
+    days = settings.number("audit_retention_days")
+    keys = ("memory.audit_retention_days", "memory.audit_enabled")
+    if version < _ALWAYS_PRUNES_AUDIT and not settings.value("audit_enabled"):
+        off = "entries of the audit log are kept for ever, since the audit is off"
+        return (HygieneRule("audit log", off, False, days=days, keys=keys),)
+    return (_aged("audit log", "entries of the audit log", "are deleted", "are kept for ever", days, keys),)
+
+
+def _aged(name: RuleName, what: str, done: str, never: str, days: int, keys: tuple[str, ...]) -> HygieneRule:
+    if not days:
+        return HygieneRule(name, f"{what} {never}", False, days=0, keys=keys)
+    plural = "day" if days == 1 else "days"
+    return HygieneRule(name, f"{what} older than {days:,} {plural} {done}", True, days=days, keys=keys)

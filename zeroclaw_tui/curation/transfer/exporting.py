@@ -2,25 +2,88 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
 
+from zeroclaw_tui.config.document.replacing import sync_folder
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import Advance
+from zeroclaw_tui.curation.transfer import sections, table
+from zeroclaw_tui.curation.transfer.identity import identity_of
+from zeroclaw_tui.curation.transfer.jsonl import Header, header_line, line_of
+from zeroclaw_tui.memory.change import Advance, StoredRow
+from zeroclaw_tui.memory.errors import Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.text import one_line
 
 Format = Literal["jsonl", "csv", "markdown"]
 SUFFIXES: dict[str, Format] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "markdown"}
 
+_TELLS_EVERY = 100
+_NO_VECTORS = "Without --vectors the vectors are left out; they can be made anew from the contents."
+
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """How many memories, and how many bytes were written. `lost` says what the format cannot hold."""
+    """How many memories, and how many bytes were written. `lost` says what the format cannot hold.
+
+    `cancelled` means that `advance` said no: a stream then ends early, a file is not there.
+    """
 
     count: int
     size: int
     lost: tuple[str, ...] = ()
+    cancelled: bool = False
+
+
+class _Stopped(Exception):
+    """Nobody wants any more."""
+
+
+class _Writer:
+    """Writes each row it is shown, on whichever thread that is."""
+
+    def __init__(self, to: BinaryIO, format: Format, vectors: bool, advance: Advance | None) -> None:
+        self._to, self._format, self._vectors, self._advance = to, format, vectors, advance
+        self.count = self.size = self.inexact = 0
+        self.has_vectors = False
+
+    def write(self, data: bytes) -> None:
+        """Write and count."""
+        self._to.write(data)
+        self.size += len(data)
+
+    def see(self, row: StoredRow) -> None:
+        """Write one row."""
+        if self._advance is not None and self.count % _TELLS_EVERY == 0 and not self._advance(self.count):
+            raise _Stopped
+        if self._format == "jsonl":
+            self.has_vectors = self.has_vectors or row.values.get("embedding") is not None
+            self.write(line_of(row, vectors=self._vectors))
+        elif self._format == "csv":
+            line, is_exact = table.table_row(row)
+            self.inexact += not is_exact
+            self.write(line)
+        else:
+            self.write(sections.section(row))
+        self.count += 1
+
+    def done(self, *, cancelled: bool) -> Exported:
+        """What was written."""
+        lost: list[str] = []
+        if self._format == "jsonl" and self.has_vectors and not self._vectors:
+            lost.append(_NO_VECTORS)
+        elif self._format == "csv":
+            lost.append(table.LOSES)
+        elif self._format == "markdown":
+            lost.append(sections.LOSES)
+        if self.inexact:
+            have = "memory has" if self.inexact == 1 else "memories have"
+            lost.append(f"{self.inexact:,} {have} a key or content that is no Unicode text, which a table alters.")
+        return Exported(self.count, self.size, tuple(lost), cancelled)
 
 
 async def export_memories(
@@ -32,8 +95,28 @@ async def export_memories(
     vectors: bool = False,
     advance: Advance | None = None,
 ) -> Exported:
-    """Write what a filter leaves, in constant memory. JSONL holds every column exactly, unknown ones too."""
-    raise NotImplementedError
+    """Write what a filter leaves, in constant memory. JSONL holds every column exactly, unknown ones too.
+
+    Raises WrongUse for `vectors` in another format, OSError where `to` cannot be written.
+    """
+    if vectors and format != "jsonl":
+        raise WrongUse("Only JSONL holds vectors.", hint="Leave --vectors out, or write --format jsonl.")
+    writer = _Writer(to, format, vectors, advance)
+    memory = library.memory
+    moment = library.trash.now().isoformat(timespec="seconds")
+    if format == "jsonl":
+        identity = await identity_of(memory) if vectors else None
+        version = library.profile.profile.version
+        writer.write(header_line(Header(moment, memory.name, memory.generation, version, vectors, identity)))
+    else:
+        writer.write(table.header_row() if format == "csv" else sections.title(moment, memory.name))
+    try:
+        await memory.each_row(writer.see, filter)
+    except _Stopped:
+        return writer.done(cancelled=True)
+    if advance is not None:
+        advance(writer.count)
+    return writer.done(cancelled=False)
 
 
 async def export_file(
@@ -48,4 +131,68 @@ async def export_file(
 ) -> Exported:
     """The same into a file, whole or not at all (temporary file, fsync, rename), 0600. Raises Refused when there is one
     already and not `overwrite`, Unreadable when it cannot be written."""
-    raise NotImplementedError
+    name = one_line(str(path))
+    target = _target(library, path, name, overwrite=overwrite)
+    beside = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}")
+    try:
+        try:
+            exported = await _written(library, filter, beside, format, vectors=vectors, advance=advance)
+            if not exported.cancelled:
+                _put_in_place(beside, target, name, overwrite=overwrite)
+        finally:
+            with suppress(FileNotFoundError):
+                beside.unlink()
+    except OSError as error:
+        raise Unreadable(f"{name} cannot be written: {error.strerror}.", hint="Name another place.") from error
+    return exported
+
+
+async def _written(
+    library: Library,
+    filter: MemoryFilter,
+    beside: Path,
+    format: Format,
+    *,
+    vectors: bool,
+    advance: Advance | None,
+) -> Exported:
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb", buffering=1 << 20) as file:
+        exported = await export_memories(library, filter, file, format, vectors=vectors, advance=advance)
+        file.flush()
+        os.fsync(file.fileno())
+    return exported
+
+
+def _target(library: Library, path: Path, name: str, *, overwrite: bool) -> Path:
+    """Where it is to lie: a link is followed. Raises Refused for what must not be replaced."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise Refused(f"{name} is a folder.", hint="Name the file to write.")
+    _refuse_own_files(library, target, name)
+    if os.path.lexists(target) and not overwrite:
+        raise Refused(f"{name} is there already.", hint="--overwrite replaces it.")
+    return target
+
+
+def _put_in_place(beside: Path, target: Path, name: str, *, overwrite: bool) -> None:
+    if overwrite:
+        beside.replace(target)
+    else:
+        try:
+            # A link, unlike a rename, fails where the file was made in the meantime.
+            target.hardlink_to(beside)
+        except FileExistsError as error:
+            raise Refused(f"{name} is there by now.", hint="--overwrite replaces it.") from error
+        except OSError:
+            beside.rename(target)
+    sync_folder(target.parent)
+
+
+def _refuse_own_files(library: Library, target: Path, name: str) -> None:
+    """Raises Refused where the file to replace is the store itself, its log or the trash."""
+    install = library.config.install
+    places = [Path(library.memory.location), library.trash.file, *filter(None, [install.config_file])]
+    for place in places:
+        if target.name.startswith(place.name) and os.path.realpath(place.parent) == str(target.parent):
+            raise Refused(f"{name} belongs to the store itself.", hint="Name another file.")

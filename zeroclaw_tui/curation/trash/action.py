@@ -69,6 +69,11 @@ class ActionUnderWay:
         with self._guard, explained(self._file, "written"), transaction(self._connection):
             writes.take_as_reversed(self._connection, self.number, numbers)
 
+    def strike_changes(self, numbers: Sequence[int]) -> None:
+        """Take out changes of it that were kept but not done."""
+        with self._guard, explained(self._file, "written"), transaction(self._connection):
+            writes.strike(self._connection, numbers)
+
     def finish(self) -> reads.ActionFacts | None:
         """End it, drop what is too old or too much, and give up the lock; None when nothing was kept."""
         connection = self._connection

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.curation.trash.rows import Packed, bindable, file_path, file_state, unpack
-from zeroclaw_tui.memory.change import FILE, MEMORIES, StoredRow
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, StoredRow
 
 BATCH = 250
 """How many changes are read at once."""
@@ -32,12 +32,20 @@ EARLIER = """WITH RECURSIVE earlier(number) AS (VALUES (?) UNION
 """A kept change and those of the same memory before it: the same id, or where ids move the text it grew out of."""
 
 _IN_TRASH = "deleted = 1 AND taken_back = 0"
-_ACTION = """SELECT a.number, a.verb, a.at, a.moment, a.summary, a.size, s.name AS store,
+_LOOKED_AT = "table_name IN ('memories', 'file', 'memory_audit')"
+"""What a person meant to change; agents and cached vectors come along."""
+_UNSEEN = """table_name = 'file' AND ((before IS NULL AND instr(after, '"moved_from"') > 0)
+  OR instr(after, '"stays_if_changed"') > 0)"""
+"""The other half of a move, and ZeroClaw's note of when hygiene ran."""
+_ACTION = f"""SELECT a.number, a.verb, a.at, a.moment, a.summary, a.size, s.name AS store,
   (SELECT count(*) FROM kept WHERE action = a.number AND table_name <> '') AS everything,
   (SELECT count(*) FROM kept WHERE action = a.number AND table_name = 'memories') AS memories,
+  (SELECT count(*) FROM kept WHERE action = a.number AND {_LOOKED_AT}) AS looked_at,
+  (SELECT count(*) FROM kept WHERE action = a.number AND {_UNSEEN}) AS unseen,
   (SELECT count(*) FROM kept WHERE action = a.number AND taken_back = 0 AND table_name <> '')
     AS open_everything,
-  (SELECT count(*) FROM kept WHERE action = a.number AND taken_back = 0 AND table_name = 'memories') AS open_memories
+  (SELECT count(*) FROM kept WHERE action = a.number AND taken_back = 0 AND {_LOOKED_AT}) AS open_looked_at,
+  (SELECT count(*) FROM kept WHERE action = a.number AND taken_back = 0 AND {_UNSEEN}) AS open_unseen
   FROM actions a JOIN stores s ON s.number = a.store"""
 _KEPT = """SELECT k.number, k.action, k.reverses, a.verb, a.at, a.moment, s.name AS store, k.before, k.content, k.after,
   k.content_after, b.before AS blob, b.after AS blob_after
@@ -77,13 +85,17 @@ class KeptFacts:
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """The fingerprints of a kept change's rows, None where there was none; of a file, the SHA-256 of its bytes."""
+    """The fingerprints of a kept change's rows, None where there was none; of a file, the SHA-256 of its bytes.
+
+    `entry` is the row itself where it is one of the audit log.
+    """
 
     number: int
     table: str
     id: str
     before: str | None
     after: str | None
+    entry: StoredRow | None = None
 
 
 def store_number(connection: sqlite3.Connection, name: str) -> int | None:
@@ -113,11 +125,14 @@ def action(connection: sqlite3.Connection, number: int) -> ActionFacts | None:
 
 
 def last(connection: sqlite3.Connection, store: str) -> ActionFacts | None:
-    """The newest action that is no undo and has a change not taken back: of a memory, where it changed memories."""
+    """The newest action that is no undo and has a change not taken back.
+
+    Where it changed memories, what came along with them does not count.
+    """
     query = (
         f"{_ACTION} WHERE s.name = ? AND a.verb <> 'undo' AND iif("
         "EXISTS (SELECT 1 FROM kept WHERE action = a.number AND table_name = 'memories'),"
-        "EXISTS (SELECT 1 FROM kept WHERE action = a.number AND table_name = 'memories' AND taken_back = 0),"
+        f"EXISTS (SELECT 1 FROM kept WHERE action = a.number AND {_LOOKED_AT} AND taken_back = 0),"
         "EXISTS (SELECT 1 FROM kept WHERE action = a.number AND table_name <> '' AND taken_back = 0))"
         " ORDER BY a.number DESC LIMIT 1"
     )
@@ -209,6 +224,12 @@ def numbers_of_id(connection: sqlite3.Connection, store: str, id: str) -> list[i
     return [number for (number,) in found]
 
 
+def numbers_of_file(connection: sqlite3.Connection, path: str) -> list[int]:
+    """The kept changes of a file, the newest first."""
+    query = "SELECT number FROM kept WHERE id = ? AND table_name = ? ORDER BY number DESC"
+    return [number for (number,) in connection.execute(query, (bindable(path), FILE))]
+
+
 def numbers_of_action(connection: sqlite3.Connection, action: int, *, only_open: bool) -> list[int]:
     """The kept changes of an action, the newest first."""
     where = " AND taken_back = 0" if only_open else ""
@@ -238,6 +259,7 @@ def states(connection: sqlite3.Connection, action: int) -> list[States]:
             file_path(row) if row.table == FILE else row.id,
             _state(kept.before),
             _state(kept.after),
+            row if row.table == AUDIT_LOG else None,
         )
         for batch in batches(connection, numbers)
         for kept in batch
@@ -292,12 +314,12 @@ def _dicts(connection: sqlite3.Connection, query: str, values: Sequence[Any]) ->
 
 
 def _action(row: dict[str, Any]) -> ActionFacts:
-    """What counts are the memories, where an action has some: agents and cached vectors only come along."""
-    memories = row["memories"] > 0
+    """What counts is what a person meant to change, where an action has memories; else everything it kept."""
+    counted = "looked_at" if row["memories"] > 0 else "everything"
     return ActionFacts(
         row["number"], row["verb"], row["at"], row["moment"], _text(row["summary"]), row["size"], row["store"],
-        row["memories"] if memories else row["everything"],
-        row["open_memories"] if memories else row["open_everything"],
+        row[counted] - row["unseen"] or row[counted],
+        row[f"open_{counted}"] - row["open_unseen"] or row[f"open_{counted}"],
     )  # fmt: skip
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.changing_files import bytes_now
+from zeroclaw_tui.curation.files.audit_log import present_now
+from zeroclaw_tui.curation.files.rows import digest_now
 from zeroclaw_tui.curation.trash.reads import States
-from zeroclaw_tui.memory.change import FILE, MEMORIES
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES
 
 
 async def never_happened(kept: Sequence[States], memory: Memory) -> list[int]:
@@ -27,11 +27,12 @@ async def never_happened(kept: Sequence[States], memory: Memory) -> list[int]:
             row = await memory.stored(name)
             struck.update(_not_reached(chain, None if row is None else row.fingerprint))
         elif table == FILE:
-            struck.update(_not_reached(chain, await asyncio.to_thread(_file_now, name)))
+            struck.update(_not_reached(chain, await asyncio.to_thread(digest_now, Path(name))))
+    struck.update(await asyncio.to_thread(_entries_as_before, kept))
     memories = {states.number for states in kept if states.table == MEMORIES}
     if memories and memories <= struck:
         # Agents and cached vectors change in the same transaction as the memories they belong to.
-        struck.update(states.number for states in kept if states.table != FILE)
+        struck.update(states.number for states in kept if states.table not in (FILE, AUDIT_LOG))
     return sorted(struck)
 
 
@@ -44,6 +45,10 @@ def _not_reached(chain: Sequence[States], now: str | None) -> list[int]:
     return []
 
 
-def _file_now(path: str) -> str | None:
-    data = bytes_now(Path(path))
-    return None if data is None else hashlib.sha256(data).hexdigest()
+def _entries_as_before(kept: Sequence[States]) -> list[int]:
+    """Entries of the audit log that still are, or still are not, there as before their change."""
+    rows = {states.number: states.entry for states in kept if states.entry is not None}
+    there = present_now(list(rows.values())) if rows else set()
+    return [
+        states.number for states in kept if states.entry is not None and (states.before is None) != (states.id in there)
+    ]

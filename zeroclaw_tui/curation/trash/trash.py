@@ -145,6 +145,10 @@ class Trash:
         """Nothing of the action was done: take it out, with what was kept for it, and let go of the lock."""
         await asyncio.to_thread(self._under_way.pop(action).strike)
 
+    async def strike_changes(self, action: int, numbers: Sequence[int]) -> None:
+        """Take out what an action under way kept but did not do."""
+        await asyncio.to_thread(self._under_way[action].strike_changes, numbers)
+
     async def retell(self, action: int, summary: str) -> None:
         """Say otherwise what an action under way does."""
         await asyncio.to_thread(self._under_way[action].retell, summary)
@@ -243,14 +247,11 @@ class Trash:
 
     async def history(self, id: str) -> list[Version]:
         """What was done here to the memory of this id, the newest first."""
-        found = await self._read(
-            lambda connection: reads.kept_rows(connection, reads.numbers_of_id(connection, self.store, id))
-        )
-        return [
-            Version(kept.action, _verb(kept.verb), kept.at, kept.before, kept.after)
-            for kept in found or []
-            if kept.before != kept.after
-        ]
+        return await self._versions(lambda connection: reads.numbers_of_id(connection, self.store, id))
+
+    async def history_of_file(self, path: str) -> list[Version]:
+        """What was done here to a file beside a store, the newest first."""
+        return await self._versions(lambda connection: reads.numbers_of_file(connection, path))
 
     async def usage(self) -> TrashUsage:
         """How much it holds and how long it keeps it."""
@@ -320,6 +321,14 @@ class Trash:
                 going = len(chosen)
             writes.count_anew(connection)
         return going
+
+    async def _versions(self, choose: Callable[[sqlite3.Connection], Sequence[int]]) -> list[Version]:
+        found = await self._read(lambda connection: reads.kept_rows(connection, choose(connection)))
+        return [
+            Version(kept.action, _verb(kept.verb), kept.at, kept.before, kept.after)
+            for kept in found or []
+            if kept.before != kept.after
+        ]
 
     async def _read(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer | None:
         """What `work` answers; None when there is no trash."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,6 +16,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.copies.copies import find_copies, summary, texts_of_plan
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import NEWEST_STORED
@@ -240,7 +241,8 @@ class PurgeScreen(ModalScreen[bool]):
         except InspectorError as error:
             self.notify(str(error), title=error.title, severity="error", markup=False)
             return
-        self.query_one(MemoryList).put_rows(entries)
+        shown = [replace(entry, content=masked(entry.content)) for entry in entries]
+        self.query_one(MemoryList).put_rows(shown)
 
     async def _look_for_copies(self) -> None:
         where = self.query_one("#where", Static)

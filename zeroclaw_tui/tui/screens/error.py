@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -18,19 +19,24 @@ from zeroclaw_tui.tui.widgets.header import with_tilde
 
 
 class ErrorScreen(Screen[bool]):
-    """Says what is wrong. Gives True when it shall be tried again, False when another install shall be chosen."""
+    """Says what is wrong. Gives True when it shall be tried again, False when another install shall be chosen.
+
+    `snapshot` is a file of which the database that is not there can be made.
+    """
 
     CSS_PATH = "error.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "dismiss(True)", "try again", id="error.retry"),
+        Binding("S", "make_store", "make the database from the snapshot", id="error.make"),
         Binding("i", "dismiss(False)", "another install", id="error.installs"),
         Binding("q", "app.quit", "quit", id="error.quit"),
     ]
 
-    def __init__(self, error: InspectorError, *, has_others: bool) -> None:
+    def __init__(self, error: InspectorError, *, has_others: bool, snapshot: Path | None = None) -> None:
         super().__init__()
         self._error = error
         self._has_others = has_others
+        self._snapshot = snapshot
 
     def compose(self) -> ComposeResult:
         """Title, sentence, hint, keys."""
@@ -40,11 +46,20 @@ class ErrorScreen(Screen[bool]):
             yield Static(Content(_clean(self._error.message)), id="sentence")
             if self._error.hint:
                 yield Static(Content(_clean(self._error.hint)), id="hint")
+            if self._snapshot is not None:
+                words = f"{_clean(str(self._snapshot))} has memories: S makes the database anew from it."
+                yield Static(Content(words), id="snapshot")
         yield Footer(show_command_palette=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Another install can only be chosen where there is one."""
+        """Another install can only be chosen where there is one, and a database only be made from a snapshot."""
+        if action == "make_store":
+            return self._snapshot is not None
         return self._has_others or action != "dismiss" or parameters != (False,)
+
+    async def action_make_store(self) -> None:
+        """Have the database made from the snapshot."""
+        await self.run_action("app.make_store")
 
 
 def _clean(text: str) -> str:

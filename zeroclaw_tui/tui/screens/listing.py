@@ -101,6 +101,12 @@ class ListingScreen(Screen[None]):
             self._loader.stop()
         self._loader = None
 
+    def start_loading(self) -> None:
+        """Ask the same store again from now on."""
+        if self.library is not None:
+            self._loader = Loader(self, self.library, self.pace)
+            self.look(self.view, keep_place=True)
+
     def look(self, view: View, *, keep_place: bool = False) -> None:
         """Look at something else, or with `keep_place` at the same again."""
         self._starts_at_top = view.sort != self.view.sort

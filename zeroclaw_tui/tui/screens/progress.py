@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.widget import AwaitMount
 from textual.widgets import Static
 
 from zeroclaw_tui.memory.change import Advance
@@ -24,7 +25,10 @@ Done = TypeVar("Done")
 
 
 class Progress:
-    """How far a change is. `advance` may be called on any thread; only plain values pass between the threads."""
+    """How far a change is. `advance` may be called on any thread; only plain values pass between the threads.
+
+    A `total` of 0 means that nobody knows it.
+    """
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -63,7 +67,8 @@ class ProgressScreen(ModalScreen[None]):
     def follow(self) -> None:
         """Show how far it is, or leave when it is over."""
         if self._progress.is_over:
-            if self.is_current:
+            # `is_current` holds for a screen behind a dialog too, and to dismiss that one takes the dialog away.
+            if self.app.screen is self:
                 self.dismiss()
             return
         self.query_one("#so-far", Static).update(self._so_far())
@@ -75,7 +80,9 @@ class ProgressScreen(ModalScreen[None]):
 
     def _so_far(self) -> Content:
         progress = self._progress
-        share = min(1.0, progress.done / progress.total) if progress.total else 0.0
+        if not progress.total:
+            return Content(count_text(progress.done))
+        share = min(1.0, progress.done / progress.total)
         return Content.assemble(
             (bar(share, _BAR), ACCENT),
             f"  {count_text(progress.done)}",
@@ -89,11 +96,19 @@ async def with_progress(
     """Do a change; when it takes longer than `patience` seconds, show how far it is."""
     progress = Progress(total)
     screen = ProgressScreen(sentence, progress)
-    timer = app.set_timer(patience, lambda: None if progress.is_over else app.push_screen(screen))
+    mounting: list[AwaitMount] = []
+
+    def show() -> None:
+        if not progress.is_over:
+            mounting.append(app.push_screen(screen))
+
+    timer = app.set_timer(patience, show)
     try:
         return await change(progress.advance)
     finally:
         timer.stop()
         progress.is_over = True
-        if screen.is_mounted:
+        for mounted in mounting:
+            # What is asked next must not come to lie over it.
+            await mounted
             screen.follow()

@@ -39,6 +39,34 @@ class UpkeepScreen(ChangingScreen):
         """Make the vector of the memory under the cursor anew."""
         self._change(self._re_embed)
 
+    def action_export_shown(self) -> None:
+        """Export what the list shows."""
+        self._change(self._export)
+
+    def action_import_file(self) -> None:
+        """Import a file."""
+        self._change(self._import)
+
+    async def _export(self, library: Library) -> None:
+        from zeroclaw_tui.tui.screens.transfer import export_shown
+        from zeroclaw_tui.tui.screens.transfer_words import narrowed_words
+
+        now, view = self._clock(), self.view
+        narrowed = narrowed_words([chip.words for chip in view.chips], view.lit, is_recall=view.is_recall)
+        said = await export_shown(self.app, library, view.listing_filter(now), narrowed, now, self.pace.patience)
+        if said is not None:
+            self.notify(said, markup=False)
+
+    async def _import(self, library: Library) -> None:
+        from zeroclaw_tui.tui.screens.transfer import import_file
+        from zeroclaw_tui.tui.screens.transfer_words import imported_words
+
+        outcome = await import_file(self.app, library, self.pace.patience)
+        if outcome is not None:
+            self.notify(imported_words(outcome), markup=False)
+            self.look_again(glows_news=True)
+            await self.stamp_again(library)
+
     async def _re_embed(self, library: Library) -> None:
         from zeroclaw_tui.curation.reindex import plan_reindex, reindex
 

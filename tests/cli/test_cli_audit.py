@@ -1,0 +1,246 @@
+"""`memory audit`: what it tells, what it does about it, and that all of that can be undone."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.terminal import Terminal
+
+from zeroclaw_tui.curation.audit.finding import KINDS
+
+Run = Callable[..., Any]
+SECRET = "ghp_aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3iJ5"
+LONG = "the quick brown fox jumps over the lazy dog while the cat sleeps on the warm stone wall near the old mill"
+ROWS = (
+    ("twin a", LONG, "core"),
+    ("twin b", LONG, "core"),
+    ("nearly", f"{LONG} today", "core"),
+    ("ci", f"the token of the build server is {SECRET} and nobody knows it", "core"),
+    *((f"assistant_resp_{at}", f"answer number {at} of the agent, number {at}", "conversation") for at in range(12)),
+)
+
+
+def _database(install: Path) -> Path:
+    return install / "workspace" / "memory" / "brain.db"
+
+
+def _rows(install: Path) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(_database(install))) as connection:
+        return connection.execute("SELECT rowid, * FROM memories ORDER BY rowid").fetchall()
+
+
+def _keys(install: Path) -> set[str]:
+    return {row[2] for row in _rows(install)}
+
+
+@pytest.fixture
+def noisy(install: Path) -> Path:
+    """The install with few memories and twelve answers, twins, something near them and a secret."""
+    with closing(sqlite3.connect(_database(install))) as connection, connection:
+        connection.executemany(
+            "INSERT INTO memories (id, key, content, category, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (f"n-{at}", key, content, category, *[f"2026-04-01T10:00:{at:02d}.000000001+00:00"] * 2)
+                for at, (key, content, category) in enumerate(ROWS)
+            ],
+        )
+    return install
+
+
+@pytest.fixture
+def ask(script: Callable[[str], str], noisy: Path) -> Callable[..., Terminal]:
+    """Run `zeroclaw memory audit ...` in a terminal."""
+
+    def ask(*arguments: str, columns: int = 100) -> Terminal:
+        command = [script("zeroclaw"), "memory", "--config-dir", str(noisy), "audit", *arguments]
+        return Terminal(command, columns=columns, lines=40)
+
+    return ask
+
+
+def test_the_document(memory: Run, noisy: Path) -> None:
+    before = _rows(noisy)
+    document = memory("audit", "--json", "--limit", "1").json
+    assert list(document) == ["backend", "location", "rows", "size", "findings", "notes"]
+    assert (document["backend"], document["rows"], document["notes"]) == ("sqlite", 25, [])
+    findings = {finding["kind"]: finding for finding in document["findings"]}
+    assert {kind: finding["count"] for kind, finding in findings.items()} == {
+        "too short": 6, "empty keys": 1, "assistant replies": 12, "exact duplicates": 2, "near duplicates": 2,
+        "secrets": 1,
+    }  # fmt: skip
+    exact = findings["exact duplicates"]
+    assert list(exact) == ["kind", "count", "size", "won", "remark", "whole", "groups", "samples"]
+    assert (exact["groups"], exact["size"], exact["won"], exact["whole"]) == (
+        [["n-0", "n-1"]], 2 * len(LONG), len(LONG), True,
+    )  # fmt: skip
+    assert findings["near duplicates"]["groups"] == [["n-1", "n-2"]]
+    (sample,) = findings["secrets"]["samples"]
+    assert list(sample) == [
+        "id", "key", "category", "agent", "timestamp", "updated_at", "size", "excerpt", "remark",
+    ]  # fmt: skip
+    assert sample["remark"] == "a GitHub token"
+    assert sample["excerpt"] == "the token of the build server is •••• and nobody knows it"
+    assert _rows(noisy) == before
+
+
+def test_for_people_it_is_a_table_then_samples_and_what_to_do(memory: Run, noisy: Path) -> None:
+    answer = memory("audit", "--limit", "2")
+    assert (answer.code, answer.err) == (0, "")
+    lines = answer.out.splitlines()
+    assert lines[0].startswith("25 memories, ")
+    table = [line for line in lines if line.endswith(" %")]
+    assert len({len(line) for line in table}) == 1
+    assert "assistant replies  12 memories, " in answer.out
+    assert "… 10 more; --limit N and --json show them" in answer.out
+    assert "`zeroclaw memory audit --only exact-duplicates --merge newest`" in answer.out
+    assert "`zeroclaw memory audit --only secrets --purge`" in answer.out
+    assert SECRET not in answer.out
+    assert max(map(len, lines)) <= 120
+
+
+def test_only_names_kinds_by_their_beginnings(memory: Run, noisy: Path) -> None:
+    for typed in ("secrets", "SECRETS", "sec", "s-e-c".replace("-", "")):
+        assert [found["kind"] for found in memory("audit", "--only", typed, "--json").json["findings"]] == ["secrets"]
+    both = memory("audit", "--only", "exact", "--only", "near duplicates", "--only", "exact-dup", "--json").json
+    assert {found["kind"] for found in both["findings"]} == {"exact duplicates", "near duplicates"}
+    assert "Nothing of that was found." in memory("audit", "--only", "recall-blobs").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--only", "nonsense"), [kind.replace(" ", "-") for kind in KINDS]),
+        (("--only", "too"), ["too-short", "too-long", "several"]),
+        (("--only", ""), ["no kind"]),
+        (("--purge", "--yes"), ["--only", "secrets"]),
+        (("--recategorise", "noise", "--yes"), ["--only"]),
+        (("--only", "secrets", "--recategorise", " ", "--yes"), ["category"]),
+        (("--only", "secrets", "--merge", "newest", "--yes"), ["Only duplicates can be merged"]),
+        (("--only", "secrets", "--purge"), ["--yes"]),
+        (("--merge", "newest", "--purge"), ["not allowed"]),
+    ],
+)
+def test_wrong_use_is_said_and_changes_nothing(
+    memory: Run, noisy: Path, arguments: tuple[str, ...], words: Any
+) -> None:
+    before = _rows(noisy)
+    answer = memory("audit", *arguments)
+    assert (answer.code, answer.out) == (2, "")
+    assert all(word in answer.err for word in words)
+    assert _rows(noisy) == before
+
+
+def test_a_purge_takes_the_finding_and_undo_brings_it_back(memory: Run, noisy: Path) -> None:
+    before = _rows(noisy)
+    answer = memory("audit", "--only", "assistant", "--purge", "--yes")
+    assert answer.code == 0
+    assert "Purged 12 memories." in answer.out
+    assert "12 memories are in the trash until " in answer.out
+    assert not any(key.startswith("assistant_resp") for key in _keys(noisy))
+    assert memory("undo", "--yes").code == 0
+    assert _rows(noisy) == before
+
+
+def test_a_merge_is_of_both_kinds_of_duplicates_unless_named(memory: Run, noisy: Path) -> None:
+    before = _rows(noisy)
+    dry = memory("audit", "--merge", "newest", "--dry-run")
+    assert dry.code == 0
+    assert "Merge away 2 memories?" in dry.out
+    assert "Keeps nearly (2026-04-01) in the place of twin b" in dry.out
+    assert "Nothing was changed." in dry.err
+    assert _rows(noisy) == before
+    document = memory("audit", "--merge", "newest", "--yes", "--json").json
+    assert (document["verb"], document["count"]) == ("merge", 2)
+    assert sorted(entry["key"] for entry in document["entries"]) == ["twin a", "twin b"]
+    assert {"twin a", "twin b", "nearly"} & _keys(noisy) == {"nearly"}
+    assert "merged away 2 memories" in memory("undo", "--yes").out
+    memory("audit", "--only", "exact", "--merge", "longest", "--yes")
+    assert {"twin a", "twin b", "nearly"} & _keys(noisy) == {"twin b", "nearly"}
+
+
+def test_another_category_for_a_finding(memory: Run, noisy: Path) -> None:
+    before = _rows(noisy)
+    arguments = ("audit", "--only", "assistant-replies", "--recategorise", "noise")
+    dry = memory(*arguments, "--dry-run", "--json").json
+    assert (dry["verb"], dry["dry_run"], dry["count"]) == ("recategorise", True, 12)
+    answer = memory(*arguments, "--yes")
+    assert (answer.code, "Changed 12 memories." in answer.out) == (0, True)
+    categories = {entry["category"] for entry in memory("list", "--json", "--category", "noise").json["entries"]}
+    assert categories == {"noise"}
+    again = memory(*arguments, "--yes")
+    assert (again.code, "there is nothing to do" in again.out) == (0, True)
+    assert memory("undo", "--yes").code == 0
+    assert _rows(noisy) == before
+
+
+def test_a_read_only_store_shows_its_findings_and_refuses_the_rest(memory: Run, noisy: Path) -> None:
+    assert memory("audit", "--read-only", "--json").json["rows"] == 25
+    answer = memory("audit", "--read-only", "--only", "secrets", "--purge", "--yes")
+    assert (answer.code, answer.out) == (1, "")
+    assert "--read-only refuses every change." in answer.err
+
+
+def test_markdown_refuses_another_category_with_its_reason(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("- ok\n- password=hunter2hunter2\n")
+    where = ("memory", "--backend", "markdown", "--location", str(tmp_path))
+    assert run(*where, "audit", "--json").json["rows"] == 2
+    answer = run(*where, "audit", "--only", "secrets", "--recategorise", "noise", "--yes")
+    assert (answer.code, answer.out) == (1, "")
+    assert "category" in answer.err
+    assert run(*where, "audit", "--only", "secrets", "--purge", "--yes").code == 0
+    assert (tmp_path / "MEMORY.md").read_text() == "- ok\n"
+
+
+def test_an_empty_store_says_so(memory: Run, install: Path) -> None:
+    with closing(sqlite3.connect(_database(install))) as connection, connection:
+        connection.execute("DELETE FROM memories")
+    answer = memory("audit")
+    assert answer.code == 0
+    assert "Nothing is remembered here yet." in answer.out
+    assert memory("audit", "--json").json["findings"] == []
+
+
+def test_ctrl_c_stops_a_long_look(ask: Any, noisy: Path) -> None:
+    with closing(sqlite3.connect(_database(noisy))) as connection, connection:
+        connection.execute("DROP TRIGGER memories_ai")
+        connection.executemany(
+            "INSERT INTO memories (id, key, content, category, created_at, updated_at) VALUES (?, ?, ?, 'core', '', '')",
+            ((f"m-{at}", f"many {at}", f"memory {at} of very many, number {at * 7} {at * 13}") for at in range(60_000)),
+        )
+    with ask("--json") as screen:
+        screen.wait_for("Looking at memory")
+        screen.press("ctrl+c")
+        assert screen.wait_exit() == 130
+        assert "Stopped; nothing was changed." in screen.text
+        assert '"findings"' not in screen.text
+
+
+def test_over_ten_the_number_is_typed_and_secrets_are_masked_in_the_plan(ask: Any, noisy: Path) -> None:
+    with ask("--only", "assistant", "--only", "secrets", "--purge") as screen:
+        screen.wait_for("Purge 13 memories?", "Type 13 to purge them:")
+        assert SECRET not in screen.text
+        screen.press("y", "enter")
+        assert screen.wait_exit() == 1
+        assert "Nothing was changed." in screen.text
+    assert "ci" in _keys(noisy)
+    with ask("--only", "secrets", "--purge") as screen:
+        screen.wait_for("Purge 1 memory?", "Go on? [y/N]")
+        assert SECRET not in screen.text
+        screen.press("y", "enter")
+        assert screen.wait_exit() == 0
+    assert "ci" not in _keys(noisy)
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_it_fits_the_terminal(ask: Any, columns: int) -> None:
+    with ask("--limit", "1", "--only", "secrets", "--only", "near", columns=columns) as screen:
+        screen.wait_for("finding", "near duplicates", "secrets", "--only secrets --purge")
+        assert screen.wait_exit() == 0
+        lines = screen.text.splitlines()
+        assert any(line.rstrip().endswith("%") for line in lines)
+        assert all(len(line.rstrip()) <= columns for line in lines)

@@ -1,0 +1,127 @@
+"""`memory doctor`: findings for people and scripts, repairs that ask first, exit code 1 for what is serious."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def broken(install: Path) -> Path:
+    """Its triggers are gone, and a save of the config was cut off once."""
+    with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection:
+        connection.execute("DROP TRIGGER memories_au")
+    (install / "config.toml.bak").write_text("api_key = 'sk-0123456789abcdefghij'\n")
+    return install
+
+
+def _found(answer: Any) -> dict[str, Any]:
+    return {finding["id"]: finding for finding in answer.json["findings"]}
+
+
+def test_a_healthy_store_ends_with_0(memory: Run) -> None:
+    answer = memory("doctor")
+    assert answer.code == 0
+    assert "✓ The keyword index knows every memory." in answer.out
+
+
+def test_findings_as_json(memory: Run, broken: Path) -> None:
+    answer = memory("doctor", "--json", "--deep")
+    assert answer.code == 1
+    document = answer.json
+    assert list(document) == ["backend", "location", "deep", "healthy", "findings", "notes", "repaired", "dry_run"]
+    assert (document["backend"], document["deep"], document["healthy"]) == ("sqlite", True, False)
+    triggers = _found(answer)["triggers"]
+    assert (triggers["risk"], triggers["repair"]) == ("serious", "rebuild keyword index")
+    assert triggers["repair_steps"]
+    assert _found(answer)["pages"]["risk"] == "fine"
+
+
+def test_findings_for_people_name_the_repair(memory: Run, broken: Path) -> None:
+    answer = memory("doctor")
+    assert answer.code == 1
+    assert answer.out.startswith("1 serious, ")
+    assert "✗ The triggers that keep the keyword index are missing." in answer.out
+    assert "repair: zeroclaw memory doctor --repair triggers" in answer.out
+    assert "sk-0123456789" not in answer.out
+
+
+def test_a_dry_run_shows_the_steps_and_changes_nothing(memory: Run, broken: Path) -> None:
+    before = (broken / "workspace" / "memory" / "brain.db").read_bytes()
+    answer = memory("doctor", "--repair", "all", "--dry-run")
+    assert answer.code == 1
+    assert "1. Make a backup of the whole database." in answer.out
+    assert "Nothing was changed" in answer.err
+    assert (broken / "workspace" / "memory" / "brain.db").read_bytes() == before
+    assert (broken / "config.toml.bak").exists()
+
+
+def test_without_a_terminal_repairing_needs_yes(memory: Run, broken: Path) -> None:
+    answer = memory("doctor", "--repair", "triggers")
+    assert answer.code == 2
+    assert "asks first" in answer.err
+
+
+def test_all_is_repaired_each_after_a_backup(memory: Run, broken: Path) -> None:
+    answer = memory("doctor", "--repair", "all", "--yes", "--json")
+    assert answer.code == 0
+    repaired = {each["id"]: each for each in answer.json["repaired"]}
+    assert {"triggers", "leftover:config.toml.bak"} <= repaired.keys()
+    assert Path(repaired["triggers"]["backup"]).is_file()
+    assert _found(answer)["triggers"]["risk"] == "fine"
+    assert not (broken / "config.toml.bak").exists()
+    assert memory("undo", "--yes").code == 0
+    assert (broken / "config.toml.bak").read_text() == "api_key = 'sk-0123456789abcdefghij'\n"
+
+
+def test_a_repair_is_named_by_what_it_does_too(memory: Run, broken: Path) -> None:
+    answer = memory("doctor", "--repair", "rebuild keyword index", "--yes")
+    assert answer.code == 0
+    assert "✓ The keyword index was built anew" in answer.out
+    assert "The backup is " in answer.err
+
+
+def test_an_unknown_finding_is_wrong_use(memory: Run) -> None:
+    answer = memory("doctor", "--repair", "everything", "--yes")
+    assert answer.code == 2
+    assert "There is no finding 'everything'." in answer.err
+
+
+def test_what_cannot_be_repaired_here_is_said(memory: Run) -> None:
+    answer = memory("doctor", "--repair", "shape", "--yes")
+    assert answer.code == 0
+    assert "shape is not repaired here. Nothing is wrong there." in answer.err
+
+
+def test_a_store_that_does_not_open_is_serious(memory: Run, install: Path) -> None:
+    database = install / "workspace" / "memory" / "brain.db"
+    database.write_bytes(b"no database" * 1000)
+    (install / "workspace" / "MEMORY_SNAPSHOT.md").write_text("# snapshot\n")
+    answer = memory("doctor")
+    assert answer.code == 1
+    assert "is not a SQLite database" in answer.out
+    assert "zeroclaw memory hydrate" in answer.out
+    assert memory("doctor", "--json").json["findings"][0]["id"] == "not-open"
+
+
+def test_read_only_refuses_repairs(memory: Run, broken: Path) -> None:
+    answer = memory("doctor", "--repair", "triggers", "--yes", "--read-only")
+    assert answer.code == 1
+    assert "read-only" in answer.err
+
+
+def test_what_one_repair_meets_does_not_keep_the_others(memory: Run, broken: Path) -> None:
+    """The config's leftover is a folder by now, which no trash takes."""
+    (broken / "config.toml.bak").unlink()
+    (broken / "config.toml.bak").mkdir()
+    answer = memory("doctor", "--repair", "all", "--yes", "--json")
+    assert answer.code == 1
+    assert "leftover:config.toml.bak: " in answer.err
+    assert _found(answer)["triggers"]["risk"] == "fine"

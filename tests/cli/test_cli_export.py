@@ -1,0 +1,97 @@
+"""`zeroclaw memory export`: to a file or through a pipe, in three formats."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+import stat
+import subprocess
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+def test_stdout_gets_jsonl_and_nothing_else(memory: Run) -> None:
+    done = memory("export")
+    assert done.code == 0
+    header, *rows = [json.loads(line) for line in done.out.splitlines()]
+    assert (header["zeroclaw_memories"], header["backend"], header["generation"]) == (1, "sqlite", "G2")
+    assert [row["key"] for row in rows] == ["lang", "editor", "pet", "tz", "food", "food_allergy", "--json", ""]
+    assert rows[2]["session_id"] == "tg_1"
+    assert done.err == ""
+
+
+def test_a_file_tells_its_format_by_its_name(memory: Run, tmp_path: Path) -> None:
+    for name, start in (("x.csv", b"key,content,"), ("x.md", b"# ZeroClaw memories\n"), ("x.jsonl", b'{"zeroclaw_mem')):
+        done = memory("export", str(tmp_path / name))
+        assert done.code == 0
+        assert done.out.startswith(f"✓ Exported 8 memories to {tmp_path / name} (")
+        assert (tmp_path / name).read_bytes().startswith(start)
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+
+
+def test_a_file_of_that_name_is_only_replaced_when_told_to(memory: Run, tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text("mine")
+    done = memory("export", str(file))
+    assert (done.code, file.read_text()) == (1, "mine")
+    assert "is there already.\n--overwrite replaces it." in done.err
+    assert memory("export", str(file), "--overwrite").code == 0
+    assert file.read_text() != "mine"
+
+
+def test_the_document_tells_file_count_size_and_what_is_lost(memory: Run, tmp_path: Path) -> None:
+    file = tmp_path / "x.data"
+    told = memory("export", str(file), "--format", "csv", "--category", "core", "--json").json
+    assert told["lost"][0].startswith("CSV holds text only")
+    del told["lost"]
+    assert told == {"file": str(file), "count": 6, "size": file.stat().st_size, "format": "csv"}
+    assert len(list(csv.reader(io.StringIO(file.read_text(), newline="")))) == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("--json",), 2, "Stdout takes the memories or a document about them, not both."),
+        (("--vectors", "--format", "csv"), 2, "Only JSONL holds vectors."),
+        (("--format", "xml"), 2, "invalid choice"),
+        (("/no/such/folder/x.csv",), 3, "cannot be written"),
+        (("/",), 1, "is a folder"),
+    ],
+)
+def test_what_does_not_fit_is_one_sentence(arguments: tuple[str, ...], code: int, told: str, memory: Run) -> None:
+    done = memory("export", *arguments)
+    assert (done.code, done.out) == (code, "")
+    assert told in done.err
+
+
+def test_a_closed_pipe_ends_it_quietly(install: Path, script: Callable[[str], str]) -> None:
+    database = install / "workspace" / "memory" / "brain.db"
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.executemany(
+            "INSERT INTO memories (id, key, content, created_at, updated_at) VALUES (?, ?, ?, '2026', '2026')",
+            [(f"n{at}", f"n{at}", "x" * 10_000) for at in range(500)],
+        )
+    command = f"{script('zeroclaw')} memory --config-dir {install} export | head -n 1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["backend"] == "sqlite"
+
+
+def test_it_works_on_a_store_that_is_open_read_only(memory: Run) -> None:
+    assert memory("--read-only", "export").out.count("\n") == 9
+
+
+def test_a_full_disk_behind_stdout_is_one_sentence(install: Path, script: Callable[[str], str]) -> None:
+    command = [script("zeroclaw"), "memory", "--config-dir", str(install), "export"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert done.returncode == 3
+    assert done.stderr.decode().startswith("zeroclaw: Stdout cannot be written: No space left on device.")

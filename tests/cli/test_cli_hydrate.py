@@ -1,0 +1,197 @@
+"""`memory hydrate`: into a store in use, and making an empty one."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pexpect
+import pytest
+from conftest import Command
+
+SNAPSHOT = """# 🧠 ZeroClaw Memory Snapshot
+
+### 🔑 `lang`
+
+User prefers Haskell
+
+*Created: 2025-01-01T10:00:00+00:00 | Updated: 2025-01-02T10:00:00+00:00*
+
+---
+
+### 🔑 `tea`
+
+Green tea
+---
+at four
+
+*Created: 2025-01-15T10:00:00+00:00 | Updated: 2025-01-15T10:00:00+00:00*
+
+---
+
+### 🔑 `pet`
+
+Cat named Mio
+
+*Created: 2025-01-15T10:00:00+00:00 | Updated: 2025-01-15T10:00:00+00:00*
+
+---
+"""
+
+
+@pytest.fixture
+def file(install: Path) -> Path:
+    found = install / "workspace" / "MEMORY_SNAPSHOT.md"
+    found.write_text(SNAPSHOT)
+    return found
+
+
+@pytest.fixture
+def empty(install: Path, file: Path) -> Path:
+    """The same install, its database gone; gives the place of it."""
+    database = install / "workspace" / "memory" / "brain.db"
+    for path in database.parent.iterdir():
+        path.unlink()
+    return database
+
+
+def test_the_plan_is_shown_and_nothing_done(memory: Command, file: Path) -> None:
+    shown = memory("hydrate", "--dry-run")
+    assert shown.code == 0
+    assert "1 new · 1 with another content here · 1 the same" in shown.out
+    assert "User prefers Haskell" in shown.out
+    assert "User prefers Rust" in shown.out
+    assert "1 memory lost something" in shown.out
+    assert "no id, session" in shown.err
+    assert memory("get", "tea").code == 1
+
+
+def test_without_a_terminal_it_takes_a_yes(memory: Command, file: Path) -> None:
+    refused = memory("hydrate")
+    assert refused.code == 2
+    assert "asks first" in refused.err
+    done = memory("hydrate", "--yes")
+    assert done.code == 0
+    assert "Brought in 1 memory" in done.out
+    assert memory("get", "lang", "--json").json["content"] == "User prefers Rust"
+    again = memory("hydrate", "--yes")
+    assert again.code == 0
+    assert "0 new" in again.out
+    assert memory("undo", "--yes").code == 0
+    assert memory("get", "tea").code == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "count", "contents"),
+    [
+        ("--skip", 1, {"lang": "User prefers Rust"}),
+        ("--overwrite", 2, {"lang": "User prefers Haskell"}),
+        ("--rename", 2, {"lang": "User prefers Rust", "lang (restored)": "User prefers Haskell"}),
+    ],
+)
+def test_conflicts_end_as_asked(memory: Command, file: Path, option: str, count: int, contents: dict[str, str]) -> None:
+    document = memory("hydrate", option, "--yes", "--json").json
+    assert document["count"] == count
+    assert document["on_conflict"] == option.removeprefix("--")
+    for key, content in contents.items():
+        assert memory("get", key, "--json").json["content"] == content
+
+
+def test_its_document_has_all_of_it(memory: Command, file: Path) -> None:
+    document = memory("hydrate", "--dry-run", "--json").json
+    assert (document["dry_run"], document["made"], document["same"], document["count"]) == (True, None, 1, 1)
+    assert [found["key"] for found in document["new"]] == ["tea"]
+    assert [(found["key"], found["content"], found["here"]) for found in document["conflicts"]] == [
+        ("lang", "User prefers Haskell", "User prefers Rust")
+    ]
+    assert [found["key"] for found in document["lost"]] == ["tea"]
+    assert document["file_notes"]
+
+
+def test_only_picked_keys_come(memory: Command, file: Path) -> None:
+    document = memory("hydrate", "--pick", "lang", "--overwrite", "--yes", "--json").json
+    assert document["count"] == 1
+    assert memory("get", "tea").code == 1
+    missing = memory("hydrate", "--pick", "nothing", "--yes")
+    assert missing.code == 1
+    assert "'nothing'" in missing.err
+
+
+def test_an_empty_store_is_made_and_opens(memory: Command, empty: Path) -> None:
+    shown = memory("hydrate", "--dry-run")
+    assert shown.code == 0
+    assert "There is no database" in shown.out
+    assert "0.1.2 to 0.5.6" in shown.out
+    assert not empty.exists()
+    done = memory("hydrate", "--yes", "--json")
+    assert done.code == 0
+    assert (done.json["made"], done.json["generation"], done.json["count"]) == (str(empty), "G1", 3)
+    assert memory("recall", "haskell", "--json").json["results"][0]["key"] == "lang"
+    assert memory("health").code == 0
+
+
+def test_an_empty_store_is_made_for_the_version_asked_for(memory: Command, empty: Path) -> None:
+    empty.write_bytes(b"")
+    done = memory("hydrate", "--yes", "--profile", "0.8.4")
+    assert done.code == 0
+    with closing(sqlite3.connect(empty)) as connection:
+        assert "pinned" in [name for _, name, *_ in connection.execute("PRAGMA table_info(memories)")]
+    assert list(empty.parent.glob("brain.db.before-hydrate-*"))
+
+
+def test_a_log_without_its_database_is_one_sentence(memory: Command, empty: Path) -> None:
+    empty.write_bytes(b"")
+    log = empty.with_name("brain.db-wal")
+    log.write_bytes(b"writes")
+    refused = memory("hydrate", "--yes")
+    assert refused.code == 3
+    assert "holds writes" in refused.err
+    assert log.read_bytes() == b"writes"
+
+
+def test_agents_own_what_they_are_given(run: Command, agents_install: Path, tmp_path: Path) -> None:
+    file = tmp_path / "made.md"
+    file.write_text(SNAPSHOT)
+    options = ("memory", "--config-dir", str(agents_install), "hydrate", str(file), "--yes", "--json")
+    document = run(*options, "--agent", "writer").json
+    assert {found["agent"] for found in document["new"]} == {"writer"}
+    assert [found["here"] for found in document["conflicts"]] == ["Rust, says writer"]
+    refused = run(*options, "--agent", "nobody")
+    assert refused.code == 1
+    assert "no agent 'nobody'" in refused.err
+    assert run(*options, "--agent", "writer", "--agent", "default").code == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [(None, "There is no file"), ("# Another program's\n", "not a snapshot of ZeroClaw's"), ("{", "not a snapshot")],
+)
+def test_a_file_that_is_none_is_one_sentence(memory: Command, tmp_path: Path, content: str | None, told: str) -> None:
+    file = tmp_path / "given.md"
+    if content is not None:
+        file.write_text(content)
+    answer = memory("hydrate", str(file), "--yes")
+    assert answer.code == 1
+    assert told in answer.err
+
+
+def test_other_backends_and_read_only_stores_are_refused(memory: Command, file: Path, empty: Path) -> None:
+    refused = memory("hydrate", "--yes", "--backend", "markdown")
+    assert refused.code == 1
+    assert "only for the backends" in refused.err
+    assert memory("hydrate", "--yes", "--read-only").code == 1
+    assert not empty.exists()
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n", 1), ("y", 0)])
+def test_it_asks_in_a_terminal(install: Path, file: Path, memory: Command, answer: str, code: int) -> None:
+    program = str(Path(sys.executable).parent / "zeroclaw")
+    child = pexpect.spawn(program, ["memory", "--config-dir", str(install), "hydrate"], encoding="utf-8", timeout=30)
+    child.expect_exact("Bring in 1 memory? [y/N]")
+    child.sendline(answer)
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == code
+    assert (memory("get", "tea").code == 0) == (answer == "y")

@@ -1,0 +1,128 @@
+"""`zeroclaw memory import`: says what a file would bring, asks, brings it in, and undo takes it back."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.terminal import Terminal
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Two new memories, one that is there the same, one whose key is taken."""
+    path = tmp_path / "notes.jsonl"
+    rows = [
+        {"key": "new", "content": "New"},
+        {"key": "newer", "content": "Newer", "category": "daily"},
+        {"key": "lang", "content": "User prefers Rust"},
+        {"key": "pet", "content": "Dog named Rex \u001b[31m"},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def _contents(install: Path) -> dict[str, str]:
+    with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection:
+        return dict(connection.execute("SELECT key, content FROM memories"))
+
+
+def test_a_dry_run_says_what_would_come_and_writes_nothing(memory: Run, install: Path, file: Path) -> None:
+    before = _contents(install)
+    done = memory("import", str(file), "--dry-run")
+    assert done.code == 0
+    assert done.out.splitlines()[:5] == [
+        "Import 2 memories from notes.jsonl?",
+        "  2 new",
+        "  1 there already, the same",
+        "  1 whose id or key is taken: left out; --overwrite replaces what is there, --rename brings them in under"
+        " another key",
+        "    pet",
+    ]
+    assert "Nothing was changed." in done.err
+    assert _contents(install) == before
+    assert not (install / "zeroclaw-tui").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "count", "pets"),
+    [
+        ((), 2, {"pet": "Cat named Mio"}),
+        (("--overwrite",), 3, {"pet": "Dog named Rex \x1b[31m"}),
+        (("--rename",), 3, {"pet": "Cat named Mio", "pet (restored)": "Dog named Rex \x1b[31m"}),
+    ],
+)
+def test_it_comes_in_as_told_and_undo_takes_it_back(
+    option: tuple[str, ...], count: int, pets: dict[str, str], memory: Run, install: Path, file: Path
+) -> None:
+    before = _contents(install)
+    done = memory("import", str(file), "--yes", *option)
+    assert done.code == 0
+    assert f"✓ Imported {count} memories from notes.jsonl." in done.out
+    assert "`zeroclaw memory undo` takes it back." in done.out
+    assert {key: text for key, text in _contents(install).items() if key.startswith("pet")} == pets
+    again = memory("import", str(file), "--yes", *option)
+    assert (again.code, again.out.splitlines()[0]) == (0, "Nothing to import: of 4 memories in notes.jsonl")
+    assert memory("undo", "--yes").code == 0
+    assert _contents(install) == before
+
+
+def test_the_document_is_that_of_every_change(memory: Run, file: Path) -> None:
+    named = {"file": str(file), "format": "jsonl", "new": 2, "same": 1, "taken": 1, "samples": ["pet"]}
+    planned = memory("import", str(file), "--dry-run", "--json").json
+    assert planned.items() >= {"verb": "import", "dry_run": True, "count": 2, "action": None, **named}.items()
+    done = memory("import", str(file), "--rename", "--yes", "--json").json
+    assert done.items() >= {"verb": "import", "count": 3, "on_clash": "rename", **named}.items()
+    assert done["action"] is not None
+    assert done["renamed"] == {"pet": "pet (restored)"}
+
+
+def test_without_a_terminal_it_needs_yes(memory: Run, install: Path, file: Path) -> None:
+    before = _contents(install)
+    done = memory("import", str(file))
+    assert done.code == 2
+    assert "asks first" in done.err
+    assert _contents(install) == before
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 1)])
+def test_it_asks_in_a_terminal(answer: str, code: int, script: Callable[[str], str], install: Path, file: Path) -> None:
+    command = [script("zeroclaw"), "memory", "--config-dir", str(install), "import", str(file)]
+    with Terminal(command, columns=100, lines=30) as screen:
+        screen.wait_for("Import 2 memories from notes.jsonl?", "1 there already, the same", "Go on? [y/N]")
+        screen.press(answer, "enter")
+        assert screen.wait_exit() == code
+    assert ("new" in _contents(install)) is (code == 0)
+
+
+def test_a_read_only_store_takes_nothing(memory: Run, file: Path) -> None:
+    done = memory("--read-only", "import", str(file), "--yes")
+    assert done.code == 1
+    assert "--read-only refuses every change." in done.err
+
+
+def test_a_broken_file_is_one_sentence_and_wrong_use(memory: Run, install: Path, tmp_path: Path) -> None:
+    before = _contents(install)
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"key": "a", "content": "A"}\n{"key": "b", "cont')
+    done = memory("import", str(broken), "--yes")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("zeroclaw: Line 2 is not JSON. The file seems to have been cut off there.")
+    assert memory("import", str(tmp_path / "none.csv"), "--yes").code == 1
+    assert _contents(install) == before
+
+
+def test_what_one_install_exports_the_other_takes_whole(
+    run: Run, memory: Run, agents_install: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "all.jsonl"
+    assert memory("export", str(file), "--superseded").code == 0
+    done = run("memory", "--config-dir", str(agents_install), "import", str(file), "--yes", "--json").json
+    assert (done["new"], done["taken"], done["samples"]) == (8, 1, ["lang"])

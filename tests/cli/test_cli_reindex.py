@@ -1,0 +1,111 @@
+"""`memory reindex`: what would be sent and what it costs, the vectors made, a ctrl-c that can be gone on from."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.http_endpoints import Answer, HttpEndpoint, embeddings, serving
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def endpoint(install: Path) -> Iterator[HttpEndpoint]:
+    """The install embeds with a service on the loopback."""
+    with serving(embeddings(4)) as running:
+        with (install / "config.toml").open("a") as config:
+            config.write(f'embedding_provider = "custom:{running.base}"\nembedding_dimensions = 4\n')
+        yield running
+
+
+def _embedded(install: Path) -> int:
+    with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection:
+        return int(connection.execute("SELECT count(embedding) FROM memories").fetchone()[0])
+
+
+def test_a_dry_run_says_what_would_be_sent(memory: Run, endpoint: HttpEndpoint, install: Path) -> None:
+    answer = memory("reindex", "--dry-run")
+    assert answer.code == 0
+    assert "9 memories without a vector." in answer.out
+    assert "stay on this machine" in answer.out
+    planned = memory("reindex", "--dry-run", "--json").json
+    assert (planned["missing"], planned["wrong"], planned["remote"], planned["cost"]) == (9, 0, False, None)
+    assert planned["tokens"] == -(-planned["characters"] // 4)
+    assert endpoint.requests == []
+    assert _embedded(install) == 0
+
+
+def test_the_vectors_are_made_and_a_second_time_there_is_nothing_to_do(
+    memory: Run, endpoint: HttpEndpoint, install: Path
+) -> None:
+    answer = memory("reindex", "--yes")
+    assert (answer.code, answer.out) == (0, "✓ 9 memories of 9 got a vector.\n")
+    assert _embedded(install) == 9
+    again = memory("reindex", "--yes")
+    assert (again.code, again.out) == (0, "Every memory has a vector of the right length.\n")
+    assert len(endpoint.requests) == 1
+
+
+def test_one_memory_by_its_id_as_json(memory: Run, endpoint: HttpEndpoint, install: Path) -> None:
+    done = memory("reindex", "--yes", "--json", "--id", "id-2").json
+    assert (done["filled"], done["left"], done["failed"], done["stopped"]) == (1, 0, [], False)
+    assert endpoint.requests[0][2]["input"] == ["Cat named Mio"]
+    assert _embedded(install) == 1
+
+
+def test_without_a_terminal_it_needs_yes(memory: Run, endpoint: HttpEndpoint) -> None:
+    assert memory("reindex").code == 2
+    assert endpoint.requests == []
+
+
+def test_a_price_is_told_before_anything_leaves_the_machine(memory: Run, install: Path) -> None:
+    with (install / "config.toml").open("a") as config:
+        config.write('embedding_provider = "openai"\n')
+    answer = memory("reindex", "--dry-run")
+    assert "leave this machine" in answer.out
+    assert "less than $0.01, by prices of" in answer.out
+
+
+def test_an_endpoint_that_says_no_ends_with_what_it_said(memory: Run, endpoint: HttpEndpoint, install: Path) -> None:
+    endpoint.answering = embeddings(4, key="another")
+    answer = memory("reindex", "--yes")
+    assert answer.code == 1
+    assert "wants an API key" in answer.err
+    assert _embedded(install) == 0
+
+
+def test_ctrl_c_stops_after_the_batch_under_way(endpoint: HttpEndpoint, install: Path) -> None:
+    with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection, connection:
+        connection.execute(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) INSERT INTO memories (id, "
+            "key, content, created_at, updated_at) SELECT 'm' || i, 'm' || i, 'more', '2026-01-01', '2026-01-01' FROM n"
+        )
+    asked, may_answer, plain = threading.Event(), threading.Event(), endpoint.answering
+
+    def waits(path: str, headers: Any, body: Any) -> Answer:
+        asked.set()
+        may_answer.wait()
+        return plain(path, headers, body)
+
+    endpoint.answering = waits
+    child = subprocess.Popen(
+        [str(Path(sys.executable).parent / "zeroclaw"), "memory", "reindex", "--config-dir", str(install), "--yes"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+    assert asked.wait(60)
+    child.send_signal(signal.SIGINT)
+    may_answer.set()
+    _, told = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "`zeroclaw memory reindex` goes on" in told.decode()
+    assert 0 < _embedded(install) < 69

@@ -1,0 +1,24 @@
+"""Stores that are broken on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.patient import Patient
+
+MakePatient = Callable[..., Patient]
+
+
+@pytest.fixture
+def make_patient(tmp_path: Path) -> MakePatient:
+    """Makes installs; the generation tells the layout unless one is said."""
+
+    def make(generation: str = "G2", layout: str = "", more: str = "") -> Patient:
+        is_new = generation in ("G3", "G4")
+        head = "schema_version = 3\n" if is_new else "default_temperature = 0.7\n"
+        config = f'{head}[memory]\nbackend = "sqlite"\n{more}'
+        return Patient(tmp_path / "zc", generation, layout or ("data" if is_new else "workspace"), config)
+
+    return make

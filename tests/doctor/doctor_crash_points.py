@@ -1,0 +1,133 @@
+"""Kill the repair of a hydrated database, or a compact, before one of its system calls, and look at what is left.
+
+    python tests/doctor/doctor_crash_points.py hydrated|compact FOLDER [--points N]
+
+Without --points every system call is tried. Ends with code 1 where a memory is not as it was, SQLite finds damage, or
+where doing it again does not finish it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from crash.crash_points import in_child
+from support import kill_points, small_store
+
+from zeroclaw_tui.backends.sqlite.ddl import HYDRATED, create_database
+from zeroclaw_tui.curation.doctor import examining, repairing
+from zeroclaw_tui.curation.library import open_library
+from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+ROWS = [{"content": f"memory {at} about the crossing " + "and the harbour " * (at % 7)} for at in range(200)]
+_FINDINGS = {"hydrated": "hydrated", "compact": "free-space"}
+
+
+def make_install(folder: Path, action: str) -> None:
+    database = folder / "workspace" / "memory" / "brain.db"
+    database.parent.mkdir(parents=True)
+    (folder / "config.toml").write_text('default_temperature = 0.7\n[memory]\nbackend = "sqlite"\nauto_save = true\n')
+    if action == "hydrated":
+        create_database(database, HYDRATED)
+        small_store.add(database, ROWS)
+        small_store.change(database, "INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
+    else:
+        small_store.make(database, "G2", ROWS)
+        small_store.change(database, "DELETE FROM memories WHERE rowid % 3 = 0")
+
+
+def rows_of(folder: Path) -> list[Any]:
+    """Every row with its rowid, after SQLite's own check."""
+    with closing(sqlite3.connect(folder / "workspace" / "memory" / "brain.db")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        columns = "rowid, id, key, content, category, created_at, updated_at"
+        return connection.execute(f"SELECT {columns} FROM memories ORDER BY rowid").fetchall()
+
+
+async def act(folder: Path, action: str) -> None:
+    config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0]
+    if action == "compact":
+        kill_points.mark()
+        await repairing.compact(config, NOW)
+        kill_points.mark()
+        return
+    library = await open_library(config)
+    try:
+        report = await examining.examine(config, library)
+        for finding in report.findings:
+            if finding.id == _FINDINGS[action] and finding.repair is not None:
+                kill_points.mark()
+                await repairing.repair_finding(config, library, finding, NOW)
+                kill_points.mark()
+    finally:
+        await library.close()
+
+
+async def check(folder: Path, action: str, before: list[Any]) -> None:
+    """Whole now, and fine once it was done again."""
+    assert rows_of(folder) == before, "a memory is not as it was"
+    await act(folder, action)
+    assert rows_of(folder) == before, "a memory is not as it was after doing it again"
+    config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0]
+    library = await open_library(config)
+    try:
+        report = await examining.examine(config, library, deep=True)
+    finally:
+        await library.close()
+    assert report.is_healthy, [finding.title for finding in report.findings if finding.risk == "serious"]
+    assert library.read_only_because is None
+
+
+def chosen(calls: int, points: int | None) -> Sequence[int]:
+    if points is None or points >= calls:
+        return range(1, calls + 1)
+    chance = random.Random(calls)
+    width = 0.95 * calls / points
+    return [int(part * width + chance.random() * width) + 1 for part in range(points)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("action", choices=_FINDINGS)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--points", type=int)
+    given = parser.parse_args()
+    base, copy = given.folder / "base", given.folder / "copy"
+    make_install(base, given.action)
+    before = rows_of(base)
+    work: Callable[[], None] = lambda: asyncio.run(act(copy, given.action))  # noqa: E731
+    shutil.copytree(base, copy)
+    whole = kill_points.run(work)
+    if whole.code != 0 or not whole.calls:
+        raise SystemExit(f"the {given.action} itself failed: {whole}")
+    killed = 0
+    for point in chosen(whole.calls, given.points):
+        shutil.rmtree(copy)
+        shutil.copytree(base, copy)
+        ended = kill_points.run(work, kill_before=point)
+        if ended.code:
+            raise SystemExit(f"the {given.action} failed without being killed at call {point}")
+        killed += ended.was_killed
+        try:
+            in_child(lambda: asyncio.run(check(copy, given.action, before)))
+        except SystemExit:
+            print(f"killed before call {point} of {whole.calls}")
+            return 1
+    print(f"{given.action}: {whole.calls} system calls, killed at {killed}, every memory whole")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

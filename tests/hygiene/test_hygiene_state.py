@@ -1,0 +1,120 @@
+"""memory_hygiene_state.json as ZeroClaw reads and writes it."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hygiene_world import STATE
+from support import golden
+
+from zeroclaw_tui.curation.hygiene.state import read_state, state_bytes
+
+NOW = datetime(2026, 3, 20, 12, 0, tzinfo=UTC)
+EARLY = ["archived_memory_files", "archived_session_files", "purged_memory_archives", "purged_session_archives"]
+OLD = dict.fromkeys([*EARLY, "pruned_conversation_rows"], 1)
+NEW = {**OLD, "pruned_daily_rows": 0, "pruned_core_rows": 2}
+
+
+def written(root: Path, content: Any) -> Path:
+    file = root / STATE
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    return root
+
+
+def ran(hours_ago: float, report: dict[str, int]) -> dict[str, Any]:
+    moment = NOW - timedelta(hours=hours_ago)
+    return {"last_run_at": f"{moment:%Y-%m-%dT%H:%M:%S}.123456789+00:00", "last_report": report}
+
+
+@pytest.mark.parametrize("version", ["0.1.7", "0.7.5", "0.8.3", "0.8.4"])
+def test_it_is_written_byte_for_byte_as_zeroclaw_writes_it(version: str, tmp_path: Path) -> None:
+    with tarfile.open(golden.FOLDER / version / "hygiene_after.tar.gz") as archive:
+        member = archive.extractfile(f"./{STATE}")
+        assert member is not None
+        real = member.read()
+    said = json.loads(real)
+    ours = state_bytes(version, datetime.fromisoformat(said["last_run_at"][:26] + "+00:00"), said["last_report"])
+    assert ours == real.replace(said["last_run_at"][-9:].encode(), b"000+00:00")
+    state = read_state(written(tmp_path, real), version, datetime(2026, 11, 21, 22, tzinfo=UTC))
+    assert state.report == said["last_report"]
+    assert state.problem is None
+    assert state.due is not None
+
+
+def test_the_moment_is_written_in_utc_with_nine_digits() -> None:
+    data = state_bytes("0.1.7", datetime(2026, 3, 20, 14, 0, 0, 5, tzinfo=timezone(timedelta(hours=2))), {})
+    assert json.loads(data)["last_run_at"] == "2026-03-20T12:00:00.000005000+00:00"
+    assert list(json.loads(data)["last_report"].values()) == [0] * 5
+
+
+@pytest.mark.parametrize(("hours", "due"), [(11.9, 0.1), (12.01, None), (400, None)])
+def test_it_is_due_twelve_hours_after(tmp_path: Path, hours: float, due: float | None) -> None:
+    state = read_state(written(tmp_path, ran(hours, NEW)), "0.8.4", NOW)
+    assert state.report == NEW
+    assert state.problem is None
+    assert state.last_run is not None
+    assert (state.due is None) == (due is None)
+    if state.due is not None:
+        assert abs(state.due - NOW - timedelta(hours=0.1)) < timedelta(seconds=2)
+
+
+def test_without_a_file_it_is_due_at_the_next_start(tmp_path: Path) -> None:
+    state = read_state(tmp_path, "0.8.4", NOW)
+    assert (state.last_run, state.due, state.problem, dict(state.report)) == (None, None, None, {})
+
+
+def test_a_state_of_an_earlier_version_lacks_fields_and_a_later_one_does_not(tmp_path: Path) -> None:
+    written(tmp_path, ran(1, OLD))
+    lacking = read_state(tmp_path, "0.8.1", NOW)
+    assert lacking.due is None
+    assert "lacks pruned_daily_rows, pruned_core_rows" in (lacking.problem or "")
+    assert read_state(tmp_path, "0.8.0", NOW).problem is None
+    written(tmp_path, ran(1, NEW))
+    assert read_state(tmp_path, "0.1.7", NOW).problem is None
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"",
+        b"{",
+        b"\xef\xbb\xbf{}",
+        b"[]",
+        b'{"last_run_at": NaN}',
+        b"[" * 100_000,
+        b'{"last_run_at": null, "last_run_at": null}',
+        ran(1, {**OLD, "archived_memory_files": -1}),
+        ran(1, {**OLD, "archived_memory_files": True}),
+        ran(1, {**OLD, "archived_memory_files": 2**64}),
+        {"last_run_at": None, "last_report": OLD},
+        {"last_report": OLD},
+        {"last_run_at": "2026-03-20", "last_report": OLD},
+        {"last_run_at": "2026-13-20T00:00:00Z", "last_report": OLD},
+        {"last_run_at": 5, "last_report": OLD},
+        {"last_run_at": "2026-03-20T11:00:00Z", "last_report": None},
+    ],
+)
+def test_a_broken_state_is_told_and_hygiene_is_due(tmp_path: Path, broken: Any) -> None:
+    state = read_state(written(tmp_path, broken), "0.7.5", NOW)
+    assert state.due is None
+    assert state.problem is not None
+    assert state.problem.endswith("so hygiene runs at the next start of the agent.")
+
+
+def test_a_file_that_zeroclaw_cannot_read_stops_its_hygiene(tmp_path: Path) -> None:
+    state = read_state(written(tmp_path, b"\xff\xfe"), "0.7.5", NOW)
+    assert "fails at every start" in (state.problem or "")
+
+
+def test_a_state_of_the_future_keeps_hygiene_from_running(tmp_path: Path) -> None:
+    state = read_state(written(tmp_path, ran(-48, NEW)), "0.8.4", NOW)
+    assert state.due is not None
+    assert state.due > NOW + timedelta(hours=59)
+    assert "in the future" in (state.problem or "")
+    assert "2026-03-23" in (state.problem or "")

@@ -1,0 +1,230 @@
+"""Bringing memories of a snapshot into a store that is in use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from snapshot_samples import make_install, opened, rows_in
+from support import small_store
+
+from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.snapshot.hydrate import OnConflict, hydrate, plan_hydrate
+from zeroclaw_tui.curation.snapshot.snapshot import snapshot_file, write_snapshot
+from zeroclaw_tui.curation.snapshot.text import SIDE_CAR
+from zeroclaw_tui.memory.change import Clashes, Edit
+from zeroclaw_tui.memory.errors import NotThere, Refused
+
+HAND_MADE = """# 🧠 ZeroClaw Memory Snapshot
+
+### 🔑 `lang`
+
+User prefers Haskell
+
+*Created: 2025-01-01T10:00:00Z | Updated: 2025-01-02T10:00:00.123456789+01:00*
+
+---
+
+### 🔑 `tea`
+
+Green tea at four
+
+*Created: 2025-01-15 | Updated: yesterday*
+
+---
+"""
+
+
+def _database(library: Library) -> Path:
+    return library.config.database
+
+
+async def _brought(library: Library, file: Path, on_conflict: OnConflict = "skip") -> int:
+    outcome = await hydrate(library, await plan_hydrate(library, file), on_conflict)
+    return outcome.count
+
+
+@pytest.fixture
+def hand_made(tmp_path: Path) -> Path:
+    file = tmp_path / "made.md"
+    file.write_text(HAND_MADE)
+    return file
+
+
+async def test_the_plan_tells_new_ones_conflicts_and_the_same(library: Library, hand_made: Path) -> None:
+    plan = await plan_hydrate(library, hand_made)
+    assert [found.key for found in plan.new] == ["tea"]
+    assert [(there.content, here.content) for there, here in zip(plan.conflicts, plan.here, strict=True)] == [
+        ("User prefers Haskell", "User prefers Rust")
+    ]
+    assert plan.same == 0
+    assert "no id, session" in plan.notes[0]
+
+
+async def test_new_ones_come_in_as_core_with_the_dates_of_the_file(library: Library, hand_made: Path) -> None:
+    """Where these are dates; else it is now."""
+    assert await _brought(library, hand_made) == 1
+    (tea,) = await library.memory.with_key("tea")
+    assert (tea.content, tea.category, tea.session_id) == ("Green tea at four", "core", None)
+    assert tea.timestamp > "2026"
+    (lang,) = await library.memory.with_key("lang")
+    assert lang.content == "User prefers Rust"
+    found = await library.memory.recall("green tea", 3)
+    assert [scored.entry.key for scored in found] == ["tea"]
+
+
+async def test_a_conflict_is_overwritten_when_asked_and_keeps_what_the_file_does_not_say(
+    library: Library, hand_made: Path
+) -> None:
+    before = await library.memory.stored("id-000")
+    await _brought(library, hand_made, "overwrite")
+    after = await library.memory.stored("id-000")
+    assert before is not None
+    assert after is not None
+    changed = {name for name, value in after.values.items() if before.values[name] != value}
+    assert changed == {"content", "created_at", "updated_at"}
+    assert after.values["content"] == "User prefers Haskell"
+    assert after.values["created_at"] == "2025-01-01T10:00:00+00:00"
+    assert after.values["updated_at"] == "2025-01-02T10:00:00.123456789+01:00"
+    assert after.handle == before.handle
+
+
+async def test_a_conflict_comes_in_beside_when_asked(library: Library, hand_made: Path) -> None:
+    outcome = await hydrate(library, await plan_hydrate(library, hand_made), "rename")
+    assert dict(outcome.renamed) == {"lang": "lang (restored)"}
+    (beside,) = await library.memory.with_key("lang (restored)")
+    assert beside.content == "User prefers Haskell"
+
+
+@pytest.mark.parametrize("on_conflict", ["skip", "overwrite", "rename"])
+async def test_one_undo_takes_all_of_it_back_and_doing_it_twice_adds_nothing(
+    library: Library, hand_made: Path, on_conflict: OnConflict
+) -> None:
+    before = rows_in(_database(library))
+    await _brought(library, hand_made, on_conflict)
+    first = rows_in(_database(library))
+    assert first != before
+    assert await _brought(library, hand_made, on_conflict) == 0
+    assert rows_in(_database(library)) == first
+    await changing.undo(library)
+    assert rows_in(_database(library)) == before
+
+
+@pytest.mark.parametrize("keeps_copy", [True, False])
+async def test_a_store_has_all_of_its_own_snapshot(library: Library, keeps_copy: bool) -> None:
+    """Also of what ZeroClaw's format trims, and of lines in it that look like entries."""
+    await write_snapshot(library)
+    if not keeps_copy:
+        snapshot_file(library).with_name(SIDE_CAR).unlink()
+    plan = await plan_hydrate(library, snapshot_file(library))
+    assert (plan.new, plan.conflicts) == ((), ())
+    assert plan.same >= 4
+
+
+async def test_lost_memories_come_back_out_of_the_copy_with_everything(library: Library) -> None:
+    """Times, session, namespace, importance, what replaced them, vector and id."""
+    await write_snapshot(library)
+    before = rows_in(_database(library))
+    small_store.change(_database(library), "DELETE FROM memories WHERE category = 'core'")
+    assert await _brought(library, snapshot_file(library)) == 4
+    assert rows_in(_database(library)) == before
+
+
+async def test_an_id_that_is_taken_by_now_is_given_anew(library: Library) -> None:
+    await write_snapshot(library)
+    row = await library.memory.stored("id-001")
+    assert row is not None
+    await changing.edit_memory(library, "id-001", Edit({"key": "cat"}), row.fingerprint)
+    plan = await plan_hydrate(library, snapshot_file(library))
+    assert [found.key for found in plan.new] == ["pet"]
+    await hydrate(library, plan, "skip")
+    assert {entry.id for entry in await library.memory.with_key("cat")} == {"id-001"}
+    (pet,) = await library.memory.with_key("pet")
+    assert pet.id != "id-001"
+
+
+async def test_only_the_keys_picked_come_in(library: Library, hand_made: Path) -> None:
+    plan = await plan_hydrate(library, hand_made, ["lang"])
+    assert (len(plan.new), len(plan.conflicts)) == (0, 1)
+    with pytest.raises(NotThere, match="'nothing'"):
+        await plan_hydrate(library, hand_made, ["nothing"])
+
+
+async def test_a_memory_changed_since_the_plan_is_not_overwritten(library: Library, hand_made: Path) -> None:
+    plan = await plan_hydrate(library, hand_made, ["tea"])
+    await _brought(library, hand_made)
+    before = rows_in(_database(library))
+    with pytest.raises(Clashes):
+        await hydrate(library, plan, "skip")
+    assert rows_in(_database(library)) == before
+
+
+async def test_what_an_older_schema_cannot_hold_is_said(library: Library, tmp_path: Path) -> None:
+    await write_snapshot(library)
+    make_install(tmp_path / "old", "G1", [])
+    old = await opened(tmp_path / "old")
+    plan = await plan_hydrate(old, snapshot_file(library))
+    told = " ".join(plan.notes)
+    assert "namespace" in told
+    assert "superseded_by" in told
+    assert "pinned" not in told
+    assert (await hydrate(old, plan, "skip")).count == 4
+    (pet,) = await old.memory.with_key("pet")
+    assert (pet.session_id, pet.embedding_dimensions) == ("tg_1", 2)
+    await old.close()
+
+
+async def test_vectors_of_another_model_are_left_out(library: Library, tmp_path: Path) -> None:
+    await write_snapshot(library)
+    root = make_install(tmp_path / "other", "G2", [])
+    config = root.parent / "config.toml"
+    config.write_text(
+        f"{config.read_text()}embedding_provider = 'custom:http://127.0.0.1:1'\nembedding_dimensions = 3\n"
+    )
+    other = await opened(tmp_path / "other")
+    plan = await plan_hydrate(other, snapshot_file(library))
+    assert any("do not fit" in note for note in plan.notes)
+    await hydrate(other, plan, "skip")
+    (pet,) = await other.memory.with_key("pet")
+    assert pet.embedding_dimensions is None
+    await other.close()
+
+
+async def test_an_agents_memories_go_back_to_that_agent(agents: Library) -> None:
+    await write_snapshot(agents)
+    before = rows_in(_database(agents))
+    small_store.change(_database(agents), "DELETE FROM memories WHERE key = 'lang'")
+    plan = await plan_hydrate(agents, snapshot_file(agents))
+    assert {(found.agent, found.content) for found in plan.new} == {
+        ("default", "Rust, says default"), ("writer", "Rust, says writer"),
+    }  # fmt: skip
+    await hydrate(agents, plan, "skip")
+    assert rows_in(_database(agents)) == before
+
+
+async def test_the_owner_can_be_named_and_has_to_be_known(agents: Library, hand_made: Path) -> None:
+    plan = await plan_hydrate(agents, hand_made, agent="writer")
+    assert [here.content for here in plan.here] == ["Rust, says writer"]
+    await hydrate(agents, plan, "overwrite")
+    owners = {(entry.agent, entry.content) for entry in await agents.memory.with_key("lang")}
+    assert owners == {("default", "Rust, says default"), ("writer", "User prefers Haskell")}
+    assert {entry.agent for entry in await agents.memory.with_key("tea")} == {"writer"}
+    with pytest.raises(Refused, match="no agent 'nobody'"):
+        await plan_hydrate(agents, hand_made, agent="nobody")
+
+
+async def test_sessions_are_stored_as_zeroclaw_from_0_8_on_stores_them(agents: Library, tmp_path: Path) -> None:
+    export = tmp_path / "export.jsonl"
+    export.write_text('{"key": "k", "content": "c", "session_id": "tg/1 x"}\n')
+    await _brought(agents, export)
+    (found,) = await agents.memory.with_key("k")
+    assert found.session_id == "tg_1_x"
+
+
+async def test_a_store_that_is_not_sqlite_is_refused(tmp_path: Path, hand_made: Path) -> None:
+    make_install(tmp_path / "zc", "G2", [])
+    notes = await opened(tmp_path / "zc", backend="markdown")
+    with pytest.raises(Refused, match="hydrates only SQLite"):
+        await plan_hydrate(notes, hand_made)
+    await notes.close()

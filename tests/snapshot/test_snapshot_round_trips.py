@@ -1,0 +1,85 @@
+"""Hostile texts through the snapshot, its lossless copy and hydration."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from snapshot_samples import PIECES, config_of, make_install, opened, rows_in
+from support import small_store
+
+from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation.snapshot.hydrate import hydrate, make_store, plan_hydrate, plan_making
+from zeroclaw_tui.curation.snapshot.snapshot import compare, snapshot_file, write_snapshot
+from zeroclaw_tui.curation.snapshot.text import SIDE_CAR, read_snapshot
+
+_any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+_contents = st.lists(st.sampled_from(PIECES) | _any_text, min_size=0, max_size=4).map("\n".join)
+_keys = (
+    st.sampled_from(("k", "key 1", "other", "", "a`b", "two\nlines", "end`\n### 🔑 `more", "é", "\x00nul")) | _any_text
+)
+_rows = st.lists(st.tuples(_keys, _contents), min_size=1, max_size=5, unique_by=lambda row: row[0])
+_COLUMNS = ("id", "key", "content", "category", "created_at", "updated_at", "session_id")
+
+
+async def _there_and_back(folder: Path, rows: list[dict[str, Any]]) -> None:
+    root = make_install(folder, "G1", rows)
+    database = root / "memory" / "brain.db"
+    before = rows_in(database)
+    library = await opened(folder)
+    await write_snapshot(library)
+    file = snapshot_file(library)
+    assert {difference.where for difference in await compare(library, file)} == {"same"}
+    small_store.change(database, "DELETE FROM memories")
+    await hydrate(library, await plan_hydrate(library, file), "skip")
+    assert sorted(rows_in(database)) == sorted(before)
+    await changing.undo(library)
+    assert rows_in(database) == []
+    await library.close()
+    for name in ("brain.db", "brain.db-wal", "brain.db-shm"):
+        (database.parent / name).unlink(missing_ok=True)
+    config = config_of(folder)
+    plan = plan_making(config, file)
+    assert make_store(config, plan.new, None, rows=plan.rows) == database
+    assert rows_in(database, _COLUMNS) == [row[:4] + row[5:] for row in before]
+    # Without the copy beside it comes back what ZeroClaw itself would read.
+    file.with_name(SIDE_CAR).unlink()
+    database.unlink()
+    plan = plan_making(config, file)
+    make_store(config, plan.new, None, rows=plan.rows)
+    read = {(found.key, found.content) for found in read_snapshot(file.read_bytes().decode()).entries}
+    assert set(rows_in(database, ("key", "content"))) == read
+
+
+@settings(max_examples=25, deadline=None)
+@example(rows=[("k", "---\n*Created: x*\n### 🔑 `other`\r\n\x00"), ("two\nlines", "`"), ("end`\n### 🔑 `more", " \n ")])
+@example(rows=[("big", "0123456789abcde\n" * 65536)])
+@given(rows=_rows)
+def test_every_memory_comes_back_exactly_out_of_the_copy_beside_the_snapshot(rows: list[tuple[str, str]]) -> None:
+    """Into a store in use and into a new one; and without that copy, what ZeroClaw's format leaves of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = [
+            {"key": key, "content": content, "session_id": None if at % 2 else "s"}
+            for at, (key, content) in enumerate(rows)
+        ]
+        asyncio.run(_there_and_back(Path(folder) / "zc", made))
+
+
+async def test_bytes_that_are_no_text_come_back_too(tmp_path: Path) -> None:
+    root = make_install(tmp_path / "zc", "G1", [{"key": "good"}, {"key": "bad", "embedding": b"\xff\x00\x01\x02"}])
+    database = root / "memory" / "brain.db"
+    small_store.change(
+        database,
+        "UPDATE memories SET content = CAST(x'61ed a080 ff62' AS TEXT) WHERE key = 'bad'".replace(" a080 ", "a080"),
+    )
+    before = rows_in(database)
+    library = await opened(tmp_path / "zc")
+    await write_snapshot(library)
+    small_store.change(database, "DELETE FROM memories WHERE key = 'bad'")
+    await hydrate(library, await plan_hydrate(library, snapshot_file(library)), "skip")
+    await library.close()
+    assert rows_in(database) == before

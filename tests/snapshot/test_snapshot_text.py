@@ -1,0 +1,131 @@
+"""MEMORY_SNAPSHOT.md is written and read as ZeroClaw writes and reads it, to the byte."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from snapshot_samples import OTHERS_FILE, PIECES, VERSIONS, entry, real_snapshot, really_hydrated, rows_in
+from support import golden
+
+from zeroclaw_tui.curation.snapshot.text import losses, read_snapshot, snapshot_text, what_is_lost
+
+NOW = datetime(2026, 11, 21, 20, 59, 41, tzinfo=UTC)
+_text = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), min_size=0, max_size=5).map("\n".join)
+_keys = (
+    st.sampled_from(("key 1", "other", "", "`", "a`b", "two\nlines", "end`\n### 🔑 `more", " blanks ", "\r")) | _text
+)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_store_gives_the_very_file_its_zeroclaw_exported(version: str, tmp_path: Path) -> None:
+    """But for the moment of the export."""
+    real = real_snapshot(version)
+    columns = ("id", "key", "content", "category", "created_at", "updated_at")
+    rows = [row for row in rows_in(golden.database(version, "brain.db", tmp_path), columns) if row[3] == "core"]
+    rows.sort(key=lambda row: row[5], reverse=True)
+    core = [entry(key, content, timestamp=made, updated_at=changed) for _, key, content, _, made, changed in rows]
+    exported = datetime.fromisoformat(read_snapshot(real).exported or "")
+    assert snapshot_text(core, exported) == real
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_real_snapshot_is_read_as_its_zeroclaw_hydrated_it(version: str) -> None:
+    """The same keys and contents in the same order, and the dates that ZeroClaw itself lets go of."""
+    read = read_snapshot(real_snapshot(version))
+    assert [(found.key, found.content) for found in read.entries] == really_hydrated(version)
+    assert read.is_zeroclaws
+    assert read.total == len(read.entries) + 1, "one of them is blank, and was exported but not hydrated"
+    assert all(found.created_at and found.updated_at and not found.lost for found in read.entries)
+
+
+@settings(max_examples=400, deadline=None)
+@example(key="k", content="a\n---\nb")
+@example(key="k", content="\x1ca\x1c")
+@example(key="k", content="a\n### 🔑 `k`\nb")
+@example(key="k", content="\ud800")
+@example(key="k", content="a\r\nb")
+@example(key="k", content="*Created: " + " " * 5000)
+@given(key=_keys, content=_text)
+def test_what_is_lost_is_told_exactly_when_something_is(key: str, content: str) -> None:
+    """Exactly when ZeroClaw would read anything but this key with this content out of its own file."""
+    memory = entry(key, content)
+    read = [(found.key, found.content) for found in read_snapshot(snapshot_text([memory], NOW)).entries]
+    assert (what_is_lost(memory) == ()) == (read == [(key, content)])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(_keys, _text), max_size=5))
+def test_without_losses_every_memory_of_a_snapshot_comes_back(rows: list[tuple[str, str]]) -> None:
+    memories = [entry(key, content, id=str(at)) for at, (key, content) in enumerate(rows)]
+    read = [(found.key, found.content) for found in read_snapshot(snapshot_text(memories, NOW)).entries]
+    lossy = [memory.id for memory, _ in losses(memories)]
+    if not lossy:
+        assert read == rows
+    for memory in memories:
+        if memory.id not in lossy:
+            assert (memory.key, memory.content) in read
+
+
+@pytest.mark.parametrize(
+    ("key", "content", "lost"),
+    [
+        ("k", " around\n", "blanks"),
+        ("k", "above\n---\nbelow", "`---`"),
+        ("k", "above\n*Created: today*\nbelow", "`*Created:`"),
+        ("k", "above\n### 🔑 `x`\nbelow", "another entry"),
+        ("k", "above\r\nbelow", "carriage returns"),
+        ("k", " \n\t", "its content is blank"),
+        ("", "text", "no key"),
+        ("two\nlines", "text", "more than one line"),
+        ("k", "half \udcff", "no UTF-8"),
+    ],
+)
+def test_what_is_lost_is_named(key: str, content: str, lost: str) -> None:
+    assert lost in " ".join(what_is_lost(entry(key, content)))
+
+
+def test_a_memory_behind_another_of_its_key_is_lost_whole() -> None:
+    """Several agents may hold one key; the file does not tell them apart."""
+    first, second = entry("k", "one", id="1"), entry("k", "two", id="2")
+    assert [(memory.id, "stands before it" in lost[0]) for memory, lost in losses([first, second])] == [("2", True)]
+
+
+def test_the_first_of_a_key_wins() -> None:
+    read = read_snapshot(snapshot_text([entry("k", "one"), entry("k", "two")], NOW))
+    assert [(found.key, found.content) for found in read.entries] == [("k", "one")]
+
+
+def test_lines_before_the_first_entry_and_behind_a_head_without_a_key_are_no_content() -> None:
+    read = read_snapshot("stray\n### 🔑 ``\nignored\n### 🔑 `k`\n\n  text \n### 🔑 `\nignored too\n")
+    assert [(found.key, found.content) for found in read.entries] == [("k", "text")]
+
+
+@pytest.mark.parametrize(
+    ("text", "because"),
+    [(OTHERS_FILE, "another program"), ("", "empty"), ("### `k`\n\ntext\n", "another program")],
+)
+def test_a_file_of_another_program_is_recognised(text: str, because: str) -> None:
+    read = read_snapshot(text)
+    assert not read.is_zeroclaws
+    assert because in read.because
+
+
+def test_a_snapshot_without_its_head_is_still_zeroclaws() -> None:
+    """Its hydration does not look at the head either."""
+    assert read_snapshot("### 🔑 `k`\n\ntext\n").is_zeroclaws
+
+
+def test_what_the_file_itself_shows_to_be_lost_is_told() -> None:
+    hand_made = (
+        "### 🔑 `a`\nabove\n---\nbelow\n\n*Created: x | Updated: y*\n\n---\n\n### 🔑 `b`\nno dates\n### 🔑 `c`\ntext\n"
+    )
+    a, b, c = read_snapshot(hand_made).entries
+    assert (a.created_at, a.updated_at) == ("x", "y")
+    assert "`---`" in a.lost[0]
+    assert "another entry" in b.lost[0]
+    assert c.lost == ()
+    assert c.created_at is None

@@ -1,0 +1,258 @@
+"""Writing the snapshot beside a store, comparing it, and taking that back."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from snapshot_samples import OTHERS_FILE, config_of, make_install, opened
+from support import small_store
+
+from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.snapshot import snapshot as snapshots
+from zeroclaw_tui.curation.snapshot.loading import load
+from zeroclaw_tui.curation.snapshot.snapshot import compare, load_snapshot, plan_snapshot, snapshot_file, write_snapshot
+from zeroclaw_tui.curation.snapshot.text import NAME, SIDE_CAR, read_snapshot
+from zeroclaw_tui.memory.change import Draft, Edit
+from zeroclaw_tui.memory.errors import NotThere, Refused, WrongUse
+
+
+async def test_written_it_lies_where_zeroclaw_looks_with_every_core_memory_in_its_order(library: Library) -> None:
+    """The last updated first; those that were replaced by newer ones too."""
+    outcome = await write_snapshot(library)
+    file = library.config.install.root / NAME
+    assert snapshot_file(library) == file
+    assert outcome.count == 4
+    assert [found.key for found in read_snapshot(file.read_text()).entries] == ["lang", "old", "hard", "bogus", "pet"]
+    snapshot, there = load_snapshot(file)
+    assert [found.key for found in there] == ["lang", "old", "hard", "pet"]
+    assert "loses nothing" in " ".join(snapshot.notes)
+
+
+async def test_the_copy_beside_it_loses_nothing(library: Library) -> None:
+    await write_snapshot(library)
+    rows = {row.id: row for row in load(snapshot_file(library)).rows}
+    assert len(rows) == 4
+    for name, row in rows.items():
+        assert row == await library.memory.stored(name)
+
+
+@pytest.mark.parametrize("count", [3, 3000])
+async def test_memories_of_one_moment_are_in_the_order_sqlite_gives_zeroclaw(count: int, tmp_path: Path) -> None:
+    """ZeroClaw's own statement orders by the moment only, in descending text order."""
+    moments = ("2026-03-01T10:00:00+00:00", "2026-03-01T09:59:59.999999999+00:00", "2026-03-01T10:00:00+01:00")
+    rows = [{"key": f"k{at}", "content": f"c{at}", "updated_at": moments[at % 3]} for at in range(count)]
+    root = make_install(tmp_path / "zc", "G1", rows)
+    library = await opened(tmp_path / "zc")
+    await write_snapshot(library)
+    await library.close()
+    with closing(sqlite3.connect(root / "memory" / "brain.db")) as connection:
+        found = connection.execute("SELECT key FROM memories WHERE category = 'core' ORDER BY updated_at DESC")
+        assert [read.key for read in read_snapshot((root / NAME).read_text()).entries] == [key for (key,) in found]
+
+
+async def test_the_plan_says_what_zeroclaws_format_loses_and_what_is_replaced(library: Library) -> None:
+    plan = await plan_snapshot(library)
+    assert (plan.entries, plan.replaces, plan.foreign, plan.vectors) == (4, None, (), True)
+    ((key, lost),) = plan.lossy
+    assert key == "hard"
+    assert {word for word in ("blanks", "another entry", "`---`") if word in " ".join(lost)} == {
+        "blanks", "another entry", "`---`",
+    }  # fmt: skip
+    assert not plan.file.exists()
+    await write_snapshot(library)
+    again = await plan_snapshot(library)
+    assert again.replaces is not None
+    assert again.replaces.is_zeroclaws
+
+
+async def test_an_undo_brings_back_the_files_that_were_there(library: Library) -> None:
+    file = snapshot_file(library)
+    await write_snapshot(library)
+    first = file.read_bytes(), file.with_name(SIDE_CAR).read_bytes()
+    await changing.store_memory(library, Draft("new", "stored later"))
+    await write_snapshot(library)
+    assert b"stored later" in file.read_bytes()
+    await changing.undo(library)
+    assert (file.read_bytes(), file.with_name(SIDE_CAR).read_bytes()) == first
+    await changing.undo(library)
+    await changing.undo(library)
+    assert not file.exists()
+    assert not file.with_name(SIDE_CAR).exists()
+
+
+async def test_a_snapshot_zeroclaw_wrote_since_stays_when_ours_is_undone(library: Library) -> None:
+    """ZeroClaw writes it anew at each start."""
+    file = snapshot_file(library)
+    await write_snapshot(library)
+    file.write_text("### 🔑 `lang`\n\nwritten by the agent since\n")
+    outcome = await changing.undo(library)
+    assert "written by the agent since" in file.read_text()
+    assert any(NAME in note for note in outcome.notes)
+
+
+async def test_another_programs_file_is_only_replaced_when_asked_to(library: Library) -> None:
+    file = snapshot_file(library)
+    file.write_text(OTHERS_FILE)
+    plan = await plan_snapshot(library)
+    assert plan.replaces is not None
+    assert not plan.replaces.is_zeroclaws
+    with pytest.raises(Refused, match="another program wrote it"):
+        await write_snapshot(library)
+    assert file.read_text() == OTHERS_FILE
+    with pytest.raises(Refused, match="not a snapshot of ZeroClaw's"):
+        load_snapshot(file)
+    await write_snapshot(library, replaces_foreign=True)
+    assert "ZeroClaw Memory Snapshot" in file.read_text()
+    await changing.undo(library)
+    assert file.read_text() == OTHERS_FILE
+
+
+async def test_another_programs_file_beside_it_is_not_overwritten_either(library: Library) -> None:
+    beside = snapshot_file(library).with_name(SIDE_CAR)
+    beside.write_text('{"events": []}\n')
+    with pytest.raises(Refused, match="no export of this program"):
+        await write_snapshot(library)
+    assert beside.read_text() == '{"events": []}\n'
+
+
+async def test_without_core_memories_nothing_is_written(tmp_path: Path) -> None:
+    root = make_install(tmp_path / "zc", "G2", [{"category": "daily"}])
+    (root / NAME).write_text("### 🔑 `k`\n\nan earlier snapshot\n")
+    library = await opened(tmp_path / "zc")
+    with pytest.raises(Refused, match="no core memories"):
+        await write_snapshot(library)
+    await library.close()
+    assert "an earlier snapshot" in (root / NAME).read_text()
+
+
+async def test_text_that_is_no_utf8_is_left_out_as_zeroclaw_leaves_it_out(tmp_path: Path) -> None:
+    """It is in the copy beside, and the two are still taken for the same."""
+    root = make_install(tmp_path / "zc", "G2", [{"key": "good"}, {"key": "bad"}])
+    small_store.change(
+        root / "memory" / "brain.db", "UPDATE memories SET content = CAST(x'61ff62' AS TEXT) WHERE key = 'bad'"
+    )
+    library = await opened(tmp_path / "zc")
+    plan = await plan_snapshot(library)
+    assert plan.entries == 1
+    assert [key for key, _ in plan.lossy] == ["bad"]
+    await write_snapshot(library)
+    await library.close()
+    assert "Total core memories:** 1\n" in (root / NAME).read_text(encoding="utf-8")
+    loaded = load(root / NAME)
+    assert loaded.is_exact
+    assert {row.values["content"] for row in loaded.rows} == {"text", "a\udcffb"}
+
+
+async def test_a_lone_store_and_a_read_only_one_are_refused(tmp_path: Path) -> None:
+    make_install(tmp_path / "zc", "G2", [{}])
+    lone = small_store.make(tmp_path / "lone.db", "G2", [{}])
+    library = await opened(tmp_path / "zc", location=str(lone))
+    with pytest.raises(Refused, match="lone store"):
+        await plan_snapshot(library)
+    await library.close()
+    library = await opened(tmp_path / "zc", read_only=True)
+    assert (await plan_snapshot(library)).entries == 1
+    with pytest.raises(Refused, match="read-only"):
+        await write_snapshot(library)
+    await library.close()
+
+
+async def test_other_backends_are_refused_with_the_reason(tmp_path: Path) -> None:
+    make_install(tmp_path / "zc", "G2", [{}])
+    library = await opened(tmp_path / "zc", backend="markdown")
+    with pytest.raises(Refused, match="only for the backends sqlite and lucid"):
+        await plan_snapshot(library)
+    await library.close()
+
+
+async def test_vectors_that_are_too_many_are_left_out_and_said(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "MOST_VECTOR_BYTES", 4)
+    assert not (await plan_snapshot(library)).vectors
+    outcome = await write_snapshot(library)
+    assert "reindex" in outcome.notes[0]
+    assert all(row.values.get("embedding") is None for row in load(snapshot_file(library)).rows)
+
+
+async def test_a_difference_is_told_for_each_key(library: Library) -> None:
+    await write_snapshot(library)
+    row = await library.memory.stored("id-000")
+    assert row is not None
+    await changing.edit_memory(library, "id-000", Edit({"content": "User prefers Zig"}), row.fingerprint)
+    await changing.store_memory(library, Draft("new", "only in the store"))
+    await changing.edit_memory(
+        library,
+        "id-001",
+        Edit({"category": "daily"}),
+        (await library.memory.stored("id-001")).fingerprint,  # type: ignore[union-attr]
+    )
+    found = await compare(library, snapshot_file(library))
+    told = [(difference.where, difference.key) for difference in found]
+    assert told == [
+        ("changed", "lang"), ("only here", "new"), ("only there", "pet"), ("same", "old"), ("same", "hard"),
+    ]  # fmt: skip
+    changed = found[0]
+    assert changed.here is not None
+    assert changed.there is not None
+    assert (changed.here.content, changed.there.content) == ("User prefers Zig", "User prefers Rust")
+
+
+@pytest.mark.parametrize("keeps_copy", [True, False])
+async def test_right_after_it_was_written_store_and_snapshot_are_the_same(library: Library, keeps_copy: bool) -> None:
+    """Also through ZeroClaw's format, which trims contents and makes entries of lines that look like them."""
+    await write_snapshot(library)
+    file = snapshot_file(library)
+    if not keeps_copy:
+        file.with_name(SIDE_CAR).unlink()
+    found = await compare(library, file)
+    assert {difference.where for difference in found} == {"same"}
+    hard = next(difference for difference in found if difference.key == "hard")
+    assert "another entry" in " ".join(hard.lost)
+
+
+async def test_a_copy_beside_that_contradicts_the_snapshot_is_said_and_not_used(library: Library) -> None:
+    await write_snapshot(library)
+    file = snapshot_file(library)
+    file.write_text(file.read_text().replace("User prefers Rust", "User prefers Haskell"))
+    snapshot, there = load_snapshot(file)
+    assert "holds other memories and is not used" in snapshot.notes[0]
+    assert "User prefers Haskell" in [found.content for found in there]
+    file.with_name(SIDE_CAR).write_bytes(b'{"zeroclaw_memories":1}\n{"broken')
+    snapshot, there = load_snapshot(file)
+    assert "is not used: Line 2 is not JSON" in snapshot.notes[0]
+
+
+async def test_agents_that_hold_the_same_key_are_told_apart(agents: Library) -> None:
+    """By the copy beside; ZeroClaw's file has only the first of them."""
+    plan = await plan_snapshot(agents)
+    assert [(key, lost[0][:36]) for key, lost in plan.lossy] == [("lang", "the whole memory: one of that key st")]
+    await write_snapshot(agents)
+    file = snapshot_file(agents)
+    assert [difference.where for difference in await compare(agents, file)] == ["same"] * 3
+    file.with_name(SIDE_CAR).unlink()
+    told = {(difference.where, difference.key) for difference in await compare(agents, file)}
+    assert told == {("same", "lang"), ("same", "pen"), ("only here", "lang")}
+
+
+async def test_files_that_are_no_snapshot_are_one_sentence(library: Library, tmp_path: Path) -> None:
+    with pytest.raises(NotThere):
+        load_snapshot(tmp_path / "nothing.md")
+    (tmp_path / "bytes.md").write_bytes(b"\xff\xfe" * 10)
+    with pytest.raises(Refused, match="no UTF-8"):
+        load_snapshot(tmp_path / "bytes.md")
+    (tmp_path / "other.jsonl").write_text('{"a": 1}\n')
+    with pytest.raises(WrongUse, match="Line 1"):
+        load_snapshot(tmp_path / "other.jsonl")
+    (tmp_path / "half.jsonl").write_bytes(b'{"key":"k","content":{"surrogates":"7aCA"}}\n')
+    with pytest.raises(WrongUse):
+        load_snapshot(tmp_path / "half.jsonl")
+    os.truncate(tmp_path / "bytes.md", 300_000_000)
+    with pytest.raises(Refused, match="larger than"):
+        load_snapshot(tmp_path / "bytes.md")
+    assert config_of(library.config.install.config_dir or tmp_path).database.exists()

@@ -1,0 +1,197 @@
+"""Statistics: what SQLite counts is what plain Python counts, and what a store lacks is null."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from support.small_store import blob, change, make
+
+from zeroclaw_tui.backends.counting import count_entries
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.markdown.store import MarkdownMemory
+from zeroclaw_tui.backends.none import NoneMemory
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.curation.growth import Growth, curve_of, growth_of
+from zeroclaw_tui.curation.stats import full_stats, store_stats
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.statistics import CacheUse, Embedded, Statistics
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC).isoformat()
+DATES = (
+    "2026-03-01T23:59:59.999000001+00:00", "2026-03-01T00:00:00Z", "2026-03-01T00:00:00.0000001+00:00",
+    "2026-03-01t07:14:59z", "2026-03-02T00:30:00+05:45", "2026-03-01 10:00:00", "2026-03-01", "1969-12-31T23:50:00Z",
+    "9999-12-31T23:59:59+00:00", "0001-01-01T00:00:00Z", "2026-13-01T00:00:00Z", "now",
+    "2461000.5", "", "yesterday \x1b[31m", "2026-03-01T10:00:00+23:59",
+)  # fmt: skip
+
+
+async def counted(path: Path, filter: MemoryFilter | None = None) -> tuple[Statistics, Statistics]:
+    """What SQLite counts, and what Python counts of the same rows."""
+    memory = SqliteMemory(path)
+    await memory.open()
+    try:
+        wanted = filter or MemoryFilter(superseded=Superseded.SHOW)
+        return await memory.statistics(filter), count_entries(await memory.entries(wanted), has_vectors=True)
+    finally:
+        await memory.close()
+
+
+def rows_of_all_kinds() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = [{"created_at": text} for text in DATES]
+    sizes = (0, 1, 99, 100, 1023, 1024, 10_239, 10_240, 102_399, 102_400)
+    rows += [{"content": "é" * (size // 2) + "x" * (size % 2), "category": "sizes"} for size in sizes]
+    rows += [{"content": "before\0after", "category": "[/x]\x1b\u202e" + "k" * 5000, "key": "\0" * 3}]
+    rows += [{"embedding": blob(*([0.5] * length)), "category": f"of {length % 2}"} for length in (3, 3, 4, 5)]
+    return rows
+
+
+async def test_sqlite_counts_what_plain_python_counts(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G4", rows_of_all_kinds())
+    ours, plain = await counted(path)
+    assert (ours.total, ours.content, ours.size, ours.undated) == (
+        plain.total,
+        plain.content,
+        plain.size,
+        plain.undated,
+    )
+    assert dict(ours.quarters) == dict(plain.quarters)
+    assert (ours.embedded, ours.dimensions, ours.vectors) == (plain.embedded, plain.dimensions, plain.vectors)
+    assert sorted(big.size for big in ours.biggest) == sorted(big.size for big in plain.biggest)
+    assert ours.biggest[0].size == 102_400
+    assert ours.total == sum(ours.quarters.values()) + ours.undated == sum(ours.size.values())
+
+
+async def test_every_count_is_of_what_the_filter_leaves(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G4", rows_of_all_kinds())
+    ours, plain = await counted(path, MemoryFilter(category=("sizes",)))
+    assert ours.total == plain.total == 10
+    assert {big.category for big in ours.biggest} == {"sizes"}
+    assert (ours.embedded, ours.dimensions) == ({"sizes": Embedded(0, 10)}, {})
+
+
+async def test_a_vector_cut_within_a_number_is_told_apart(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G1", [{"embedding": b"123456"}, {"embedding": blob(1, 2)}, {}])
+    ours, _ = await counted(path)
+    assert (ours.dimensions, ours.cut_vectors, ours.vectors) == ({2: 1}, 1, 14)
+    assert ours.embedded == {"core": Embedded(2, 3)}
+
+
+async def test_an_empty_database_has_nothing_but_its_file(tmp_path: Path) -> None:
+    ours, _ = await counted(make(tmp_path / "brain.db", "G2", []))
+    assert (ours.total, ours.content, dict(ours.quarters), ours.biggest, ours.vectors) == (0, 0, {}, (), 0)
+    assert ours.storage is not None
+    assert ours.storage.file == (tmp_path / "brain.db").stat().st_size
+
+
+async def test_caches_free_pages_log_and_side_files_are_told(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G2", [{"content": "x" * 20_000} for _ in range(20)])
+    change(path, "INSERT INTO embedding_cache VALUES ('aa', ?, '2026', '2026')", [blob(1, 2, 3)])
+    change(path, "DELETE FROM memories WHERE id >= 'id-005'")
+    (tmp_path / "brain.db.backup-1").write_bytes(b"x" * 700)
+    (tmp_path / "notes.txt").write_bytes(b"somebody else's")
+    answers(tmp_path / "response_cache.db")
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.execute("UPDATE memories SET content = 'y'")
+        other.commit()
+        storage = (await counted(path))[0].storage
+    assert storage is not None
+    assert storage.write_ahead_log > 0
+    assert 0 < storage.free_pages < storage.pages
+    assert storage.embedding_cache == CacheUse(1, 12)
+    assert storage.response_cache == CacheUse(2, 9, 7)
+    names = dict(storage.side_files)
+    assert names["brain.db.backup-1"] == 700
+    assert "response_cache.db" in names
+    assert not {"notes.txt", "brain.db", "brain.db-wal", "brain.db-shm"} & set(names)
+    assert storage.problems == ()
+
+
+async def test_a_response_cache_that_cannot_be_read_is_said_and_the_rest_counted(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G2", [{}])
+    (tmp_path / "response_cache.db").write_bytes(b"no database at all" * 100)
+    storage = (await counted(path))[0].storage
+    assert storage is not None
+    assert storage.response_cache is None
+    assert ["is not a SQLite database" in problem for problem in storage.problems] == [True]
+
+
+def answers(path: Path) -> None:
+    """A response cache with ZeroClaw's own table."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "CREATE TABLE response_cache (prompt_hash TEXT PRIMARY KEY, model TEXT NOT NULL, response TEXT NOT NULL, "
+            "token_count INTEGER NOT NULL DEFAULT 0, created_at TEXT NOT NULL, accessed_at TEXT NOT NULL, "
+            "hit_count INTEGER NOT NULL DEFAULT 0)"
+        )
+        connection.executemany(
+            "INSERT INTO response_cache VALUES (?, 'm', ?, 1, '2026', '2026', ?)", [("a", "four", 3), ("b", "fünf", 4)]
+        )
+
+
+def grown(*moments: str) -> Statistics:
+    entries = [MemoryEntry(str(at), str(at), "text", "core", text) for at, text in enumerate(moments)]
+    return count_entries(entries, has_vectors=False)
+
+
+def test_a_day_is_that_of_the_zone_winter_and_summer() -> None:
+    rows = grown("2026-01-10T03:00:00Z", "2026-07-10T03:59:00Z", "2026-07-10T04:00:00Z", "never")
+    growth = growth_of(rows, ZoneInfo("America/New_York"))
+    assert growth.days == ((date(2026, 1, 9), 1), (date(2026, 7, 9), 1), (date(2026, 7, 10), 1))
+    assert growth.undated == 1
+
+
+def test_a_day_no_calendar_has_counts_as_undated() -> None:
+    rows = replace(grown("0001-01-01T00:00:00Z"), quarters={-(10**12): 2, 0: 1})
+    growth = growth_of(rows, UTC)
+    assert growth == Growth(((date(1970, 1, 1), 1),), 2)
+    assert growth.busiest == (date(1970, 1, 1), 1)
+
+
+@pytest.mark.parametrize(
+    ("last", "most", "span", "points"),
+    [
+        (date(2026, 3, 10), 10, "day", 10),
+        (date(2026, 3, 11), 10, "week", 3),
+        (date(2026, 8, 1), 10, "month", 6),
+        (date(2030, 3, 1), 10, "year", 5),
+        (date(2926, 3, 1), 10, "year", 901),
+    ],
+)
+def test_the_curve_is_the_finest_there_is_room_for(last: date, most: int, span: str, points: int) -> None:
+    curve = curve_of(Growth(((date(2026, 3, 1), 4), (last, 2)), 0), most)
+    assert curve is not None
+    assert (curve.span, len(curve.counts), curve.counts[0], curve.counts[-1]) == (span, points, 4, 2)
+    assert sum(curve.counts) == 6
+
+
+def test_without_a_day_there_is_no_curve() -> None:
+    assert curve_of(Growth((), 3), 10) is None
+
+
+async def test_what_a_backend_has_not_is_null(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("- one\n- two\n")
+    memory = MarkdownMemory(tmp_path)
+    await memory.open()
+    full = await full_stats(memory, NOW)
+    assert (full["storage"], full["vectors_by_dimensions"], full["embedded_by_category"]) == (None, None, None)
+    assert full["bytes"] | {"content": 0} == {
+        "content": 0, "vectors": None, "file": None, "write_ahead_log": None, "free_pages": None,
+    }  # fmt: skip
+    assert len(full["biggest"]) == 2
+    nothing = await full_stats(NoneMemory(), NOW)
+    assert (nothing["by_day"], nothing["undated"], nothing["biggest"]) == ([], 0, [])
+
+
+async def test_a_backend_of_ones_own_is_counted_too() -> None:
+    memory = InMemory([MemoryEntry("a", "k", "text", "core", "2026-03-01T10:00:00Z", size=4)])
+    stats = await store_stats(memory, NOW, zone=UTC)
+    assert (stats.rows.total, stats.rows.content, stats.growth.days) == (1, 4, ((date(2026, 3, 1), 1),))

@@ -1,0 +1,69 @@
+"""Hygiene as a person does it: in a real terminal, on a workspace with old notes and chat rows."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from support.small_store import make
+from support.terminal import Terminal
+
+INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
+AT = "2020-01-05T10:00:00+00:00"
+
+
+@pytest.fixture
+def zc(tmp_path: Path) -> Path:
+    memory = tmp_path / "zc" / "workspace" / "memory"
+    memory.mkdir(parents=True)
+    row = {"category": "conversation", "created_at": AT, "updated_at": AT}
+    make(memory / "brain.db", "G2", [row | {"key": "user_msg_1"}, row | {"key": "user_msg_2"}, {"key": "core_fact"}])
+    (memory / "2020-01-05.md").write_text("# Five\n")
+    (memory / "2020-01-06_\x1b[31mred.md").write_text("# Six\n")
+    (tmp_path / "zc" / "config.toml").write_text(
+        'default_temperature = 0.7\n[memory]\nbackend = "sqlite"\nauto_save = true\npurge_after_days = 0\n'
+    )
+    return tmp_path / "zc"
+
+
+def state_of(zc: Path) -> tuple[dict[str, str], list[str]]:
+    root = zc / "workspace"
+    files = {
+        str(path.relative_to(root)): path.read_text()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and "brain.db" not in path.name
+    }
+    with closing(sqlite3.connect(root / "memory" / "brain.db")) as connection:
+        return files, [key for (key,) in connection.execute("SELECT key FROM memories ORDER BY key")]
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (140, 40)])
+def test_look_leave_one_out_run_and_take_it_back(zc: Path, columns: int, lines: int) -> None:
+    """From the list to hygiene and out again; what was left out stays, and undo brings everything else back."""
+    before = state_of(zc)
+    with Terminal([*INSPECTOR, "--config-dir", str(zc)], columns=columns, lines=lines) as screen:
+        screen.wait_for("3 memories")
+        screen.press("H")
+        screen.wait_for("4 things would go", "memory/2020-01-05.md", "2020-01-06_␛[31mred.md", "user_msg_2")
+        screen.press(" ")
+        screen.wait_for("3 things would go", "1 left out")
+        screen.press("enter")
+        screen.wait_for("Run hygiene now?", "1 file archived", "2 rows to the trash")
+        screen.press("y")
+        screen.wait_for("by this program", "1 left out")
+        screen.wait_gone("user_msg_2")
+        files, keys = state_of(zc)
+        assert "memory/2020-01-05.md" in files
+        assert "memory/archive/2020-01-06_\x1b[31mred.md" in files
+        assert keys == ["core_fact"]
+        screen.press("u")
+        screen.wait_for("user_msg_2", "3 things would go")
+        assert state_of(zc) == before
+        screen.press("escape")
+        screen.wait_for("3 memories")
+        screen.press("q")
+        assert screen.wait_exit() == 0
+    assert b"\x1b[31mred" not in screen.raw

@@ -1,0 +1,290 @@
+"""Importing into a store that has memories already: what is new, the same or taken, and one undo for all of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.small_store import AGENT, blob, change, make
+from support.whole_store import everything, hits
+from transfer_world import exported, imported, library_of, opened
+
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.markdown.store import MarkdownMemory
+from zeroclaw_tui.curation.changing import undo
+from zeroclaw_tui.curation.transfer import importing
+from zeroclaw_tui.curation.transfer.importing import OnClash, import_memories, plan_import
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import Refused
+
+WORDS = ["old", "new", "other"]
+HERE = [
+    {"id": "same", "key": "same", "content": "old", "embedding": blob(1, 2)},
+    {"id": "changed", "key": "changed", "content": "old", "embedding": blob(1, 2), "importance": 0.9},
+    {"id": "holder", "key": "held", "content": "old"},
+    {"id": "moved", "key": "was here", "content": "old"},
+    {"id": "holder 2", "key": "is there", "content": "other"},
+]
+THERE = [
+    {"id": "same", "key": "same", "content": "old", "embedding": blob(1, 2)},
+    {"id": "changed", "key": "changed", "content": "new", "embedding": blob(3, 4), "importance": 0.1},
+    {"id": "other holder", "key": "held", "content": "new"},
+    {"id": "moved", "key": "is there", "content": "new"},
+    {"id": "new", "key": "new", "content": "new"},
+]
+
+
+@pytest.fixture(params=["G2", "G4"])
+def both(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
+    """A store, and another one of the same generation to take the export of."""
+    return make(tmp_path / "here.db", request.param, HERE), make(tmp_path / "there.db", request.param, THERE)
+
+
+@pytest.mark.parametrize(
+    ("on_clash", "count", "contents"),
+    [
+        (
+            "skip",
+            1,
+            {
+                "same": "old", "changed": "old", "held": "old", "was here": "old", "is there": "other", "new": "new",
+            },
+        ),
+        ("overwrite", 4, {"same": "old", "changed": "new", "held": "new", "is there": "new", "new": "new"}),
+        (
+            "rename",
+            4,
+            {
+                "same": "old", "changed": "old", "changed (restored)": "new", "held": "old", "held (restored)": "new",
+                "was here": "old", "is there": "other", "is there (restored)": "new", "new": "new",
+            },
+        ),
+    ],
+)  # fmt: skip
+async def test_what_is_taken_is_left_out_replaced_or_put_beside(
+    on_clash: OnClash, count: int, contents: dict[str, str], both: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """And one undo brings back every row, its place, its vector and what the keyword index finds."""
+    here, there = both
+    file = await exported(there, tmp_path / "all.jsonl", vectors=True)
+    before, found = everything(here), hits(here, WORDS)
+    async with opened(here) as library:
+        plan = await plan_import(library, file)
+        assert (plan.new, plan.same, plan.taken, plan.samples) == (1, 1, 3, ("changed", "held", "is there"))
+        outcome = await import_memories(library, plan, on_clash)
+    assert (outcome.count, outcome.verb) == (count, "import")
+    assert await _contents(here) == contents
+    hits(here, WORDS)
+    async with opened(here) as library:
+        again = await import_memories(library, await plan_import(library, file), on_clash)
+        assert (again.count, again.action) == (0, None)
+        await undo(library)
+    assert (everything(here), hits(here, WORDS)) == (before, found)
+
+
+async def test_an_overwritten_row_stays_in_its_place_with_the_new_vector(
+    both: tuple[Path, Path], tmp_path: Path
+) -> None:
+    here, there = both
+    await imported(here, await exported(there, tmp_path / "all.jsonl", vectors=True), "overwrite")
+    async with opened(here) as library:
+        row = await library.memory.stored("changed")
+    assert row is not None
+    assert (row.handle, row.values["embedding"], row.values["importance"]) == (2, blob(3, 4), 0.1)
+
+
+async def test_a_new_text_never_keeps_the_vector_of_the_old_one(both: tuple[Path, Path], tmp_path: Path) -> None:
+    here, _ = both
+    file = _lines(tmp_path / "x.jsonl", {"key": "changed", "content": "newest"})
+    await imported(here, file, "overwrite")
+    async with opened(here) as library:
+        row = await library.memory.stored("changed")
+    assert row is not None
+    assert (row.values["content"], row.values["embedding"], row.values["importance"]) == ("newest", None, 0.9)
+    assert row.values["created_at"] == "2026-03-01T10:00:01.000000001+00:00"
+    assert row.values["updated_at"] == "2026-11-22T12:00:00+00:00"
+
+
+async def test_plain_lines_with_key_and_content_are_enough(tmp_path: Path) -> None:
+    here = make(tmp_path / "here.db", "G4", [])
+    file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "A"}, {"key": "b", "content": "B", "category": "daily"})
+    assert (await imported(here, file)).count == 2
+    assert (await imported(here, file)).count == 0
+    async with opened(here) as library:
+        rows: list[Any] = []
+        await library.memory.each_row(lambda row: rows.append((row.agent, row.entry())))
+    assert [(agent, entry.key, entry.category, entry.namespace) for agent, entry in rows] == [
+        ("default", "a", "core", "default"),
+        ("default", "b", "daily", "default"),
+    ]
+    assert {entry.timestamp for _, entry in rows} == {"2026-11-22T12:00:00+00:00"}
+    assert len({entry.id for _, entry in rows}) == 2
+
+
+async def test_a_key_belongs_to_each_agent_by_itself(tmp_path: Path) -> None:
+    here = make(tmp_path / "here.db", "G4", [{"key": "k", "content": "default's"}])
+    change(here, "INSERT INTO agents (id, alias, created_at) VALUES ('w', 'writer', '2026')")
+    file = _lines(
+        tmp_path / "x.jsonl",
+        {"key": "k", "content": "writer's", "agent": "writer"},
+        {"key": "k", "content": "nobody's", "agent": None},
+        {"key": "l", "content": "gone's", "agent": "gone"},
+    )
+    async with opened(here) as library:
+        plan = await plan_import(library, file)
+        assert (plan.new, plan.taken) == (2, 1)
+        assert plan.notes == ("This store does not know the agents gone: the agent default gets what is theirs (1).",)
+        await import_memories(library, plan, "skip")
+        held = {(entry.agent, entry.content) for entry in await library.memory.list()}
+    assert held == {("default", "default's"), ("writer", "writer's"), ("default", "gone's")}
+
+
+async def test_where_several_agents_leave_a_choice_nothing_is_written(tmp_path: Path) -> None:
+    here = make(tmp_path / "here.db", "G4", [])
+    change(here, "UPDATE agents SET alias = 'one' WHERE id = ?", (AGENT,))
+    change(here, "INSERT INTO agents (id, alias, created_at) VALUES ('w', 'two', '2026')")
+    async with opened(here) as library:
+        with pytest.raises(Refused, match="belongs to the agents one, two"):
+            await plan_import(library, _lines(tmp_path / "x.jsonl", {"key": "a", "content": "A"}))
+
+
+async def test_an_older_store_says_what_it_cannot_hold(tmp_path: Path) -> None:
+    there = make(tmp_path / "there.db", "G4", [{"importance": 0.5, "pinned": 1, "kind": '"episodic"'}])
+    here = make(tmp_path / "here.db", "G1", [{"key": "own"}])
+    file = await exported(there, tmp_path / "all.jsonl")
+    async with opened(here) as library:
+        plan = await plan_import(library, file)
+        assert (plan.new, plan.taken) == (0, 1)
+        assert plan.notes == (
+            "This store has no column for importance, kind, pinned: what stands there is left out.",
+            "This store does not keep agents apart (default).",
+        )
+        outcome = await import_memories(library, plan, "rename")
+        assert (outcome.count, outcome.notes) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "vector", "comes"),
+    [
+        (("openai", "small", "2"), ("openai", "small", "2"), blob(1, 2), True),
+        (("openai", "small", "2"), ("openai", "large", "2"), blob(1, 2), False),
+        (("openai", "small", "3"), None, blob(1, 2), False),
+        (None, ("openai", "small", "2"), blob(1, 2), True),
+        (None, None, b"cut", False),
+    ],
+)
+async def test_only_vectors_of_the_same_model_come_along(
+    ours: tuple[str, ...] | None, theirs: tuple[str, ...] | None, vector: bytes, comes: bool, tmp_path: Path
+) -> None:
+    here, there = make(tmp_path / "here.db", "G4", []), make(tmp_path / "there.db", "G4", [{"embedding": vector}])
+    for path, identity in ((here, ours), (there, theirs)):
+        for name, value in zip(("provider", "model", "dimensions"), identity or (), strict=False):
+            change(path, "INSERT INTO memory_meta (key, value) VALUES (?, ?)", (f"embedding_{name}", value))
+    file = await exported(there, tmp_path / "all.jsonl", vectors=True)
+    async with opened(here) as library:
+        plan = await plan_import(library, file)
+        assert bool(plan.notes) is not comes
+        await import_memories(library, plan, "skip")
+        row = await library.memory.stored("id-000")
+    assert row is not None
+    assert row.values["embedding"] == (vector if comes else None)
+
+
+async def test_an_import_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "_AT_ONCE", 2)
+    there = make(tmp_path / "there.db", "G4", [{} for _ in range(2_000)])
+    here = make(tmp_path / "here.db", "G4", [])
+    before = everything(here)
+    file = await exported(there, tmp_path / "all.jsonl")
+    async with opened(here) as library:
+        first = await import_memories(
+            library, await plan_import(library, file), "skip", advance=lambda done: done < 100
+        )
+        assert first.cancelled
+        assert 0 < first.count < 2_000
+        plan = await plan_import(library, file)
+        assert (plan.same, plan.new) == (first.count, 2_000 - first.count)
+        assert (await import_memories(library, plan, "skip")).count == 2_000 - first.count
+    assert everything(here)["memories"] == everything(there)["memories"]
+    async with opened(here) as library:
+        await undo(library)
+        await undo(library)
+    assert everything(here) == before
+
+
+async def test_what_the_agent_stored_meanwhile_is_not_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the comparison and the write another program stores the same key."""
+    here = make(tmp_path / "here.db", "G4", [])
+    file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "file's"}, {"key": "b", "content": "file's"})
+    compared = importing._compared
+
+    async def then_agent(*given: Any) -> Any:
+        read = await compared(*given)
+        change(
+            here,
+            "INSERT INTO memories (id, key, content, category, created_at, updated_at, agent_id)"
+            " VALUES ('1', 'a', 'the agent''s', 'core', '2026', '2026', ?)",
+            (AGENT,),
+        )
+        return read
+
+    async with opened(here) as library:
+        plan = await plan_import(library, file)
+        monkeypatch.setattr(importing, "_compared", then_agent)
+        assert (await import_memories(library, plan, "skip")).count == 1
+    assert await _contents(here) == {"a": "the agent's", "b": "file's"}
+
+
+async def test_a_file_that_changed_since_it_was_shown_is_not_imported(tmp_path: Path) -> None:
+    here = make(tmp_path / "here.db", "G4", [])
+    file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "A"})
+    async with opened(here) as library:
+        plan = await plan_import(library, file)
+        _lines(file, {"key": "a", "content": "something else"})
+        with pytest.raises(Refused, match="changed while it was read"):
+            await import_memories(library, plan, "skip")
+        file.unlink()
+        with pytest.raises(Exception, match="no file"):
+            await import_memories(library, plan, "skip")
+    assert await _contents(here) == {}
+
+
+@pytest.mark.parametrize("on_clash", ["skip", "overwrite", "rename"])
+async def test_a_store_in_memory_takes_them_too(on_clash: OnClash, tmp_path: Path) -> None:
+    entries = [MemoryEntry("1", "a", "old", "core", "2026-01-01T00:00:00+00:00")]
+    library = library_of(InMemory(entries), tmp_path)
+    before = await library.memory.list()
+    file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "new"}, {"key": "b", "content": "new"})
+    await import_memories(library, await plan_import(library, file), on_clash)
+    expected = {
+        "skip": {"a": "old", "b": "new"},
+        "overwrite": {"a": "new", "b": "new"},
+        "rename": {"a": "old", "a (restored)": "new", "b": "new"},
+    }
+    assert {entry.key: entry.content for entry in await library.memory.list()} == expected[on_clash]
+    again = await import_memories(library, await plan_import(library, file), on_clash)
+    assert again.count == 0
+    await undo(library)
+    assert await library.memory.list() == before
+
+
+async def test_markdown_memory_says_why_it_takes_none(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("- **a**: A\n")
+    memory = MarkdownMemory(tmp_path)
+    await memory.open()
+    library = library_of(memory, tmp_path)
+    with pytest.raises(Refused, match="Markdown memory keeps lines"):
+        await plan_import(library, _lines(tmp_path / "x.jsonl", {"key": "a", "content": "A"}))
+    assert (tmp_path / "MEMORY.md").read_text() == "- **a**: A\n"
+
+
+async def _contents(path: Path) -> dict[str, str]:
+    async with opened(path) as library:
+        return {entry.key: entry.content for entry in await library.memory.list()}
+
+
+def _lines(path: Path, *objects: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(parts) + "\n" for parts in objects))
+    return path

@@ -1,0 +1,152 @@
+"""A line of our JSONL gives back exactly the row it was written from."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zeroclaw_tui.curation.transfer.jsonl import (
+    Header,
+    Identity,
+    header_line,
+    header_of_line,
+    line_of,
+    row_of_line,
+)
+from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.memory.errors import WrongUse
+
+_ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=30)
+_NOT_UTF8 = st.binary(max_size=20).map(lambda data: data.decode("utf-8", "surrogateescape"))
+_TEXT = (
+    _ANY_TEXT
+    | _NOT_UTF8
+    | st.sampled_from(["\udcc3\udca9", "\ud83d\ude00", "a\0b", "\r\n", "---\n*Created:\n### 🔑 `k`"])
+)
+_VALUE: st.SearchStrategy[Value] = (
+    _TEXT | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=True) | st.binary(max_size=24) | st.none()
+)
+_COLUMNS = (
+    "id", "key", "content", "category", "embedding", "created_at", "updated_at", "session_id", "namespace",
+    "importance", "superseded_by", "agent_id", "kind", "pinned", "tenant_id", "embedding_dimensions",
+)  # fmt: skip
+_KINDS = st.sampled_from(['"episodic"', '{"semantic":"fact"}', '{"semantic": "fact"}', "{}", "no JSON", None])
+
+
+@st.composite
+def _rows(draw: st.DrawFn) -> StoredRow:
+    values: dict[str, Value] = {"key": draw(_VALUE), "content": draw(_VALUE)}
+    values["id"] = draw(_VALUE)
+    for name in draw(st.sets(st.sampled_from(_COLUMNS[3:]))):
+        values[name] = draw(_KINDS | _VALUE if name == "kind" else _VALUE)
+    names = (st.text(max_size=9) | _NOT_UTF8).filter(lambda name: name not in _COLUMNS)
+    for name in draw(st.sets(names, max_size=3)):
+        values[name] = draw(_VALUE)
+    stored = values["id"]
+    text = stored.decode("utf-8", "surrogateescape") if isinstance(stored, bytes) else stored
+    handle = draw(st.none() | st.integers(-(2**63), 2**63 - 1))
+    return StoredRow("" if text is None else str(text), values, handle, draw(st.none() | _TEXT))
+
+
+@given(_rows())
+def test_every_value_comes_back_exactly_whatever_it_is(row: StoredRow) -> None:
+    line = line_of(row, vectors=True)
+    assert line.count(b"\n") == 1
+    back = row_of_line(line, 2)
+    assert (back.id, back.handle, back.agent) == (row.id, row.handle, row.agent)
+    assert _exact(back.values) == _exact(row.values)
+
+
+@given(_rows())
+def test_without_vectors_only_the_vector_is_lost(row: StoredRow) -> None:
+    back = row_of_line(line_of(row, vectors=False), 2)
+    without = {**row.values, "embedding": None} if "embedding" in row.values else row.values
+    assert _exact(back.values) == _exact(without)
+
+
+def test_a_line_has_the_names_the_commands_print() -> None:
+    values: dict[str, Value] = {
+        "id": "7", "key": "lang", "content": "Rust\r\n", "category": "core", "created_at": "2026-02-01T10:00:00+00:00",
+        "updated_at": "2026-02-02T10:00:00+00:00", "session_id": None, "importance": 0.5, "kind": '{"semantic":"fact"}',
+        "pinned": 1, "embedding": b"\0\0\x80?" * 3, "agent_id": "a1", "mood": b"\xff",
+    }  # fmt: skip
+    parts = json.loads(line_of(StoredRow("7", values, 12, "zoe"), vectors=True))
+    assert parts == {
+        "id": "7", "key": "lang", "content": "Rust\r\n", "category": "core", "timestamp": "2026-02-01T10:00:00+00:00",
+        "updated_at": "2026-02-02T10:00:00+00:00", "session_id": None, "importance": 0.5, "kind": "semantic:fact",
+        "pinned": True, "agent": "zoe", "embedding_dimensions": 3, "embedding": "AACAPwAAgD8AAIA/", "rowid": 12,
+        "columns": {"agent_id": "a1", "mood": {"base64": "/w=="}},
+    }  # fmt: skip
+
+
+def test_a_megabyte_with_every_awkward_character_is_one_line() -> None:
+    content = ("---\n### 🔑 `x`\r\n*Created: now\0\u2028\x85\x1b[31m" * 30_000)[:1_000_000]
+    row = StoredRow("1", {"id": "1", "key": "k", "content": content}, 1)
+    line = line_of(row, vectors=True)
+    assert line.count(b"\n") == 1
+    assert row_of_line(line, 1) == row
+
+
+def test_a_plain_object_with_key_and_content_is_a_memory() -> None:
+    row = row_of_line(b'{"key": "a", "content": "b", "kind": "episodic", "pinned": true, "importance": 1}', 1)
+    assert row.values == {"key": "a", "content": "b", "kind": '"episodic"', "pinned": 1, "importance": 1}
+    assert row.id == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b"[1, 2]\n", "Line 1,234 is not a memory"),
+        (b'{"key": "a", "content": "cut of', "cut off"),
+        (b'{"key": "a"}\n', "it has no content"),
+        (b'{"key": 5, "content": "b"}\n', "what stands in key"),
+        (b'{"key": "a", "content": "b", "importance": 1e999999999999999999999}\n', None),
+        (b'{"key": "a", "content": "b", "importance": 99999999999999999999}\n', "64 bits"),
+        (b'{"key": "a", "content": "b", "kind": "odd"}\n', "kind"),
+        (b'{"key": "a", "content": "b", "columns": 1}\n', "columns"),
+        (b'{"key": "a", "content": "b", "columns": {"x": {"base64": "!"}}}\n', "no base64"),
+        (b'{"key": "a", "content": "b", "columns": {"x": {"text_bytes": 1}}}\n', "x"),
+        (b'{"key": "a", "content": "b", "columns": {"x": {"surrogates": "/w=="}}}\n', "x"),
+        (b'{"key": "a", "content": "b", "embedding": [1, 2]}\n', "embedding"),
+        (b'{"key": "a", "content": "\xff"}\n', "not UTF-8"),
+        (b"[" * 100_000 + b"\n", "not JSON"),
+        (b'{"key": "a", "content": "b", "importance": ' + b"9" * 5_000 + b"}\n", "Line 1,234"),
+    ],
+)
+def test_a_line_of_another_shape_is_told_by_its_number(line: bytes, told: str | None) -> None:
+    if told is None:
+        assert row_of_line(line, 1_234).values["importance"] == math.inf
+        return
+    with pytest.raises(WrongUse) as failure:
+        row_of_line(line, 1_234)
+    assert "1,234" in failure.value.message
+    assert told in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        Header("2026-02-01T10:00:00+00:00", "sqlite", "G4", "0.8.4", True, Identity("openai", "small", 1536)),
+        Header("2026-02-01T10:00:00+00:00", "in-memory"),
+    ],
+)
+def test_a_header_comes_back(header: Header) -> None:
+    assert header_of_line(header_line(header)) == header
+
+
+def test_a_first_line_that_is_a_memory_is_no_header() -> None:
+    assert header_of_line(b'{"key": "a", "content": "b"}\n') is None
+
+
+def test_a_header_of_a_later_version_is_refused() -> None:
+    with pytest.raises(WrongUse, match="version 2"):
+        header_of_line(b'{"zeroclaw_memories": 2}\n')
+
+
+def _exact(values: Any) -> dict[str, tuple[type, str]]:
+    return {name: (type(value), repr(value)) for name, value in values.items()}

@@ -1,0 +1,192 @@
+"""What was exported comes back: all of it from JSONL, key, content and category from every format."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.small_store import blob, change, make
+from support.whole_store import everything, hits
+from transfer_world import EVERYTHING, exported, imported, library_of, opened
+
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.curation.changing import undo
+from zeroclaw_tui.curation.transfer.exporting import SUFFIXES, Format, export_file, export_memories
+from zeroclaw_tui.curation.transfer.importing import import_memories, plan_import
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.query import MemoryFilter
+
+HOSTILE = [
+    "---", "*Created: 2026-01-01*", "### 🔑 `key`\n\n---\n", "a\r\nb\r", "nul\0inside", "~~~~~\n~~~", "```\n", "",
+    "\n", "\n\n", " leading and trailing ", '=1+2', '"quoted","cells"', "tab\tand\x1b[31mred", "\u2028\u2029\x85",
+    "# ZeroClaw memories", '~~~ {"key": "x"}', "é" * 10, "👩‍💻",
+]  # fmt: skip
+ODD_ROWS: list[dict[str, Any]] = [
+    {"id": "1", "key": "plain", "content": "words to find", "embedding": blob(1, 2, 3)},
+    {"id": "2", "key": b"blob key", "content": b"\x00\xff", "category": b"\xfe", "importance": "text"},
+    {"id": "3", "key": 7, "content": 3.5, "category": 9, "importance": float("inf")},
+    {"id": "4", "key": "k\r\n\0", "content": "x" * 1_000_000 + "\0", "session_id": "", "importance": 1},
+    {"id": "5", "key": "", "content": "", "updated_at": 0, "importance": -0.0},
+]
+
+
+@pytest.mark.parametrize("generation", ["G1", "G2", "G3", "G4"])
+async def test_jsonl_brings_every_table_row_back_exactly(generation: str, tmp_path: Path) -> None:
+    """Rowids, types, bytes, vectors and columns nobody knows."""
+    lacks = {"G1": ("importance",)}.get(generation, ())
+    rows = [{name: value for name, value in row.items() if name not in lacks} for row in ODD_ROWS]
+    source = make(tmp_path / "source.db", generation, rows)
+    change(source, "ALTER TABLE memories ADD COLUMN \"mood of the day\" BLOB DEFAULT x'ff00'")
+    change(source, "UPDATE memories SET content = CAST(x'ff41' AS TEXT) WHERE id = '5'")
+    change(source, "UPDATE memories SET rowid = 900 WHERE id = '2'")
+    target = make(tmp_path / "target.db", generation, [])
+    change(target, 'ALTER TABLE memories ADD COLUMN "mood of the day" BLOB')
+    file = await exported(source, tmp_path / "all.jsonl", vectors=True)
+    outcome = await imported(target, file)
+    assert outcome.count == 5
+    assert everything(target)["memories"] == everything(source)["memories"]
+    assert hits(target, ["words"]) == hits(source, ["words"])
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+async def test_hostile_contents_come_back_through_every_format(suffix: str, tmp_path: Path) -> None:
+    rows = [{"key": f"{at} {text}", "content": text, "category": f"c{at}"} for at, text in enumerate(HOSTILE)]
+    source, target = make(tmp_path / "source.db", "G4", rows), make(tmp_path / "target.db", "G4", [])
+    file = await exported(source, tmp_path / f"all{suffix}", SUFFIXES[suffix])
+    await imported(target, file)
+    names = ("key", "content", "category")
+    async with opened(target) as library:
+        found = [row async for row in _rows(library)]
+    assert [tuple(row.values[name] for name in names) for row in found] == [
+        tuple(row[name] for name in names) for row in rows
+    ]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    memories=st.lists(
+        st.tuples(st.text(max_size=12), st.text(max_size=40), st.text(max_size=8).filter(bool)),
+        min_size=1,
+        max_size=5,
+        unique_by=lambda memory: memory[0],
+    ),
+    format=st.sampled_from(["jsonl", "csv", "markdown"]),
+)
+def test_any_text_comes_back_through_every_format(
+    memories: list[tuple[str, str, str]], format: Format, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+
+    async def there_and_back() -> list[tuple[str, str, str]]:
+        entries = [MemoryEntry(str(at), *memory, "2026-01-01T00:00:00+00:00") for at, memory in enumerate(memories)]
+        source, target = library_of(InMemory(entries), folder), library_of(InMemory(), folder)
+        await export_file(source, EVERYTHING, folder / "x", format)
+        await import_memories(target, await plan_import(target, folder / "x", format), "skip")
+        return sorted((entry.key, entry.content, entry.category) for entry in await target.memory.list())
+
+    assert asyncio.run(there_and_back()) == sorted(memories)
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv", "markdown"])
+async def test_importing_an_own_export_again_finds_everything_the_same(format: Format, tmp_path: Path) -> None:
+    rows = [{"key": f"k{at}", "content": text, "importance": 0.5, "pinned": 1} for at, text in enumerate(HOSTILE)]
+    source = make(tmp_path / "source.db", "G4", rows)
+    file = await exported(source, tmp_path / "all", format)
+    async with opened(source) as library:
+        plan = await plan_import(library, file, format)
+        assert (plan.new, plan.same, plan.taken) == (0, len(rows), 0)
+        outcome = await import_memories(library, plan, "overwrite")
+    assert (outcome.count, outcome.action) == (0, None)
+
+
+async def test_a_table_is_what_spreadsheets_read(tmp_path: Path) -> None:
+    source = make(tmp_path / "source.db", "G4", [{"key": "a,b", "content": 'say "x"\nand =1+2', "pinned": 1}])
+    file = await exported(source, tmp_path / "all.csv", "csv")
+    data = file.read_bytes()
+    assert data.startswith(
+        b"key,content,category,timestamp,updated_at,session_id,namespace,importance,superseded_by,kind,pinned,agent,id\r\n"
+    )
+    _, row = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
+    assert (row[0], row[1], row[10], row[11]) == ("a,b", 'say "x"\nand =1+2', "true", "default")
+
+
+async def test_markdown_is_for_people_too(tmp_path: Path) -> None:
+    source = make(tmp_path / "source.db", "G4", [{"key": "two\nlines", "content": "~~~ inside", "session_id": "s1"}])
+    text = (await exported(source, tmp_path / "all.md", "markdown")).read_text()
+    facts = "core · 2026-03-01T10:00:00.000000001+00:00 · session s1 · importance 0.5 · agent default"
+    assert f"\n## two lines\n\n{facts}\n" in text
+    assert "\n~~~~ {" in text
+    assert "\n~~~ inside\n~~~~\n" in text
+
+
+async def test_the_file_is_private_and_whole_or_not_there(tmp_path: Path) -> None:
+    source, file = make(tmp_path / "source.db", "G4", ODD_ROWS), tmp_path / "all.jsonl"
+    async with opened(source) as library:
+        stopped = await export_file(library, EVERYTHING, file, "jsonl", advance=lambda done: False)
+        assert stopped.cancelled
+        assert not file.exists()
+        done = await export_file(library, EVERYTHING, file, "jsonl")
+        with pytest.raises(Refused, match="is there already"):
+            await export_file(library, EVERYTHING, file, "jsonl")
+        with pytest.raises(Refused, match="is a folder"):
+            await export_file(library, EVERYTHING, tmp_path, "jsonl", overwrite=True)
+        with pytest.raises(Unreadable, match="cannot be written"):
+            await export_file(library, EVERYTHING, tmp_path / "no" / "such", "jsonl")
+        for name in (source.name, f"{source.name}-wal"):
+            with pytest.raises(Refused, match="belongs to the store"):
+                await export_file(library, EVERYTHING, tmp_path / name, "jsonl", overwrite=True)
+        file.write_bytes(b"old")
+        again = await export_file(library, EVERYTHING, file, "jsonl", overwrite=True)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert (done.count, again.count, again.size) == (5, 5, file.stat().st_size)
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+
+
+async def test_what_a_format_loses_is_said(tmp_path: Path) -> None:
+    source = make(tmp_path / "source.db", "G4", ODD_ROWS)
+    async with opened(source) as library:
+        formats: list[Format] = ["jsonl", "csv", "markdown"]
+        lost = {kind: (await export_memories(library, EVERYTHING, io.BytesIO(), kind)).lost for kind in formats}
+        assert "vectors" in lost["jsonl"][0]
+        assert "no vectors" in lost["csv"][0]
+        assert "1 memory has" in lost["csv"][1]
+        assert "key, content and category" in lost["markdown"][0]
+        assert not (await export_memories(library, EVERYTHING, io.BytesIO(), "jsonl", vectors=True)).lost
+        with pytest.raises(WrongUse, match="Only JSONL"):
+            await export_memories(library, EVERYTHING, io.BytesIO(), "csv", vectors=True)
+
+
+async def test_a_filter_picks_what_is_exported(tmp_path: Path) -> None:
+    rows = [{"category": "core"}, {"category": "daily"}, {"category": "core", "superseded_by": "id-000"}]
+    source = make(tmp_path / "source.db", "G4", rows)
+    async with opened(source) as library:
+        for wanted, count in ((MemoryFilter(category=("core",)), 1), (EVERYTHING, 3), (MemoryFilter(), 2)):
+            assert (await export_memories(library, wanted, io.BytesIO(), "jsonl")).count == count
+
+
+async def test_an_undo_of_an_import_leaves_no_trace(tmp_path: Path) -> None:
+    source = make(tmp_path / "source.db", "G4", ODD_ROWS)
+    target = make(tmp_path / "target.db", "G4", [{"id": "9", "key": "here", "content": "words of old"}])
+    before, found = everything(target), hits(target, ["words"])
+    file = await exported(source, tmp_path / "all.jsonl", vectors=True)
+    await imported(target, file)
+    assert everything(target) != before
+    async with opened(target) as library:
+        await undo(library)
+    assert (everything(target), hits(target, ["words"])) == (before, found)
+
+
+async def _rows(library: Any) -> Any:
+    found: list[Any] = []
+    await library.memory.each_row(found.append)
+    for row in found:
+        yield row

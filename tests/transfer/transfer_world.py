@@ -1,0 +1,59 @@
+"""Libraries over small stores to export from and import into."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.transfer.exporting import Format, export_file
+from zeroclaw_tui.curation.transfer.importing import OnClash, import_memories, plan_import
+from zeroclaw_tui.curation.trash.reads import store_name
+from zeroclaw_tui.curation.trash.trash import Trash
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
+
+
+def library_of(memory: Memory, folder: Path) -> Library:
+    """An opened store with a trash in a folder."""
+    install = Install(folder, folder / "workspace", folder / "brain.db", "workspace", "test", folder / "zeroclaw-tui")
+    trash = Trash(install, store_name(memory.name, memory.location), lambda: NOW)
+    return Library(MemoryConfig(install), memory, ProfileChoice.by_hand("0.8.4"), ScoringSettings(), None, trash)
+
+
+@asynccontextmanager
+async def opened(path: Path) -> AsyncIterator[Library]:
+    """The library of a database."""
+    memory = SqliteMemory(path)
+    await memory.open()
+    folder = path.parent / f"{path.stem} own"
+    folder.mkdir(exist_ok=True)
+    try:
+        yield library_of(memory, folder)
+    finally:
+        await memory.close()
+
+
+async def exported(path: Path, to: Path, format: Format = "jsonl", **given: Any) -> Path:
+    """A file with everything a database holds."""
+    async with opened(path) as library:
+        await export_file(library, EVERYTHING, to, format, **given)
+    return to
+
+
+async def imported(path: Path, file: Path, on_clash: OnClash = "skip") -> Outcome:
+    """What importing a file into a database did."""
+    async with opened(path) as library:
+        return await import_memories(library, await plan_import(library, file), on_clash)

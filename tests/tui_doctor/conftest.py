@@ -1,0 +1,26 @@
+"""The samples of the trash's tests; nothing blinks, and nothing of this machine's desktop or terminal shows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tui_trash"))
+
+from doctor_samples import Doctor
+
+
+@pytest.fixture(autouse=True)
+def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Input, "_toggle_cursor", lambda self: None)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_TTY", "NO_MOTION", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Doctor:
+    """A library whose examination and repairs are told by the test."""
+    return Doctor(tmp_path, monkeypatch)

@@ -1,0 +1,82 @@
+"""What the dialogs of export and import look like, at both sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.content import Content
+from textual.pilot import Pilot
+from textual.screen import Screen
+from tui_trash_samples import NARROW, WIDE, ScreenApp, settled
+
+from zeroclaw_tui.curation.transfer.importing import ImportPlan
+from zeroclaw_tui.tui.screens.asking import AnswersScreen, PathScreen
+from zeroclaw_tui.tui.screens.transfer import ExportScreen
+from zeroclaw_tui.tui.screens.transfer_words import import_answers, import_body, import_title, narrowed_words
+
+Snap = Callable[..., bool]
+BOTH = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
+HOSTILE = "[/foo] \x1b[31mred\x1b]0;title\x07 \u202egnp.exe\u202c 全角文字 \x00 " + "x" * 5000
+
+
+def keys(*pressed: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    async def press(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        await pilot.press(*pressed)
+        await settled(pilot)
+
+    return press
+
+
+def exporting(path: str = "/srv/zeroclaw-memories-2026-11-22.jsonl", narrowed: str = "") -> Screen[Any]:
+    words = narrowed_words(["core", "older than 30 d"], narrowed, is_recall=bool(narrowed))
+    return ExportScreen(248, words, Path(path), has_vectors=True)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "pressed",
+    [(), ("tab", "right", "right"), ("tab", "tab", "right"), ("ctrl+u", "x", "enter")],
+    ids=["path", "format", "vectors", "no_format"],
+)
+def test_an_export(snap_compare: Snap, size: tuple[int, int], pressed: tuple[str, ...]) -> None:
+    """What goes, where to, how; what the format holds below."""
+    assert snap_compare(ScreenApp(exporting), terminal_size=size, run_before=keys(*pressed))
+
+
+@BOTH
+def test_a_hostile_export(snap_compare: Snap, size: tuple[int, int]) -> None:
+    """Neither the path nor what is looked for reaches the terminal."""
+    path = f"/srv/{HOSTILE[:200].replace(chr(0), '')}.csv"
+    assert snap_compare(ScreenApp(lambda: exporting(path, HOSTILE)), terminal_size=size, run_before=keys())
+
+
+def importing(plan: ImportPlan) -> Screen[Any]:
+    body: Content = import_body(plan)
+    return AnswersScreen(import_title(plan), body, "Import nothing", import_answers(plan))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "plan",
+    [
+        ImportPlan(Path("/srv/out.jsonl"), "jsonl", 1204, 12, 0),
+        ImportPlan(Path("/srv/out.csv"), "csv", 1204, 12, 41, ("food", "tz"), ("The vectors do not fit.",)),
+        ImportPlan(Path("/srv/out.csv"), "csv", 0, 12, 0),
+        ImportPlan(Path("/srv") / HOSTILE.replace("/", "-"), "csv", 3, 0, 9, (HOSTILE,) * 5, (HOSTILE,) * 3),
+    ],
+    ids=["new", "taken", "nothing", "hostile"],
+)
+def test_an_import(snap_compare: Snap, size: tuple[int, int], plan: ImportPlan) -> None:
+    """What is new, here already and taken; leaving it first."""
+    assert snap_compare(ScreenApp(lambda: importing(plan)), terminal_size=size, run_before=keys())
+
+
+@BOTH
+def test_which_file(snap_compare: Snap, size: tuple[int, int]) -> None:
+    """A line to type a path on."""
+    app = ScreenApp(lambda: PathScreen("Import which file?", "A JSONL or CSV export of this program, or Markdown."))
+    assert snap_compare(app, terminal_size=size, run_before=keys())

@@ -1,0 +1,31 @@
+"""kill -9 at any moment of an import, a merge or a new category: doing it again finishes it, undoing takes it back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("upkeep_crash_points.py")
+ACTIONS = ("skip", "overwrite", "rename", "merge", "recategorise")
+
+
+def _run(*arguments: str) -> str:
+    done = subprocess.run([sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_upkeep_killed_here_and_there_loses_nothing(action: str, tmp_path: Path) -> None:
+    """Six moments spread over the whole change."""
+    assert "killed at 6, every memory whole" in _run(action, str(tmp_path), "--points", "6")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("action", ACTIONS)
+def test_upkeep_killed_before_each_of_its_system_calls_loses_nothing(action: str, tmp_path: Path) -> None:
+    """Every moment between two system calls."""
+    assert "every memory whole" in _run(action, str(tmp_path))

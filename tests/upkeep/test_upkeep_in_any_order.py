@@ -1,0 +1,69 @@
+"""Whatever upkeep was done in whatever order: undoing all of it leaves rows, keyword hits and files as they were."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from upkeep_place import STEPS, Step, do, make_place
+
+from zeroclaw_tui.curation import changing
+
+_SEQUENCES = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 40)), min_size=1, max_size=6)
+
+
+async def _there_and_back(folder: Path, steps: Sequence[Step]) -> None:
+    place = make_place(folder)
+    before = place.state()
+    library = await place.opened()
+    try:
+        done = 0
+        for step in steps:
+            outcome = await do(library, place, step)
+            if outcome is not None and outcome.action is not None:
+                done += 1
+                assert place.state() != before or done > 1
+        for _ in range(done):
+            await changing.undo(library)
+        assert await library.trash.last() is None
+    finally:
+        await library.close()
+    after = place.state()
+    for part, held in before.items():
+        assert after[part] == held, part
+
+
+@settings(max_examples=15, deadline=None)
+@given(_SEQUENCES)
+def test_undoing_all_of_it_leaves_everything_as_it_was(steps: list[Step]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(_there_and_back(Path(folder), steps))
+
+
+@pytest.mark.slow
+@settings(max_examples=400, deadline=None)
+@given(_SEQUENCES)
+def test_undoing_all_of_it_leaves_everything_as_it_was_for_long(steps: list[Step]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(_there_and_back(Path(folder), steps))
+
+
+def test_each_step_of_these_changes_something(tmp_path: Path) -> None:
+    """Or the sequences above would say nothing."""
+
+    async def alone(name: str) -> bool:
+        place = make_place(tmp_path / name)
+        before = place.state()
+        library = await place.opened()
+        try:
+            outcome = await do(library, place, (name, 1))
+        finally:
+            await library.close()
+        return outcome is not None and outcome.action is not None and place.state() != before
+
+    assert {name: asyncio.run(alone(name)) for name in STEPS} == dict.fromkeys(STEPS, True)

@@ -1,0 +1,148 @@
+"""Which rows ZeroClaw's hygiene would delete: by age as text, then over a budget."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from zeroclaw_tui.backends.sqlite.browse import ROWS_AT_ONCE, Where
+from zeroclaw_tui.backends.sqlite.connection import Reading, any_text, connect_read_only
+from zeroclaw_tui.backends.sqlite.schema import Schema, read_schema
+from zeroclaw_tui.backends.sqlite.stamps import stamps
+from zeroclaw_tui.memory.change import Stamp
+
+_EXCERPT = 120
+_ORDERS = {"value": "importance, created_at", "oldest": "created_at"}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most rows, and the most characters of contents, that a category may have; 0 is no bound."""
+
+    rows: int = 0
+    characters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """What may stay. `cutoffs` are RFC 3339 texts by category, `budgets` bounds by category, each in order of doing.
+
+    Core rows go by when they were made, the others by their last change. `spares_pinned` is how ZeroClaw >= 0.8.3
+    acts; `order` says which rows go first over a bound.
+    """
+
+    cutoffs: Mapping[str, str] = field(default_factory=dict)
+    budgets: Mapping[str, Budget] = field(default_factory=dict)
+    spares_pinned: bool = True
+    order: Literal["value", "oldest"] = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """A row that would go. `is_over_budget` tells why, `date` is what the rule went by."""
+
+    category: str
+    is_over_budget: bool
+    stamp: Stamp
+    date: str
+    excerpt: str
+
+
+async def outdated_rows(path: Path, retention: Retention, schema: Schema | None = None) -> list[Outdated]:
+    """The rows that would go, in ZeroClaw's order of doing; reading only, on a thread of its own.
+
+    Where the database lacks a column that a rule needs, every row counts as not pinned and not superseded, as after
+    ZeroClaw's migration. Raises InspectorError kinds.
+    """
+    if schema is None:
+        connection = await connect_read_only(path)
+        try:
+            schema = await read_schema(connection, path)
+        finally:
+            await connection.close()
+    known = schema
+    return await Reading(path).run(lambda connection: _outdated(connection, known, retention))
+
+
+def _outdated(connection: sqlite3.Connection, schema: Schema, retention: Retention) -> list[Outdated]:
+    if not {"id", "category", "created_at", "updated_at"} <= schema.columns:
+        return []
+    connection.execute("BEGIN")
+    found: list[Outdated] = []
+    for category in retention.cutoffs:
+        found += _described(connection, schema, category, _aged(schema, retention, category), is_over_budget=False)
+    for category, budget in retention.budgets.items():
+        over = _over(connection, schema, retention, category, budget)
+        by_rowid: dict[Any, Outdated] = {}
+        for start in range(0, len(over), ROWS_AT_ONCE):
+            chosen = Where().also(f"m.rowid IN ({', '.join(map(str, over[start : start + ROWS_AT_ONCE]))})")
+            some = _described(connection, schema, category, chosen, is_over_budget=True)
+            by_rowid |= {row.stamp.handle: row for row in some}
+        found += [by_rowid[rowid] for rowid in over if rowid in by_rowid]
+    connection.execute("COMMIT")
+    return found
+
+
+def _aged(schema: Schema, retention: Retention, category: str) -> Where:
+    condition = f"m.category = ? AND m.{_date(category)} < ?"
+    if retention.spares_pinned:
+        condition = f"{condition} AND {_unpinned(schema)}"
+    return Where().also(condition, [category, retention.cutoffs[category]])
+
+
+def _over(
+    connection: sqlite3.Connection, schema: Schema, retention: Retention, category: str, budget: Budget
+) -> Sequence[int]:
+    """The rowids over a budget in the order they go: first those of the count, then one by one for the contents."""
+    left = Where().also("m.category = ?", [category])
+    if schema.has("superseded_by"):
+        left = left.also("m.superseded_by IS NULL")
+    if category in retention.cutoffs:
+        aged = _aged(schema, retention, category)
+        left = left.also(f"NOT coalesce({aged.conditions[0]}, 0)", aged.values)
+    counted = f"SELECT count(*), coalesce(sum(length(m.content)), 0) FROM memories AS m {left.sql}"
+    rows, characters = connection.execute(counted, left.values).fetchone()
+    order = _ORDERS[retention.order] if schema.has("importance") else _ORDERS["oldest"]
+    going = left.also(_unpinned(schema))
+    over: list[int] = []
+    statement = f"SELECT m.rowid, length(m.content) FROM memories AS m {going.sql} ORDER BY {order}, m.rowid"
+    for rowid, length in connection.execute(statement, going.values):
+        is_over = (budget.rows and rows > budget.rows) or (budget.characters and characters > budget.characters)
+        if not is_over:
+            break
+        over.append(rowid)
+        rows, characters = rows - 1, characters - (length or 0)
+    return over
+
+
+def _described(
+    connection: sqlite3.Connection, schema: Schema, category: str, found: Where, *, is_over_budget: bool
+) -> list[Outdated]:
+    excerpts = f"SELECT m.rowid, substr(m.content, 1, {_EXCERPT}) FROM memories AS m {found.sql}"
+    starts = dict(connection.execute(excerpts, found.values).fetchall())
+    date = "created_at" if is_over_budget else _date(category)
+    return [
+        Outdated(
+            category,
+            is_over_budget,
+            stamp,
+            stamp.timestamp if date == "created_at" else stamp.updated_at,
+            _text(starts.get(stamp.handle)),
+        )
+        for stamp in stamps(connection, schema, found)
+    ]
+
+
+def _date(category: str) -> str:
+    return "created_at" if category == "core" else "updated_at"
+
+
+def _unpinned(schema: Schema) -> str:
+    return "m.pinned = 0" if schema.has("pinned") else "1"
+
+
+def _text(value: object) -> str:
+    return any_text(value) if isinstance(value, bytes) else "" if value is None else str(value)

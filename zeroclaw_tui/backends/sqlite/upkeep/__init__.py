@@ -1,0 +1,1 @@
+"""Looking after a database file: copies, checks, repairs, and making it small."""

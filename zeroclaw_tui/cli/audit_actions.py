@@ -1,0 +1,181 @@
+"""What `memory audit` does about findings: to the trash, another category, or one in the place of several."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+from zeroclaw_tui.cli.asking import NOTHING_DONE, confirm, confirm_count
+from zeroclaw_tui.cli.copying import Copies, copies_left, copies_of_plan
+from zeroclaw_tui.cli.guarding import Progress, with_triggers
+from zeroclaw_tui.cli.output import GREEN, Line, Styled, counted, date_shown, note, write_lines
+from zeroclaw_tui.cli.plans import plan_lines, what_lines
+from zeroclaw_tui.cli.told import (
+    MOST_ENTRIES,
+    cleaned_lines,
+    copies_lines,
+    left_alone_lines,
+    stamp_as_json,
+    tell_document,
+    tell_notes,
+    trash_lines,
+)
+from zeroclaw_tui.curation.audit.finding import Finding, Sample
+from zeroclaw_tui.curation.audit.remedies import MergePlan, merge, plan_merge, recategorise
+from zeroclaw_tui.curation.changing import Outcome, remove_memories
+from zeroclaw_tui.curation.copies.copies import Copy
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.purge import PurgePlan, plan_of
+from zeroclaw_tui.curation.trash.trash import Verb
+from zeroclaw_tui.memory.change import Advance, Stamp, category_meant
+from zeroclaw_tui.memory.entry import Handle
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused
+from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
+
+GROUPS_SHOWN = 3
+_KEY_CELLS = 24
+
+Change = Callable[[Advance], Awaitable[Outcome]]
+
+
+async def carry_out(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
+    """Show the plan, ask, do it and tell; the exit code."""
+    if given.recategorise is not None:
+        return await _recategorise(library, given, findings)
+    if given.merge:
+        return await _merge(library, given, findings)
+    plan = plan_of(_every(stamp for finding in findings for stamp in finding.stamps))
+
+    async def purging(advance: Advance) -> Outcome:
+        return await remove_memories(library, plan, "purge", advance=advance)
+
+    async def shown(copies: Sequence[Copy]) -> list[Line]:
+        return await plan_lines(library, plan, "purge", forever=False, copies=copies)
+
+    return await _done(library, given, plan, "purge", ("Purging", "Purged"), shown, purging)
+
+
+async def _merge(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
+    merges = [plan_merge(finding, given.merge) for finding in findings]
+    groups = tuple(group for plan in merges for group in plan.groups)
+    plan = MergePlan(groups, plan_of(_every(stamp for one in merges for stamp in one.going.stamps)))
+
+    async def merging(advance: Advance) -> Outcome:
+        return await merge(library, plan, advance)
+
+    async def shown(copies: Sequence[Copy]) -> list[Line]:
+        lines = await plan_lines(library, plan.going, "merge away", forever=False, copies=copies)
+        return [*lines, *(_group_line(*group) for group in groups[:GROUPS_SHOWN])]
+
+    return await _done(library, given, plan.going, "merge", ("Merging", "Merged away"), shown, merging)
+
+
+async def _recategorise(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
+    category = category_meant(given.recategorise)
+    can = library.memory.capabilities
+    if "category" not in can.editable and not given.dry_run:
+        raise Refused(
+            can.why_not.get("category") or "This store has no category that can be changed.",
+            hint="Nothing was changed.",
+        )
+    every = _every(stamp for finding in findings for stamp in finding.stamps)
+    plan = plan_of(stamp for stamp in every if stamp.category != category)
+
+    async def changing(advance: Advance) -> Outcome:
+        return await recategorise(library, plan.stamps, category, advance)
+
+    async def shown(copies: Sequence[Copy]) -> list[Line]:
+        lines = await what_lines(library, plan, f"Give {counted(plan.count)} the category {one_line(category)}?")
+        return [*lines, ("  `zeroclaw memory undo` brings the old categories back.",)]
+
+    return await _done(library, given, plan, "recategorise", ("Changing", "Changed"), shown, changing)
+
+
+async def _done(
+    library: Library,
+    given: argparse.Namespace,
+    plan: PurgePlan,
+    verb: Verb,
+    words: tuple[str, str],
+    shown: Callable[[Sequence[Copy]], Awaitable[list[Line]]],
+    change: Change,
+) -> int:
+    """One action from its plan to its report; `words` say what it is doing and what it did."""
+    removes = verb != "recategorise"
+    if given.dry_run or not plan.count:
+        return await _planned(library, given, plan, verb, shown)
+    if not given.yes:
+        lines = await shown(await copies_of_plan(library, plan) if removes else ())
+        doing = "merge them away" if verb == "merge" else f"{verb} them"
+        if not (confirm_count(plan.count, doing, lines) if plan.is_typed else confirm("Go on?", lines)):
+            return REFUSED
+    with Progress(words[0], plan.count) as progress:
+        outcome = await with_triggers(library, given, lambda: change(progress.advance), asks=True)
+    if outcome is None:
+        return REFUSED
+    copies = await copies_left(library, given, outcome) if outcome.count and removes else Copies()
+    return _told(library, given, plan, outcome, copies, words[1])
+
+
+async def _planned(
+    library: Library,
+    given: argparse.Namespace,
+    plan: PurgePlan,
+    verb: Verb,
+    shown: Callable[[Sequence[Copy]], Awaitable[list[Line]]],
+) -> int:
+    copies = await copies_of_plan(library, plan) if plan.count and verb != "recategorise" else ()
+    if given.json:
+        entries = [stamp_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
+        tell_document(library, Outcome(verb, plan.count), dry_run=given.dry_run, entries=entries, copies=copies)
+    elif not plan.count:
+        write_lines([("Nothing of that was found: there is nothing to do.",)])
+    else:
+        write_lines(await shown(copies))
+        note(NOTHING_DONE)
+    return DONE
+
+
+def _told(
+    library: Library, given: argparse.Namespace, plan: PurgePlan, outcome: Outcome, copies: Copies, did: str
+) -> int:
+    tell_notes(outcome)
+    if given.json:
+        left = {*outcome.changed, *outcome.gone}
+        # Of what was stopped nobody here knows which were done: the trash does.
+        done = [] if outcome.cancelled else [stamp for stamp in plan.stamps if stamp.id not in left]
+        entries = [stamp_as_json(stamp) for stamp in done[:MOST_ENTRIES]]
+        tell_document(library, outcome, entries=entries, copies=copies.found, cleaned=copies.cleaned)
+    else:
+        if outcome.count or outcome.cancelled:
+            write_lines([(Styled("✓", GREEN), f" {did} {counted(outcome.count)}.")])
+        write_lines(left_alone_lines(outcome))
+        if outcome.verb != "recategorise":
+            write_lines(trash_lines(outcome.action))
+        elif outcome.action is not None:
+            write_lines([("`zeroclaw memory undo` brings the old categories back.",)])
+        write_lines(cleaned_lines(copies.cleaned))
+        write_lines(copies_lines(copies.found, cleaning=given.clean_copies))
+    if outcome.cancelled:
+        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(plan.count)}.")
+        return INTERRUPTED
+    return REFUSED if outcome.changed else copies.code
+
+
+def _group_line(stays: Sample, going: Sequence[Sample]) -> Line:
+    names = ", ".join(_key(sample) for sample in going[:GROUPS_SHOWN])
+    more = f" and {len(going) - GROUPS_SHOWN:,} more" if len(going) > GROUPS_SHOWN else ""
+    stamp = stays.stamp
+    return (f"  Keeps {_key(stays)} ({date_shown(stamp.updated_at or stamp.timestamp)}) in the place of {names}{more}",)
+
+
+def _key(sample: Sample) -> str:
+    return cut(one_line(mask_secrets(sample.stamp.key)) or "(no key)", _KEY_CELLS)
+
+
+def _every(stamps: Iterable[Stamp]) -> list[Stamp]:
+    """Each memory once."""
+    found: dict[Handle, Stamp] = {}
+    for stamp in stamps:
+        found.setdefault(stamp.handle, stamp)
+    return list(found.values())

@@ -1,0 +1,178 @@
+"""Texts that look like secrets: what each looks like, where it stands, and the text without it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from zeroclaw_tui.memory.text import HIDDEN, mask_secrets
+
+_MOST_NAMED = 3
+_MOST_PLACES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """One kind of secret. `pattern` has a group `secret`, and is only tried where one of `literals` stands.
+
+    It begins `ahead` characters before the literal. `holds` looks at the secret once more.
+    """
+
+    name: str
+    literals: tuple[str, ...]
+    pattern: re.Pattern[str]
+    holds: Callable[[str], bool] = bool
+    ahead: int = 0
+
+
+def look_alike_secrets(text: str) -> list[str]:
+    """What a text seems to hold, such as "an API key (sk-)", each once; empty when nothing looks like a secret."""
+    # Most texts have none of the literals, and this is the quickest way to know.
+    if not any(map(text.__contains__, _LITERALS)):
+        return []
+    names: list[str] = []
+    told: list[tuple[int, int]] = []
+    for shape in _SHAPES:
+        places = list(islice(_places(shape, text), _MOST_PLACES))
+        if any(not any(start < end and begin < stop for begin, end in told) for start, stop in places):
+            names.append(shape.name)
+        told += places
+    return names
+
+
+def secrets_remark(names: list[str]) -> str:
+    """The names in a few words."""
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def masked(text: str) -> str:
+    """A text with four dots in place of everything in it that looks like a secret."""
+    places = sorted(place for shape in _SHAPES for place in _places(shape, text))
+    shown: list[str] = []
+    end = 0
+    for start, stop in places:
+        if start > end or not shown:
+            shown += [text[end:start], HIDDEN]
+        end = max(end, stop)
+    return mask_secrets("".join([*shown, text[end:]]))
+
+
+def _places(shape: _Shape, text: str) -> Iterator[tuple[int, int]]:
+    """Where secrets of a shape stand. Contents can be many megabytes: a plain look for the literal spares the rest."""
+    for literal in shape.literals:
+        at = text.find(literal)
+        while at >= 0:
+            done = at + 1
+            found = shape.pattern.match(text, at - shape.ahead) if at >= shape.ahead else None
+            if found is not None and shape.holds(found["secret"]):
+                yield found.span("secret")
+                done = found.end()
+            at = text.find(literal, done)
+
+
+def _is_random(secret: str) -> bool:
+    """Whether some part of it is long and mixes letters with digits, as no words with hyphens do."""
+    runs = re.split(r"[-_.]", secret)
+    return any(len(run) >= 12 and sum(map(str.isdigit, run)) >= 2 and not run.isdigit() for run in runs)
+
+
+def _has_digit(secret: str) -> bool:
+    return any(map(str.isdigit, secret))
+
+
+def _is_password(value: str) -> bool:
+    """No placeholder, no variable and no word of a programming language."""
+    return _PLACEHOLDER.search(value) is None and len(set(value)) >= 4
+
+
+def _is_token(value: str) -> bool:
+    """As that, and mixing letters and digits: `token: next` and `token=12345678` are no secrets."""
+    return _is_password(value) and _has_digit(value) and any(map(str.isalpha, value))
+
+
+_PLACEHOLDER = re.compile(
+    r"(?i)\A(?:your|my|the|some|example|sample|test|dummy|change_?me|replace|insert|placeholder|redacted|hidden|secret"
+    r"|password|passwd|token|api_?key|none|null|nil|true|false|undefined|todo|input|env|process|os|self|settings|config"
+    r"|getenv|required|optional|string|str|bytes)(?![a-z0-9])|[*•…]{2}|\.\.\.|x{4}|\A[$%<{(\[]"
+)
+
+
+def _assigned(names: str, shortest: int) -> re.Pattern[str]:
+    """A name, `=` or `:`, and a value that stands alone: no call, no address, no variable."""
+    return re.compile(
+        rf"""(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?:{names})(?![A-Za-z0-9])["'`]?[ \t]{{0,3}}[:=][ \t]{{0,3}}["'`]?"""
+        rf"""(?P<secret>[A-Za-z0-9_.+/=!@#$%^&*~?\-]{{{shortest},400}}+)(?![A-Za-z0-9_(\[{{@:])"""
+    )
+
+
+_PASSWORDS = ("assword", "ASSWORD", "asswd", "ASSWD", "assphrase", "ASSPHRASE")
+_TOKENS = (
+    "ecret", "ECRET", "oken", "OKEN", "pi_key", "PI_KEY", "pikey", "piKey", "PIKEY", "pi-key", "PI-KEY", "PI key",
+    "ccess_key", "CCESS_KEY", "ccess-key", "ccessKey",
+)  # fmt: skip
+
+
+def _token(name: str, literals: tuple[str, ...], pattern: str, holds: Callable[[str], bool] = bool) -> _Shape:
+    """A text that begins with one of `literals` and stands alone."""
+    return _Shape(name, literals, re.compile(rf"(?<![A-Za-z0-9])(?P<secret>{pattern})(?![A-Za-z0-9_])"), holds)
+
+
+_SHAPES = (
+    _Shape(
+        "a private key", ("-----BEGIN ",),
+        re.compile(
+            r"(?P<secret>-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+            r"(?:[\s\S]{0,8000}?-----END [A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\]*))"
+        ),
+    ),
+    _token("an AWS access key", ("AKIA", "ASIA"), "A[KS]IA[A-Z2-7]{16}"),
+    _token("an API key (sk-)", ("sk-",), "sk-[A-Za-z0-9_-]{16,400}+", _is_random),
+    _token(
+        "a Stripe key", ("sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_"),
+        "(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9+/=]{16,200}+", _has_digit,
+    ),
+    _token(
+        "a GitHub token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        "gh[pousr]_[A-Za-z0-9]{30,255}+|github_pat_[A-Za-z0-9_]{40,255}+",
+    ),
+    _token("a GitLab token", ("glpat-",), "glpat-[A-Za-z0-9_-]{18,200}+"),
+    _token("a Google API key", ("AIza",), "AIza[A-Za-z0-9_-]{35}"),
+    _token("a Slack token", ("xox",), "xox[abeprs]-[A-Za-z0-9-]{10,300}+", _has_digit),
+    _token("a Hugging Face token", ("hf_",), "hf_[A-Za-z0-9]{30,80}+"),
+    _token("an npm token", ("npm_",), "npm_[A-Za-z0-9]{36}"),
+    _Shape(
+        "a Telegram bot token", (":AA",),
+        re.compile(r"(?<=[0-9]{8}):(?P<secret>AA[A-Za-z0-9_-]{32,34})(?![A-Za-z0-9_-])"),
+    ),
+    _Shape(
+        "a JSON web token", ("eyJ",),
+        re.compile(r"(?<![A-Za-z0-9_-])(?P<secret>eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,900})"),
+    ),
+    _Shape(
+        "a bearer token", ("earer ", "EARER "),
+        re.compile(r"(?i)(?<![a-z])bearer[ \t]{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})"), _is_random, ahead=1,
+    ),
+    _Shape(
+        "a password in an address", ("://",),
+        re.compile(r"(?<=[a-z0-9])://[^\s:/@\"'<>]{0,100}:(?P<secret>[^\s@/\"'<>]{3,200})@(?=[A-Za-z0-9\[])"),
+        _is_password,
+    ),
+    _Shape(
+        "a password", _PASSWORDS, _assigned("[Pp]ass(?:word|wd|phrase)|PASS(?:WORD|WD|PHRASE)", 6),
+        lambda value: _is_password(value) and not (value.isalpha() and value.islower()), ahead=1,
+    ),
+    _Shape(
+        "a token or key", _TOKENS,
+        _assigned(
+            "[Ss]ecret(?:[_-]?(?:access[_-]?)?key)?|SECRET(?:_(?:ACCESS_)?KEY)?|[Tt]oken|TOKEN"
+            "|[Aa][Pp][Ii][ _-]?[Kk](?:ey|EY)|[Aa]ccess[_-]?[Kk]ey|ACCESS_KEY", 12,
+        ),
+        _is_token, ahead=1,
+    ),
+)  # fmt: skip
+"""Those with a name of their own first: "a token or key" is only told where the value has no known shape."""
+
+_LITERALS = tuple(literal for shape in _SHAPES for literal in shape.literals)

@@ -1,0 +1,98 @@
+"""What one memory's key and content tell by themselves."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from zeroclaw_tui.curation.audit.finding import TOO_LONG, TOO_SHORT, FindingKind
+from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked, secrets_remark
+from zeroclaw_tui.memory.text import WHITE_SPACE, cut, one_line
+
+EXCERPT_CELLS = 120
+_MASKED_AHEAD = 4000
+"""So much of a content is masked before its beginning is shown."""
+_SHOWN_OF_LAST = 12
+_SLICE = 1_000_000
+"""Contents can be many megabytes: they are never copied whole."""
+_HEAD = 64
+_ASSISTANT = "assistant_resp"
+_OWN_BLOCK = "[Memory context]"
+_TOOL_RESULT = "<tool_result"
+_RUNTIME_STARTS = {"[cron:": "cron", "[heartbeat task": "heartbeat", "[distilled_": "distilled"}
+_LAST_TOKEN = re.compile(r"[A-Za-z0-9_\-./+=:@%~]+\Z")
+_RUNTIME_MARK = "distilled_index_sig:"
+
+
+def told_by_itself(key: str, content: str, bounds: tuple[int, int]) -> dict[FindingKind, str]:
+    """The findings of one memory with a remark each; `bounds` are those of `trimmed`."""
+    found: dict[FindingKind, str] = {}
+    start, end = bounds
+    lower_key = key[:_HEAD].strip(WHITE_SPACE).lower()
+    if lower_key == _ASSISTANT or lower_key.startswith(f"{_ASSISTANT}_"):
+        found["assistant replies"] = ""
+    if not key.strip(WHITE_SPACE):
+        found["empty keys"] = "no key" if not key else "only blanks for a key"
+    if end - start < TOO_SHORT:
+        found["too short"] = _characters(end - start)
+    if len(content) > TOO_LONG:
+        found["too long"] = _characters(len(content))
+    if blocks := content.count(_OWN_BLOCK):
+        found["recall blobs"] = "one recalled block" if blocks == 1 else f"{blocks:,} recalled blocks"
+    if results := content.count(_TOOL_RESULT):
+        found["tool results"] = "one tool result" if results == 1 else f"{results:,} tool results"
+    runtime = _runtime(content, start)
+    if runtime is not None:
+        found["heartbeat and cron"] = runtime
+    if names := look_alike_secrets(content):
+        found["secrets"] = secrets_remark(names)
+    return found
+
+
+def trimmed(content: str) -> tuple[int, int]:
+    """Where a content begins and ends without the blanks around it, by Unicode's White_Space as ZeroClaw trims."""
+    start, end = 0, len(content)
+    while start < end and content[start] in WHITE_SPACE:
+        start += 1
+    while end > start and content[end - 1] in WHITE_SPACE:
+        end -= 1
+    return start, end
+
+
+def digest(owner: str, content: str, bounds: tuple[int, int]) -> bytes:
+    """Sixteen bytes that are the same for the same trimmed content of one owner."""
+    hashed = hashlib.blake2b(owner.encode("utf-8", "surrogatepass"), digest_size=16)
+    hashed.update(b"\0")
+    start, end = bounds
+    for at in range(start, end, _SLICE):
+        hashed.update(content[at : min(end, at + _SLICE)].encode("utf-8", "surrogatepass"))
+    return hashed.digest()
+
+
+def excerpt_of(content: str, *, is_cut: bool = False) -> str:
+    """The beginning of a content in one line, its secrets masked; `is_cut` where it is itself only a beginning."""
+    head = masked(content[:_MASKED_AHEAD])
+    if is_cut or len(content) > _MASKED_AHEAD:
+        # What stands last may be the beginning of a secret.
+        head = _LAST_TOKEN.sub(lambda last: last[0][:_SHOWN_OF_LAST], head) + "…"
+    return cut(one_line(head), EXCERPT_CELLS)
+
+
+def _runtime(content: str, start: int) -> str | None:
+    head = content[start : start + _HEAD].lower()
+    for begins, name in _RUNTIME_STARTS.items():
+        if head.startswith(begins):
+            return name
+    return "distilled" if _holds(content, _RUNTIME_MARK) else None
+
+
+def _holds(content: str, text: str) -> bool:
+    """Whether a text occurs in whatever case."""
+    if len(content) <= _SLICE:
+        return text in content.lower()
+    step = _SLICE - len(text)
+    return any(text in content[at : at + _SLICE].lower() for at in range(0, len(content), step))
+
+
+def _characters(count: int) -> str:
+    return "1 character" if count == 1 else f"{count:,} characters"

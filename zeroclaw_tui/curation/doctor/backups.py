@@ -1,0 +1,74 @@
+"""Backups of the database that this program makes before a repair."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from zeroclaw_tui.backends.sqlite.upkeep.copying import copy_database, remove_database
+from zeroclaw_tui.backends.sqlite.upkeep.stoppable import Stoppable
+from zeroclaw_tui.config.layouts import names_in
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.memory.errors import Unreadable
+
+KEPT = 5
+_FOLDER = "backups"
+_END = ".db"
+_UNFINISHED = ".part"
+_STALE_SECONDS = 3600
+
+
+async def back_up(config: MemoryConfig, now: datetime) -> Path:
+    """A whole copy of the database (SQLite's backup API, so the log is in it), under `<own dir>/backups/`, 0600; the
+    last five stay. Raises Unreadable when there is no room."""
+    stoppable = Stoppable()
+    return await stoppable.run(partial(_made, config, now, stoppable))
+
+
+def backups_of(config: MemoryConfig) -> list[Path]:
+    """The backups of this database, the newest first."""
+    folder = _folder(config)
+    beginning = f"{config.database.name}."
+    names = [name for name in names_in(folder) if name.startswith(beginning) and name.endswith(_END)]
+    return [folder / name for name in sorted(names, reverse=True) if name != config.database.name]
+
+
+def _made(config: MemoryConfig, now: datetime, stoppable: Stoppable) -> Path:
+    folder = _folder(config)
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _remove_unfinished(folder)
+    except OSError as error:
+        raise Unreadable(
+            f"No backup can be made in {folder}: {error.strerror}.", hint="Nothing was changed. Check its permissions."
+        ) from error
+    target = _free(folder, config.database.name, now)
+    unfinished = target.with_name(target.name + _UNFINISHED)
+    copy_database(config.database, unfinished, stoppable)
+    os.rename(unfinished, target)
+    for old in backups_of(config)[KEPT:]:
+        remove_database(old)
+    return target
+
+
+def _free(folder: Path, name: str, now: datetime) -> Path:
+    at = now.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    number, target = 1, folder / f"{name}.{at}{_END}"
+    while target.exists() or target.with_name(target.name + _UNFINISHED).exists():
+        number += 1
+        target = folder / f"{name}.{at}_{number}{_END}"
+    return target
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """A copy that was cut off by a kill is no backup; a young one may be another process's, under way."""
+    for name in names_in(folder):
+        if name.endswith(_UNFINISHED) and time.time() - (folder / name).stat().st_mtime > _STALE_SECONDS:
+            remove_database(folder / name)
+
+
+def _folder(config: MemoryConfig) -> Path:
+    return config.install.own_dir / _FOLDER

@@ -1,0 +1,200 @@
+"""What lies around a store: leftovers, second databases, a log that was moved away, permissions, room."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from zeroclaw_tui.backends.sqlite.connection import file_size, wal_file
+from zeroclaw_tui.config.layouts import names_in
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.doctor.finding import DoctorFinding, Risk
+from zeroclaw_tui.curation.doctor.words import fine, size
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.text import one_line
+
+_CONFIGS = ("config.toml.bak", "config.toml.backup")
+_UNFINISHED_SAVE = ".config.toml.tmp-"
+_IN_TRASH = ("Keep its bytes in the trash.", "Remove it; undo brings it back.")
+_LITTLE_ROOM = 64 * 1024 * 1024
+_LEGACY = Path("legacy-workspace", "memory")
+_DATABASES = ("sqlite", "lucid")
+
+
+def file_findings(config: MemoryConfig, is_open: bool) -> list[DoctorFinding]:
+    """What the folders tell, whether or not the store opens; for a thread. Removing needs the store's trash."""
+    found: list[DoctorFinding] = []
+    for look in (_leftovers, _two_databases, _split_log, _permissions, _room):
+        try:
+            found += look(config, is_open)
+        except InspectorError as error:
+            found.append(
+                DoctorFinding("folders", error.message, "worth knowing", "It was not looked at.", by_hand=error.hint)
+            )
+    return found
+
+
+def _leftovers(config: MemoryConfig, is_open: bool) -> list[DoctorFinding]:
+    found: list[DoctorFinding] = []
+    folder = config.install.config_dir
+    if folder is not None and config.location is None:
+        for name in names_in(folder):
+            path = folder / name
+            if name in _CONFIGS or name.startswith(_UNFINISHED_SAVE):
+                found.append(_leftover(path, name, _config_words(name), is_open))
+            elif name.startswith("backup-") and path.is_dir():
+                found.append(_tree(path, name))
+    if config.backend in _DATABASES:
+        database = config.database
+        for name in names_in(database.parent):
+            if name.startswith(f"{database.name}.backup-"):
+                words = (
+                    f"{one_line(name)} is ZeroClaw's copy of the database before it moved to 0.8.",
+                    "It still holds what was deleted since, and lacks what was only in the log.",
+                )
+                found.append(_leftover(database.parent / name, name, words, is_open))
+    return found or [fine("leftovers", "Nothing was left behind by an update or an unfinished save.")]
+
+
+def _config_words(name: str) -> tuple[str, str]:
+    if name == "config.toml.bak":
+        return (
+            "config.toml.bak was left by a save that did not finish, or by an update of the config.",
+            "It holds an old config with its keys and tokens.",
+        )
+    if name.startswith(_UNFINISHED_SAVE):
+        return f"{one_line(name)} was left by a save that did not finish.", "It may hold keys and tokens."
+    return "config.toml.backup is the config before ZeroClaw updated it.", "It holds its keys and tokens of that day."
+
+
+def _leftover(path: Path, name: str, words: tuple[str, str], is_open: bool) -> DoctorFinding:
+    title, risk = words
+    by_hand = "" if is_open else "Remove it when all works: the trash is only at hand with an open store."
+    return DoctorFinding(
+        f"leftover:{name}", title, "worth knowing", risk, "remove leftover" if is_open else None,
+        _IN_TRASH if is_open else (), by_hand, str(path), (("size", size(file_size(path))),),
+    )  # fmt: skip
+
+
+def _tree(path: Path, name: str) -> DoctorFinding:
+    return DoctorFinding(
+        f"leftover:{name}",
+        f"{one_line(name)} is ZeroClaw's copy of the whole workspace before it moved to 0.8.",
+        "worth knowing",
+        "It still holds every memory of that day, also those deleted since.",
+        by_hand=f"When nothing of it is missed: remove the folder {path}.",
+        target=str(path),
+    )
+
+
+def _two_databases(config: MemoryConfig, is_open: bool) -> list[DoctorFinding]:
+    if config.location is not None:
+        return []
+    install = config.install
+    places = [install.root / "memory" / "brain.db", install.root / "memory.db"]
+    if install.config_dir is not None:
+        places += [install.config_dir / name / "memory" / "brain.db" for name in ("workspace", "data")]
+    own = os.path.realpath(config.database) if config.backend in _DATABASES else ""
+    others = {os.path.realpath(path): path for path in places if path.is_file()}
+    others.pop(own, None)
+    if not others:
+        return []
+    used = f"{config.database} is the one in use" if own else f"the {config.backend} backend uses none"
+    many = " and ".join(str(path) for path in others.values())
+    return [
+        DoctorFinding(
+            "two-databases",
+            f"There is another database, {many}; {used}.",
+            "worth knowing",
+            "Its memories never reach the agent.",
+            by_hand="Look at it with `zeroclaw memory list --location PATH`; what is wanted of it goes over with "
+            "`export` and `import`.",
+            target=str(next(iter(others.values()))),
+            details=tuple((str(path), size(file_size(path))) for path in (config.database, *others.values())),
+        )
+    ]
+
+
+def _split_log(config: MemoryConfig, is_open: bool) -> list[DoctorFinding]:
+    """ZeroClaw's move to 0.8 takes brain.db along and leaves brain.db-wal with the default agent's files."""
+    install = config.install
+    if install.layout != "data" or install.config_dir is None or config.location is not None:
+        return []
+    moved = install.config_dir / "agents" / "default" / "workspace" / "memory" / "brain.db"
+    copies = [install.config_dir / name / _LEGACY / "brain.db" for name in names_in(install.config_dir)]
+    kept = [copy for copy in copies if copy.is_file() and file_size(wal_file(copy))]
+    lost = [wal_file(path) for path in (moved, *kept) if file_size(wal_file(path))]
+    if not lost:
+        return []
+    if kept:
+        how = (
+            f"{kept[-1]} and its log lie together: `zeroclaw memory export before.jsonl --location {kept[-1]}` reads "
+            "both, and `zeroclaw memory import before.jsonl` brings in what is missing. Do not put the log beside the "
+            "present database: it is not its log any more."
+        )
+    else:
+        how = (
+            f"Keep {lost[0]}. It belongs to the database as it was before the move; only beside a copy of that one "
+            "can it be read. Do not put it beside the present database."
+        )
+    return [
+        DoctorFinding(
+            "split-log",
+            "The move to ZeroClaw 0.8 separated the database from its write-ahead log.",
+            "serious",
+            "What was stored last before the move is missing from the database.",
+            by_hand=how,
+            target=str(lost[0]),
+            details=tuple((str(path), size(file_size(path))) for path in lost),
+        )
+    ]
+
+
+def _permissions(config: MemoryConfig, is_open: bool) -> list[DoctorFinding]:
+    if config.backend not in _DATABASES:
+        return []
+    database = config.database
+    try:
+        mode = database.stat().st_mode
+    except OSError:
+        return []
+    if not mode & (stat.S_IRGRP | stat.S_IROTH) or not _is_reachable(database):
+        return [fine("permissions", "Only its owner may read the database.", str(database))]
+    can_write = bool(mode & (stat.S_IWGRP | stat.S_IWOTH))
+    return [
+        DoctorFinding(
+            "permissions",
+            f"Other users of this machine may read{' and write' if can_write else ''} the database.",
+            "worth knowing",
+            "All that the agent remembers is open to them.",
+            by_hand=f"`chmod 600 {database}`, and `chmod 700 {database.parent}` for the files beside it.",
+            target=str(database),
+            details=(("mode", f"{stat.S_IMODE(mode):03o}"),),
+        )
+    ]
+
+
+def _is_reachable(path: Path) -> bool:
+    """Whether others may enter all the folders that lead there."""
+    return all(folder.stat().st_mode & (stat.S_IXGRP | stat.S_IXOTH) for folder in path.resolve().parents)
+
+
+def _room(config: MemoryConfig, is_open: bool) -> Iterator[DoctorFinding]:
+    folder = config.database.parent if config.backend in _DATABASES else config.install.root
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError:
+        return
+    needed = 2 * file_size(config.database) if config.backend in _DATABASES else 0
+    if free >= max(_LITTLE_ROOM, needed):
+        yield fine("room", f"The disk has {size(free)} free.", str(folder))
+        return
+    risk: Risk = "serious" if free < _LITTLE_ROOM // 4 else "worth knowing"
+    yield DoctorFinding(
+        "room", f"The disk has only {size(free)} free.", risk,
+        "When it is full the agent can store nothing, and neither backup nor compacting finds room.",
+        by_hand="Make room on it.", target=str(folder),
+    )  # fmt: skip

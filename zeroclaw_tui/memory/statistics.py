@@ -1,0 +1,92 @@
+"""What a store holds, counted: plain numbers that every backend can give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+QUARTER_SECONDS = 900
+"""Moments are counted by quarter hours since 1970 in UTC: no time zone's day begins in the middle of one."""
+
+SIZE_LIMITS = (100, 1024, 10 * 1024, 100 * 1024)
+SIZE_GROUPS = ("under 100 B", "100 B to 1 KB", "1 KB to 10 KB", "10 KB to 100 KB", "over 100 KB")
+"""Lengths of contents in bytes of UTF-8; each group ends below the limit at its place."""
+
+BIGGEST = 10
+"""How many of the biggest memories are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class BigMemory:
+    """One of the biggest memories; `size` is its content in bytes of UTF-8."""
+
+    id: str
+    key: str
+    category: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """How many memories of a category have a vector, out of how many."""
+
+    embedded: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class CacheUse:
+    """A cache of ZeroClaw's: its entries, the bytes of their values, and how often they were used where that is kept.
+
+    `hits` is None for a cache that does not count them.
+    """
+
+    rows: int
+    size: int
+    hits: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """The file a store lies in, and what lies beside it; sizes in bytes.
+
+    `free_pages` of `pages` hold nothing any more. `side_files` are names and sizes of ZeroClaw's own other files in
+    the same folder. `problems` are sentences about what could not be looked at.
+    """
+
+    file: int
+    write_ahead_log: int
+    page_size: int
+    pages: int
+    free_pages: int
+    embedding_cache: CacheUse | None = None
+    response_cache: CacheUse | None = None
+    side_files: tuple[tuple[str, int], ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """The counts of what a filter leaves; what the store or its generation lacks is None.
+
+    `content` and `vectors` are bytes. `quarters` counts by quarter hour (since 1970, UTC), `undated` those whose
+    creation time cannot be read. `size` counts by SIZE_GROUPS. `embedded` is by category, `dimensions` counts vectors
+    by their length in numbers, `cut_vectors` those that end within a number. `storage` is of the whole store.
+    """
+
+    total: int
+    content: int
+    quarters: Mapping[int, int]
+    undated: int
+    size: Mapping[str, int]
+    biggest: tuple[BigMemory, ...]
+    vectors: int | None = None
+    embedded: Mapping[str, Embedded] | None = None
+    dimensions: Mapping[int, int] | None = None
+    cut_vectors: int | None = None
+    storage: Storage | None = None
+
+
+def size_group(size: int) -> str:
+    """The name in SIZE_GROUPS for a length in bytes."""
+    return next((name for name, limit in zip(SIZE_GROUPS, SIZE_LIMITS, strict=False) if size < limit), SIZE_GROUPS[-1])
