@@ -194,11 +194,11 @@ async def test_cancelling_ends_the_pass(opened: Any) -> None:
     loop = asyncio.get_running_loop()
 
     def cancelled(done: int) -> bool:
-        if not seen:
+        seen.append(done)
+        if len(seen) == 1:
             loop.call_soon_threadsafe(looking.cancel)
             while not looking.cancelling():
                 pass
-        seen.append(done)
         return True
 
     looking = asyncio.ensure_future(audit_memories(library, cancelled))

@@ -169,7 +169,7 @@ def test_another_category_for_a_finding(memory: Run, noisy: Path) -> None:
     dry = memory(*arguments, "--dry-run", "--json").json
     assert (dry["verb"], dry["dry_run"], dry["count"]) == ("recategorise", True, 12)
     answer = memory(*arguments, "--yes")
-    assert (answer.code, "Changed 12 memories." in answer.out) == (0, True)
+    assert (answer.code, "Gave 12 memories the category noise." in answer.out) == (0, True)
     categories = {entry["category"] for entry in memory("list", "--json", "--category", "noise").json["entries"]}
     assert categories == {"noise"}
     again = memory(*arguments, "--yes")
@@ -209,7 +209,7 @@ def test_ctrl_c_stops_a_long_look(ask: Any, noisy: Path) -> None:
     with closing(sqlite3.connect(_database(noisy))) as connection, connection:
         connection.execute("DROP TRIGGER memories_ai")
         connection.executemany(
-            "INSERT INTO memories (id, key, content, category, created_at, updated_at) VALUES (?, ?, ?, 'core', '', '')",
+            "INSERT INTO memories (id, key, content, created_at, updated_at) VALUES (?, ?, ?, '', '')",
             ((f"m-{at}", f"many {at}", f"memory {at} of very many, number {at * 7} {at * 13}") for at in range(60_000)),
         )
     with ask("--json") as screen:

@@ -41,8 +41,11 @@ def really_hydrated(version: str) -> list[tuple[str, str]]:
     source = golden.FOLDER / version / "hydrated.json.gz"
     if source.exists():
         return [(key, content) for key, content in json.loads(gzip.decompress(source.read_bytes()))]
+    whole = golden.FOLDER / version / "hydrated_brain.db"
     with tempfile.TemporaryDirectory() as folder:
-        database = golden.database(version, "hydrated_brain.db", Path(folder))
+        database = Path(folder) / "hydrated.db"
+        packed = whole.with_name("hydrated_brain.db.gz")
+        database.write_bytes(whole.read_bytes() if whole.exists() else gzip.decompress(packed.read_bytes()))
         with closing(sqlite3.connect(database)) as connection:
             return connection.execute("SELECT key, content FROM memories ORDER BY rowid").fetchall()
 

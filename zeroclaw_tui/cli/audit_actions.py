@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 
 from zeroclaw_tui.cli.asking import NOTHING_DONE, confirm, confirm_count
 from zeroclaw_tui.cli.copying import Copies, copies_left, copies_of_plan
@@ -52,7 +53,7 @@ async def carry_out(library: Library, given: argparse.Namespace, findings: Seque
     async def shown(copies: Sequence[Copy]) -> list[Line]:
         return await plan_lines(library, plan, "purge", forever=False, copies=copies)
 
-    return await _done(library, given, plan, "purge", ("Purging", "Purged"), shown, purging)
+    return await _done(library, given, plan, "purge", ("Purging", "Purged ", "."), shown, purging)
 
 
 async def _merge(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
@@ -67,7 +68,7 @@ async def _merge(library: Library, given: argparse.Namespace, findings: Sequence
         lines = await plan_lines(library, plan.going, "merge away", forever=False, copies=copies)
         return [*lines, *(_group_line(*group) for group in groups[:GROUPS_SHOWN])]
 
-    return await _done(library, given, plan.going, "merge", ("Merging", "Merged away"), shown, merging)
+    return await _done(library, given, plan.going, "merge", ("Merging", "Merged away ", "."), shown, merging)
 
 
 async def _recategorise(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
@@ -88,7 +89,15 @@ async def _recategorise(library: Library, given: argparse.Namespace, findings: S
         lines = await what_lines(library, plan, f"Give {counted(plan.count)} the category {one_line(category)}?")
         return [*lines, ("  `zeroclaw memory undo` brings the old categories back.",)]
 
-    return await _done(library, given, plan, "recategorise", ("Changing", "Changed"), shown, changing)
+    return await _done(
+        library,
+        given,
+        plan,
+        "recategorise",
+        ("Changing", "Gave ", f" the category {one_line(category)}."),
+        shown,
+        changing,
+    )
 
 
 async def _done(
@@ -96,16 +105,16 @@ async def _done(
     given: argparse.Namespace,
     plan: PurgePlan,
     verb: Verb,
-    words: tuple[str, str],
+    words: tuple[str, str, str],
     shown: Callable[[Sequence[Copy]], Awaitable[list[Line]]],
     change: Change,
 ) -> int:
-    """One action from its plan to its report; `words` say what it is doing and what it did."""
+    """One action from its plan to its report; `words` say what it does, and what it did around the number."""
     removes = verb != "recategorise"
     if given.dry_run or not plan.count:
         return await _planned(library, given, plan, verb, shown)
     if not given.yes:
-        lines = await shown(await copies_of_plan(library, plan) if removes else ())
+        lines = await shown(await _copies(library, plan, verb))
         doing = "merge them away" if verb == "merge" else f"{verb} them"
         if not (confirm_count(plan.count, doing, lines) if plan.is_typed else confirm("Go on?", lines)):
             return REFUSED
@@ -114,7 +123,9 @@ async def _done(
     if outcome is None:
         return REFUSED
     copies = await copies_left(library, given, outcome) if outcome.count and removes else Copies()
-    return _told(library, given, plan, outcome, copies, words[1])
+    if verb == "merge":
+        copies = replace(copies, found=_elsewhere(copies.found))
+    return _told(library, given, plan, outcome, copies, words[1:])
 
 
 async def _planned(
@@ -124,7 +135,7 @@ async def _planned(
     verb: Verb,
     shown: Callable[[Sequence[Copy]], Awaitable[list[Line]]],
 ) -> int:
-    copies = await copies_of_plan(library, plan) if plan.count and verb != "recategorise" else ()
+    copies = await _copies(library, plan, verb)
     if given.json:
         entries = [stamp_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
         tell_document(library, Outcome(verb, plan.count), dry_run=given.dry_run, entries=entries, copies=copies)
@@ -136,8 +147,20 @@ async def _planned(
     return DONE
 
 
+async def _copies(library: Library, plan: PurgePlan, verb: Verb) -> tuple[Copy, ...]:
+    if not plan.count or verb == "recategorise":
+        return ()
+    copies = await copies_of_plan(library, plan)
+    return _elsewhere(copies) if verb == "merge" else copies
+
+
+def _elsewhere(copies: Sequence[Copy]) -> tuple[Copy, ...]:
+    """Without those in other memories: that one stays which says the same is what a merge is for."""
+    return tuple(copy for copy in copies if copy.kind != "memories")
+
+
 def _told(
-    library: Library, given: argparse.Namespace, plan: PurgePlan, outcome: Outcome, copies: Copies, did: str
+    library: Library, given: argparse.Namespace, plan: PurgePlan, outcome: Outcome, copies: Copies, did: Sequence[str]
 ) -> int:
     tell_notes(outcome)
     if given.json:
@@ -148,7 +171,7 @@ def _told(
         tell_document(library, outcome, entries=entries, copies=copies.found, cleaned=copies.cleaned)
     else:
         if outcome.count or outcome.cancelled:
-            write_lines([(Styled("✓", GREEN), f" {did} {counted(outcome.count)}.")])
+            write_lines([(Styled("✓", GREEN), f" {did[0]}{counted(outcome.count)}{did[1]}")])
         write_lines(left_alone_lines(outcome))
         if outcome.verb != "recategorise":
             write_lines(trash_lines(outcome.action))

@@ -74,7 +74,7 @@ def _vectors(groups: Sequence[Any]) -> tuple[dict[str, Embedded], dict[int, int]
 
 
 def _quarters(connection: sqlite3.Connection, schema: Schema, found: Where) -> tuple[dict[int, int], int]:
-    """How many were created in each quarter hour, to the nearest millisecond, and how many at no moment that can be read."""
+    """How many were created in each quarter hour, to the millisecond, and how many at no moment that can be read."""
     written = moment_of(created(schema))
     statement = f"""
         SELECT CAST(written * {_QUARTERS_A_DAY} + {_HALF_A_MILLISECOND} AS INTEGER) - {_FIRST_QUARTER}, count(*)
@@ -105,6 +105,6 @@ def _biggest(connection: sqlite3.Connection, schema: Schema, found: Where) -> tu
     columns = ", ".join(name if schema.has(name) else "NULL" for name in ("id", "key", "category"))
     biggest = []
     for rowid, size in ordered:
-        for id, key, category in connection.execute(f"SELECT {columns} FROM memories WHERE rowid = ?", (rowid,)):
-            biggest.append(BigMemory(as_text(id), as_text(key), as_text(category), size))
+        for memory_id, key, category in connection.execute(f"SELECT {columns} FROM memories WHERE rowid = ?", (rowid,)):
+            biggest.append(BigMemory(as_text(memory_id), as_text(key), as_text(category), size))
     return tuple(biggest)

@@ -11,6 +11,7 @@ from zeroclaw_tui.curation.audit.finding import Finding
 from zeroclaw_tui.curation.audit.remedies import merge, recategorise
 from zeroclaw_tui.curation.changing import Outcome, remove_memories, undo
 from zeroclaw_tui.curation.purge import plan_of
+from zeroclaw_tui.curation.trash.trash import Verb
 from zeroclaw_tui.memory.change import Advance, Clash, Clashes, Stamp
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.changing_words import removed_words, taken_back_words
@@ -59,7 +60,7 @@ class AuditChanging(AuditListing):
             return
 
         async def remove(advance: Advance) -> Outcome:
-            verb = "forget" if plan.count == 1 else "purge"
+            verb: Verb = "forget" if plan.count == 1 else "purge"
             return await remove_memories(self.library, plan, verb, advance=advance)
 
         outcome = await self._with_progress(f"Deleting {memories_words(plan.count)}", plan.count, remove)

@@ -14,6 +14,7 @@ from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
+from textual.worker import WorkType
 
 from zeroclaw_tui.curation.audit.auditing import audit_memories
 from zeroclaw_tui.curation.audit.finding import AuditReport, Sample
@@ -61,6 +62,7 @@ class AuditListing(Screen[bool]):
         self.is_looking = False
         self._is_stopped = False
         self._looked = 0
+        self._marked_here = 0
         self._total: int | None = None
 
     def compose(self) -> ComposeResult:
@@ -108,6 +110,7 @@ class AuditListing(Screen[bool]):
         samples = self.query_one(SampleList)
         if finding is not samples.finding:
             samples.show(finding, self.clock(), keeps_place=False)
+            self._count_marks()
             self.query_one("#remark", Static).update(
                 Content.styled(words.finding_remark(finding) if finding is not None else "", MUTED)
             )
@@ -152,6 +155,7 @@ class AuditListing(Screen[bool]):
             # The panes were hidden while the first audit ran.
             findings.focus()
         self._paint_title()
+        self._count_marks()
         self.paint_status()
         self.show_detail()
         self.refresh_bindings()
@@ -159,25 +163,29 @@ class AuditListing(Screen[bool]):
     def paint_marks(self) -> None:
         """Marks in the list, and how many under it."""
         self.query_one(SampleList).refresh()
+        self._count_marks()
         self.paint_status()
 
     def paint_status(self) -> None:
         """The line under the memories: what runs, what is marked, why nothing can be written."""
-        finding = self.query_one(SampleList).finding
-        here = 0
-        if self.marks and finding is not None:
-            here = sum(stamp in self.marks for stamp in finding.stamps)
         looking = f"{words.looked_words(self._looked, self._total)} · esc stops" if self.is_looking else ""
-        marked = words.marked_words(len(self.marks), here)
+        marked = words.marked_words(len(self.marks), self._marked_here)
         notes = () if self.report is None or marked else self.report.notes
         self.query_one(StatusBar).say(looking, marked, *notes, self.library.read_only_because or "")
+
+    def _count_marks(self) -> None:
+        """Only when marks or finding change: a finding may have 100,000 memories."""
+        finding = self.query_one(SampleList).finding
+        stamps = finding.stamps if finding is not None and self.marks else ()
+        self._marked_here = sum(stamp in self.marks for stamp in stamps)
 
     def show_detail(self) -> None:
         """The whole memory under the cursor, secrets in it masked."""
         sample = self.query_one(SampleList).selected
         if sample is not None:
             # As a function: one that is overtaken before it began is no coroutine that nobody awaited.
-            self.run_worker(partial(self._load_detail, sample), group="audit-detail", exclusive=True)
+            load: WorkType[None] = partial(self._load_detail, sample)
+            self.run_worker(load, group="audit-detail", exclusive=True)
 
     async def _look(self) -> None:
         self.is_looking, self._looked, self._total = True, 0, None

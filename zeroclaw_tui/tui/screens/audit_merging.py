@@ -164,7 +164,7 @@ class MergeScreen(ModalScreen[MergePlan | None]):
     def _keys(self) -> str:
         if self.plan.going.is_typed:
             return "enter merge   j k through the groups   esc keeps all"
-        return "tab enter choose   y n answer   j k through the groups   esc keeps all"
+        return "↑ ↓ enter choose   y n answer   j k through the groups   esc keeps all"
 
 
 def _line(text: str) -> str:

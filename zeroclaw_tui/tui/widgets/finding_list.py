@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rich.segment import Segment
 
-from zeroclaw_tui.curation.audit.finding import AuditReport, Finding
+from zeroclaw_tui.curation.audit.finding import AuditReport, Finding, FindingKind
 from zeroclaw_tui.tui.format import count_text, fit, size_text
 from zeroclaw_tui.tui.widgets.list_rows import Pieces, RowStyles
 from zeroclaw_tui.tui.widgets.row_list import RowList
@@ -22,7 +22,7 @@ _WIDEST_BAR = 40
 class FindingList(RowList):
     """Findings, the most bytes first."""
 
-    def __init__(self, glyphs: Mapping[str, str], *, id: str | None = None) -> None:
+    def __init__(self, glyphs: Mapping[FindingKind, str], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._glyphs = glyphs
         self._report = AuditReport((), 0, 0)
