@@ -104,6 +104,20 @@ async def test_a_memory_that_changed_since_it_was_looked_at_is_not_merged_away(o
     assert (outcome.count, outcome.changed) == (2, ("old",))
 
 
+@pytest.mark.parametrize(
+    "statement",
+    ["UPDATE memories SET content = 'new', updated_at = '2026-04-01' WHERE id = 'newest'",
+     "DELETE FROM memories WHERE id = 'newest'"],
+)  # fmt: skip
+async def test_where_the_one_that_stays_changed_or_went_its_group_is_left_alone(opened: Any, statement: str) -> None:
+    library = await opened("G4", ROWS)
+    plan = plan_merge(await _finding(library), "newest")
+    _by_another(library, statement)
+    outcome = await merge(library, plan)
+    assert (outcome.count, set(outcome.changed)) == (1, {"old", "longest"})
+    assert {"old", "longest", "twin 2"} <= {stamp.id for stamp in await _stamps(library)}
+
+
 def _by_another(library: Library, statement: str) -> None:
     with closing(sqlite3.connect(library.memory.location)) as connection, connection:
         connection.execute(statement)

@@ -103,6 +103,14 @@ def test_for_people_it_is_a_table_then_samples_and_what_to_do(memory: Run, noisy
     assert max(map(len, lines)) <= 120
 
 
+def test_stale_vectors_name_the_command_that_makes_them_anew(memory: Run, install: Path) -> None:
+    with closing(sqlite3.connect(_database(install))) as connection, connection:
+        connection.execute("UPDATE memories SET embedding = zeroblob(16) WHERE rowid = 1")
+    told = memory("audit", "--only", "stale-vectors").out
+    assert "all zeros" in told
+    assert "`zeroclaw memory reindex` of this program makes them anew." in " ".join(told.split())
+
+
 def test_only_names_kinds_by_their_beginnings(memory: Run, noisy: Path) -> None:
     for typed in ("secrets", "SECRETS", "sec", "s-e-c".replace("-", "")):
         assert [found["kind"] for found in memory("audit", "--only", typed, "--json").json["findings"]] == ["secrets"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sqlite3
 import stat
 import subprocess
@@ -45,6 +46,24 @@ def test_a_file_of_that_name_is_only_replaced_when_told_to(memory: Run, tmp_path
     assert "is there already.\n--overwrite replaces it." in done.err
     assert memory("export", str(file), "--overwrite").code == 0
     assert file.read_text() != "mine"
+
+
+def test_the_notes_of_a_markdown_store_are_never_replaced_by_their_export(memory: Run, install: Path) -> None:
+    for name in ("MEMORY.md", "memory/2026-11-20.md"):
+        note = install / "workspace" / name
+        note.write_text("- **lang**: Prefers Rust\n")
+        done = memory("--backend", "markdown", "export", str(note), "--overwrite")
+        assert (done.code, note.read_text()) == (1, "- **lang**: Prefers Rust\n")
+        assert "belongs to the store itself" in done.err
+
+
+def test_what_is_no_regular_file_is_never_replaced(memory: Run, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    done = memory("export", str(pipe), "--overwrite")
+    assert done.code == 1
+    assert "is no regular file" in done.err
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 def test_the_document_tells_file_count_size_and_what_is_lost(memory: Run, tmp_path: Path) -> None:

@@ -116,6 +116,17 @@ def test_a_run_does_it_and_undo_brings_all_of_it_back(hygiene: Command, run: Com
     assert state_of(zc) == before
 
 
+def test_what_undo_would_bring_back_to_the_audit_log_is_named(hygiene: Command, run: Command, zc: Path) -> None:
+    with closing(sqlite3.connect(zc / "workspace" / "memory" / "audit.db")) as connection, connection:
+        connection.execute(
+            "CREATE TABLE memory_audit (id INTEGER PRIMARY KEY, operation TEXT, key TEXT, timestamp TEXT)"
+        )
+        connection.execute("INSERT INTO memory_audit VALUES (7, 'store', 'old', ?)", (f"{OLD}T10:00:00+00:00",))
+    assert run("memory", "--config-dir", str(zc), "--profile", "0.8.4", "hygiene", "--yes").code == 0
+    shown = run("memory", "--config-dir", str(zc), "undo", "--dry-run").out
+    assert "audit entry as before:  /" in shown
+
+
 def test_a_run_says_what_it_did_in_words(hygiene: Command) -> None:
     answer = hygiene("--yes", "--without", f"memory/{OLD}.md")
     assert answer.code == 0

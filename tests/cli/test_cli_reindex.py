@@ -52,7 +52,7 @@ def test_the_vectors_are_made_and_a_second_time_there_is_nothing_to_do(
     assert (answer.code, answer.out) == (0, "✓ 9 memories of 9 got a vector.\n")
     assert _embedded(install) == 9
     again = memory("reindex", "--yes")
-    assert (again.code, again.out) == (0, "Every memory has a vector of the right length.\n")
+    assert (again.code, again.out) == (0, "Every memory with text has a vector that fits.\n")
     assert len(endpoint.requests) == 1
 
 

@@ -37,6 +37,13 @@ async def test_the_last_five_stay(make_patient) -> None:
     assert sorted(path.name for path in made[0].parent.iterdir()) == [path.name for path in made[2:]]
 
 
+async def test_a_clock_that_was_put_back_costs_no_new_backup(make_patient) -> None:
+    patient = make_patient()
+    later = [await back_up(patient.config, NOW + timedelta(days=at)) for at in range(1, 6)]
+    made = await back_up(patient.config, NOW)
+    assert backups_of(patient.config) == [*later[:0:-1], made]
+
+
 async def test_two_of_one_moment_are_two(make_patient) -> None:
     patient = make_patient()
     assert await back_up(patient.config, NOW) != await back_up(patient.config, NOW)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -34,6 +35,7 @@ import wizard_pictures
 
 MOMENT = datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
 WIDE, NARROW, README = (140, 40), (80, 24), (140, 34)
+_DISK = shutil._ntuple_diskusage(256 << 30, 192 << 30, 64 << 30)
 QUESTION = "what is her cat called?"
 SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "recall": (README, ("/", *QUESTION, "enter")),
@@ -53,6 +55,17 @@ SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "delete-80x24": (NARROW, ("j", "j", "d")),
     "editor": (WIDE, ("j", "e")),
     "new-80x24": (NARROW, ("n",)),
+    "hygiene": (WIDE, ("H",)),
+    "hygiene-80x24": (NARROW, ("H",)),
+    "hygiene-rules": (WIDE, ("H", "c")),
+    "audit": (WIDE, ("A", "j", "j", "j")),
+    "audit-80x24": (NARROW, ("A",)),
+    "merge": (WIDE, ("A", "j", "j", "j", "M")),
+    "snapshot": (WIDE, ("S",)),
+    "snapshot-80x24": (NARROW, ("S",)),
+    "doctor": (WIDE, ("D",)),
+    "stats": (WIDE, ("I",)),
+    "stats-80x24": (NARROW, ("I",)),
 }
 AFTER_CHANGES: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "trash": (WIDE, ("T", "j")),
@@ -85,7 +98,7 @@ async def settle(app: App[object], pilot: Pilot[object]) -> None:
     for _ in range(3):
         await pilot.pause()
         # A change waits for an answer as long as its question is open.
-        under_way = [worker for worker in app.workers if worker.group != "change"]
+        under_way = [worker for worker in app.workers if worker.group != "change" and "write" not in worker.group]
         if under_way:
             await app.workers.wait_for_complete(under_way)
     await pilot.pause()
@@ -108,6 +121,8 @@ async def change(config_dir: Path) -> None:
 
 def draw(folder: Path) -> None:
     """Write every picture."""
+    # How full this machine's disk is belongs on no picture.
+    shutil.disk_usage = lambda path: _DISK  # type: ignore[assignment]
     # No zeroclaw on the PATH, so the version is assumed everywhere alike.
     os.environ.update(TZ="UTC", NO_MOTION="1", PATH="/usr/bin:/bin")
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
-"""Vectors that are missing or of a wrong length are made, at a pace, stopped and gone on with."""
+"""Vectors that are missing or fit no query are made, at a pace, stopped and gone on with."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -63,6 +64,34 @@ async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(
     assert len(service.asked) == -(-TO_MAKE // AT_ONCE)
     assert told == sorted(told)
     assert told[-1] == TO_MAKE
+
+
+@pytest.mark.parametrize("numbers", [(0,) * 8, (1, 2, float("nan"), 4, 5, 6, 7, 8), (float("inf"),) * 8])
+async def test_a_vector_that_no_query_is_like_is_made_anew(
+    open_store, service, clock, database: Path, numbers: tuple[float, ...]
+) -> None:
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE memories SET embedding = ? WHERE id = 'id-000'", (small_store.blob(*numbers),))
+    with serving(service) as endpoint:
+        async with open_store(f"custom:{endpoint.base}") as library:
+            plan = await plan_reindex(library)
+            assert [stamp.id for stamp in plan.wrong] == ["id-000", "id-001"]
+            await reindex(library, plan, pace=clock.pace)
+            assert (await plan_reindex(library)).count == 0
+    assert np.array_equal(np.frombuffer(rows_of(database)["id-000"][3], "<f4"), embed("dense:8", "text number 0"))
+
+
+async def test_zeros_of_a_model_are_told_and_not_written(open_store, service, clock, database: Path) -> None:
+    zeros = [{"index": at, "embedding": [0.0] * 8} for at in range(AT_ONCE)]
+    service.trouble = lambda texts: (
+        (200, json.dumps({"data": zeros[: len(texts)]}).encode()) if "text number 1" in texts else None
+    )
+    with serving(service) as endpoint:
+        async with open_store(f"custom:{endpoint.base}") as library:
+            done = await reindex(library, await plan_reindex(library, ids=("id-001",)), pace=clock.pace)
+    assert (done.filled, done.left) == (0, 0)
+    assert "makes only zeros of it" in done.failed[0]
+    assert rows_of(database)["id-001"][3] == small_store.blob(1, 2, 3), "what was there stays"
 
 
 async def test_requests_keep_the_pace(open_store, service, clock) -> None:

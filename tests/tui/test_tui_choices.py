@@ -203,7 +203,7 @@ async def test_keys_of_a_later_release_do_nothing(inspector: Inspector) -> None:
     async with app.run_test(size=NARROW) as pilot:
         await settled(pilot)
         before = screen_text(app)
-        await pilot.press("x", "w", "H", "S", "A", "D", "s", "t", "b")
+        await pilot.press("x", "w", "s", "t", "b", "P")
         await settled(pilot)
         assert screen_text(app) == before
         assert await inspector.store.count() == 248

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from support.settling import settled
 from support.small_store import make
 from textual.app import App
 from textual.pilot import Pilot
@@ -89,17 +89,6 @@ class AuditApp(App[None]):
     async def keys(self) -> list[str]:
         """The keys of all memories that are stored."""
         return sorted(entry.key for entry in await self.library.memory.list())
-
-
-async def settled(pilot: Pilot[Any]) -> None:
-    """Let everything that was asked be answered and painted; a change that waits for a dialog counts as done."""
-    quiet = 0
-    async with asyncio.timeout(30):
-        while quiet < 3:
-            await pilot.pause()
-            waits = len(pilot.app.screen_stack) > 2
-            running = [one for one in pilot.app.workers if not one.is_finished and not (waits and "write" in one.group)]
-            quiet = 0 if running else quiet + 1
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import pytest
 from audit_samples import NARROW, SECRET, WIDE, AuditApp, hostile_rows, press, screen_words, settled
 
+from zeroclaw_tui.curation.audit.auditing import audit_memories
 from zeroclaw_tui.curation.audit.finding import AuditReport
 from zeroclaw_tui.memory.errors import Locked, SearchInterrupted
-from zeroclaw_tui.tui.screens import audit_listing
+from zeroclaw_tui.tui.screens import audit_changing, audit_listing
 from zeroclaw_tui.tui.screens.audit_category import CategoryScreen
 from zeroclaw_tui.tui.screens.audit_merging import MergeScreen
+from zeroclaw_tui.tui.screens.audit_words import looked_words, title_words
 from zeroclaw_tui.tui.screens.confirm import PurgeScreen, QuestionScreen
 from zeroclaw_tui.tui.widgets.finding_list import FindingList
 from zeroclaw_tui.tui.widgets.sample_list import SampleList
@@ -36,7 +39,7 @@ async def test_the_title_counts_and_the_findings_tell_how_many(tmp_path: Path) -
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
         shown = screen_words(app)
-        assert shown.startswith("22 memories, 1.4 KB: 3 kinds of pollution, 1.3 KB of it · in 20 memories")
+        assert shown.startswith("22 memories, 1.4 KB: 3 kinds of pollution in 20 of them · 1.3 KB")
         assert {"assistant replies", "exact duplicates", "secrets"} <= set(kinds(app))
         assert "» assistant replies 14" in shown
         assert "= exact duplicates 5" in shown
@@ -246,6 +249,59 @@ async def test_the_audit_shows_how_far_it_is_and_esc_stops_it(tmp_path: Path, mo
         assert screen_words(app).startswith("22 memories")
 
 
+async def test_an_audit_that_is_overtaken_does_not_end_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may take a moment to let go of the store; meanwhile the next one runs, and nothing is changed under it."""
+    is_over, may_end = asyncio.Event(), asyncio.Event()
+    asked: list[int] = []
+
+    async def slow(library: Any, advance: Any) -> AuditReport:
+        asked.append(1)
+        if len(asked) == 2:
+            await may_end.wait()
+            return await audit_memories(library, advance)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            is_over.set()
+        raise AssertionError
+
+    monkeypatch.setattr(audit_listing, "audit_memories", slow)
+    app = AuditApp(tmp_path, None)
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r")
+        await is_over.wait()
+        await pilot.pause()
+        assert app.audit.is_looking
+        await pilot.press("u")
+        assert any("the audit is still under way" in notice.message for notice in app._notifications)
+        may_end.set()
+        await settled(pilot)
+        assert not app.audit.is_looking
+        assert len(asked) == 2
+        assert "assistant replies 14" in screen_words(app)
+
+
+async def test_after_a_change_that_failed_the_list_is_told_to_look_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Part of it may be done."""
+
+    async def locked(*given: Any, **more: Any) -> None:
+        raise Locked("brain.db is locked by another program.", hint="Try again.")
+
+    monkeypatch.setattr(audit_changing, "remove_memories", locked)
+    app = AuditApp(tmp_path, None)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter", "d", "y")
+        assert any("brain.db is locked by another program." in notice.message for notice in app._notifications)
+        await press(pilot, "q")
+        assert app.given == [True]
+
+
 async def test_a_store_that_cannot_be_read_says_so_and_r_tries_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,3 +331,15 @@ async def test_hostile_keys_reach_no_terminal(tmp_path: Path) -> None:
             while len(app.screen_stack) > 2:
                 await press(pilot, "escape")
             await press(pilot, "escape", "j")
+
+
+def test_after_the_last_row_it_says_what_is_still_under_way() -> None:
+    """A full bar that goes on without a word looks like a program that hangs."""
+    assert looked_words(200, 100_000) == "Looked at 200 of 100,000 memories"
+    assert looked_words(100_000, 100_000) == "Looked at 100,000 memories, now comparing them for duplicates"
+
+
+def test_the_title_speaks_of_one_memory_as_one() -> None:
+    sample = Sample(Stamp("a", "state", size=2), "ok")
+    report = AuditReport((Finding("too short", (sample,), 2, ""),), 1, 2)
+    assert title_words(report)[0] == "1 memory, 2 B: 1 kind of pollution in it"

@@ -6,18 +6,21 @@ import asyncio
 import re
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from doctor_samples import HEALTHY, REPORT, Doctor
+from doctor_samples import HEALTHY, PLAN, REPORT, Doctor
 from support import small_store
 from textual.pilot import Pilot
 from tui_trash_samples import NARROW, WIDE, ScreenApp, screen_text, screen_words, settled, until
 
+from zeroclaw_tui.config.embedding import EmbeddingConfig
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor import repairing
+from zeroclaw_tui.curation.doctor.finding import DoctorFinding, DoctorReport
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.curation.reindex import Reindexed
@@ -28,6 +31,7 @@ from zeroclaw_tui.tui.screens.browser import BrowserScreen
 from zeroclaw_tui.tui.screens.confirm import QuestionScreen
 from zeroclaw_tui.tui.screens.doctor import DoctorScreen
 from zeroclaw_tui.tui.screens.doctor_repairs import ReindexScreen
+from zeroclaw_tui.tui.screens.doctor_words import vectors_body
 from zeroclaw_tui.tui.screens.error import ErrorScreen
 from zeroclaw_tui.tui.screens.progress import ProgressScreen
 
@@ -149,7 +153,7 @@ async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(doctor: D
         await until(pilot, lambda: isinstance(app.screen, ReindexScreen))
         words = screen_words(app)
         assert "Make 1,204 vectors with text-embedding-3-small?" in words
-        assert "1,180 have none, 24 have one of another length" in words
+        assert "1,180 have none, 24 have one that fits no query" in words
         assert "482,000 characters, about 120,500 tokens, less than a cent" in words
         assert "sent to api.openai.com." in words
         await pilot.press("6", "x", "0", "enter")
@@ -164,7 +168,7 @@ async def test_making_vectors_can_be_stopped_and_gone_on_with(doctor: Doctor) ->
     async def slowly(library: Any, plan: Any, *, per_minute: Any = None, advance: Any = None) -> Reindexed:
         # It goes on for as long as it may.
         while advance(600):  # noqa: ASYNC110
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.02)
         stopped.set()
         return Reindexed(600, 4, stopped=True)
 
@@ -297,3 +301,27 @@ async def test_a_store_that_does_not_open_again_is_a_screen_of_its_own(
         file.with_suffix(".away").rename(file)
         await pilot.press("r")
         await until(pilot, lambda: isinstance(app.screen, BrowserScreen) and "key7" in screen_text(app))
+
+
+async def test_where_nothing_is_to_be_repaired_the_sentences_have_all_the_room(doctor: Doctor) -> None:
+    sentence = "Nothing was left behind by an update or an unfinished save anywhere."
+    doctor.reports = [DoctorReport((DoctorFinding("left-behind", sentence, "fine", ""),), False)]
+    async with doctor.app().run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        assert f"✓ {sentence}" in screen_text(pilot.app).partition("─")[0]
+
+
+async def test_the_repairs_take_no_more_room_than_their_words(doctor: Doctor) -> None:
+    sentence = "The vectors of these memories come from another model than now."
+    doctor.reports = [DoctorReport((DoctorFinding("other", sentence, "worth knowing", "", by_hand="Do it."),), False)]
+    async with doctor.app().run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        listed = screen_words(pilot.app)
+        assert f"! {sentence} by hand" in listed
+
+
+def test_one_vector_is_spoken_of_as_one() -> None:
+    """A vector is wrong by its length or as nothing but zeros, so the words name neither."""
+    plan = replace(PLAN, missing=PLAN.missing[:1], wrong=PLAN.wrong[:1])
+    words = " ".join(vectors_body(plan, EmbeddingConfig("openai")).plain.split())
+    assert "1 has none, 1 has one that fits no query" in words

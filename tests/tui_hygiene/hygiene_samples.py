@@ -173,17 +173,6 @@ class HygieneApp(App[None]):
         return next(screen for screen in self.screen_stack if isinstance(screen, HygieneScreen))
 
 
-async def settled(pilot: Pilot[Any]) -> None:
-    """Let everything that was asked be answered and painted; a worker that waits for a dialog counts as done."""
-    quiet = 0
-    async with asyncio.timeout(20):
-        while quiet < 3:
-            await pilot.pause()
-            waits = len(pilot.app.screen_stack) > 2
-            running = [one for one in pilot.app.workers if not one.is_finished and not (waits and "write" in one.group)]
-            quiet = 0 if running else quiet + 1
-
-
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     """Let the app run until something holds."""
     async with asyncio.timeout(20):

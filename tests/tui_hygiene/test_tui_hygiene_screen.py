@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,18 @@ from hygiene_samples import (
     dialog_words,
     screen_text,
     screen_words,
-    settled,
     told,
     until,
 )
+from support.settling import settled
 from textual.pilot import Pilot
 
+from zeroclaw_tui.curation.hygiene.item import HygieneItem
 from zeroclaw_tui.tui.screens.confirm import QuestionScreen
+from zeroclaw_tui.tui.screens.hygiene import HygieneScreen
 from zeroclaw_tui.tui.screens.hygiene_rules import RuleReviewScreen, RuleSettingsScreen
+from zeroclaw_tui.tui.screens.hygiene_words import item_words
+from zeroclaw_tui.tui.widgets.hygiene_lists import RuleList
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:
@@ -137,7 +142,8 @@ async def test_a_day_to_come_can_be_seen_but_not_run(workspace: Workspace) -> No
         await settled(pilot)
         await press(pilot, "right", "right", "right")
         words = screen_words(app)
-        assert "preview of 2026-11-23" in words
+        assert "2026-11-23" in words
+        assert "preview · " in words
         assert "memory/2026-11-15.md" in words
         assert "user_msg_3" in words
         await press(pilot, "enter")
@@ -300,3 +306,32 @@ async def test_a_broken_config_is_said_and_left(workspace: Workspace, text: str,
         await press(pilot, "c", *keys)
         assert "Broken config" in told(app)
         assert file.read_text() == text
+
+
+async def test_the_line_of_a_day_to_come_fits_eighty_columns(workspace: Workspace) -> None:
+    app = HygieneApp(workspace)
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await press(pilot, "space", "right")
+        line = next(line for line in screen_text(app).split("\n") if "as of" in line)
+        assert line.rstrip().endswith("1 left out")
+
+
+async def test_any_number_of_things_is_shown_whole(workspace: Workspace) -> None:
+    app = HygieneApp(workspace)
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        assert isinstance(app.screen, HygieneScreen)
+        plan = app.screen.plan
+        assert plan is not None
+        many = tuple(replace(plan.items[0], id=f"file-{number}") for number in range(122_187))
+        app.screen.query_one(RuleList).show(replace(plan, items=many), set())
+        await settled(pilot)
+        assert "122,187 things" in screen_words(app)
+        assert "122,187 files" in screen_words(app)
+
+
+def test_a_long_key_leaves_room_for_what_becomes_of_it() -> None:
+    item = HygieneItem("row", "conversation rows", "k" * 500, "2026-10-01T00:00:00+00:00", 4)
+    words = item_words(item, stays=True)
+    assert "left out: it stays as it is" in words[:120]

@@ -17,8 +17,8 @@ from hygiene_samples import (
     HygieneApp,
     Workspace,
     chat,
-    settled,
 )
+from support.settling import settled
 from textual.pilot import Pilot
 
 Snap = Callable[..., bool]

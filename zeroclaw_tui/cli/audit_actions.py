@@ -23,6 +23,7 @@ from zeroclaw_tui.cli.told import (
 )
 from zeroclaw_tui.curation.audit.finding import Finding, Sample
 from zeroclaw_tui.curation.audit.remedies import MergePlan, merge, plan_merge, recategorise
+from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changing import Outcome, remove_memories
 from zeroclaw_tui.curation.copies.copies import Copy
 from zeroclaw_tui.curation.library import Library
@@ -31,7 +32,7 @@ from zeroclaw_tui.curation.trash.trash import Verb
 from zeroclaw_tui.memory.change import Advance, Stamp, category_meant
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused
-from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
+from zeroclaw_tui.memory.text import cut, one_line
 
 GROUPS_SHOWN = 3
 _KEY_CELLS = 24
@@ -193,7 +194,7 @@ def _group_line(stays: Sample, going: Sequence[Sample]) -> Line:
 
 
 def _key(sample: Sample) -> str:
-    return cut(one_line(mask_secrets(sample.stamp.key)) or "(no key)", _KEY_CELLS)
+    return cut(one_line(masked(sample.stamp.key)) or "(no key)", _KEY_CELLS)
 
 
 def _every(stamps: Iterable[Stamp]) -> list[Stamp]:

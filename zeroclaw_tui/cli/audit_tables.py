@@ -9,8 +9,9 @@ from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, YELLOW, Line, Part, Styled,
 from zeroclaw_tui.cli.told import stamp_as_json
 from zeroclaw_tui.curation.audit.finding import AuditReport, Finding, Sample
 from zeroclaw_tui.curation.audit.remedies import plan_merge
+from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.text import cells, cut, mask_secrets, one_line, padded
+from zeroclaw_tui.memory.text import cells, cut, one_line, padded
 
 LONGEST_KEY, LONGEST_REMARK = 24, 30
 _COUNT, _BYTES, _SHARE = 10, 9, 7
@@ -104,8 +105,9 @@ def _remedy(finding: Finding) -> Iterator[Line]:
     """What would be won, and the command for it."""
     only = f"`zeroclaw memory audit --only {finding.kind.replace(' ', '-')}"
     if finding.kind == "stale vectors":
-        yield (Styled("  `zeroclaw memory doctor` tells what can be done about vectors.", DIM),)
-    elif finding.kind in _MERGED:
+        # Its remark names the way: the memories themselves are good.
+        return
+    if finding.kind in _MERGED:
         yield (Styled(f"  Keeping one of each group wins {size_shown(_won(finding))}: {only} --merge newest`", DIM),)
     else:
         yield (Styled(f"  Letting them go wins {size_shown(_won(finding))}: {only} --purge`", DIM),)
@@ -119,7 +121,7 @@ def _won(finding: Finding) -> int:
 
 
 def _key(sample: Sample) -> str:
-    return cut(one_line(mask_secrets(sample.stamp.key)) or "(no key)", LONGEST_KEY)
+    return cut(one_line(masked(sample.stamp.key)) or "(no key)", LONGEST_KEY)
 
 
 def _wrapped(text: str) -> Iterator[Line]:

@@ -81,7 +81,7 @@ async def _repair(
             refused = REFUSED
             continue
         try:
-            with Progress("Repairing", 0) as progress:
+            with Progress("Repairing", None) as progress:
                 done[finding.id] = await repair_finding(config, library, finding, now, progress.advance)
         except InspectorError as error:
             # What one repair meets is told, and the others are done all the same.

@@ -17,6 +17,7 @@ from zeroclaw_tui.cli.output import (
     size_shown,
     width,
 )
+from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changing import Outcome
 from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule
@@ -31,7 +32,7 @@ from zeroclaw_tui.curation.hygiene.words import (
     thing_of,
 )
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.text import cut, mask_secrets, one_line, padded
+from zeroclaw_tui.memory.text import cut, one_line, padded
 
 ITEMS_SHOWN = 5
 _LEAST_SENTENCE = 30
@@ -109,4 +110,4 @@ def _item_lines(items: Sequence[HygieneItem]) -> Iterator[Line]:
 
 
 def _clean(text: str) -> str:
-    return one_line(mask_secrets(text))
+    return one_line(masked(text))

@@ -25,7 +25,7 @@ from zeroclaw_tui.cli.arguments import (
 )
 from zeroclaw_tui.cli.output import note
 from zeroclaw_tui.curation.opening import OpenOptions
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, InspectorError, WrongUse
 
 DEBUG_VARIABLE = "ZEROCLAW_TUI_DEBUG"
 
@@ -46,6 +46,7 @@ def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
     threading.excepthook = lambda failed: tell(
         failed.exc_type, failed.exc_value or RuntimeError(), failed.exc_traceback
     )
+    _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
@@ -58,6 +59,12 @@ def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
     except BrokenPipeError:
         _forget_stdout()
         return DONE
+    except OSError as error:
+        if _stdout_takes_more():
+            raise
+        note(f"{program}: Stdout cannot be written: {error.strerror}.\nSend the answer to another place.")
+        _forget_stdout()
+        return NOT_REACHABLE
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
@@ -72,6 +79,22 @@ def _one_sentence(program: str) -> Callable[[type[BaseException], BaseException,
         note(f"{DEBUG_VARIABLE}=1 in front of the command shows where it happened.")
 
     return tell
+
+
+def _open_closed_streams() -> None:
+    """A program started with a stream closed finds None in its place: nobody reads it, and nothing comes from it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
+
+
+def _stdout_takes_more() -> bool:
+    """What could not be written is still waiting, so that writing it fails again."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return True
 
 
 def _forget_stdout() -> None:

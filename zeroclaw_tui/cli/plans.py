@@ -47,7 +47,7 @@ async def what_lines(library: Library, plan: PurgePlan, question: str) -> list[L
 
 
 def _facts(plan: PurgePlan) -> str:
-    facts = [f"{category or '(no category)'} {count:,}" for category, count in plan.categories.items()]
+    facts = [f"{masked(category) or '(no category)'} {count:,}" for category, count in plan.categories.items()]
     if plan.oldest and plan.newest:
         oldest, newest = date_shown(plan.oldest), date_shown(plan.newest)
         facts += [f"of {oldest}"] if oldest == newest else [f"oldest {oldest}", f"newest {newest}"]
@@ -56,7 +56,7 @@ def _facts(plan: PurgePlan) -> str:
 
 def _sample_line(entry: MemoryEntry) -> Line:
     text = cut(f'"{one_line(masked(entry.content))}"', TEXT_CELLS)
-    key = padded(cut(one_line(entry.key), KEY_CELLS), KEY_CELLS)
+    key = padded(cut(one_line(masked(entry.key)), KEY_CELLS), KEY_CELLS)
     return ("  ", key, "  ", padded(text, TEXT_CELLS), "  ", date_shown(entry.timestamp))
 
 

@@ -68,7 +68,7 @@ def _tell_done(library: Library, given: argparse.Namespace, plan: ReindexPlan, d
 
 def _plan_lines(library: Library, plan: ReindexPlan) -> Iterator[Line]:
     if not plan.count:
-        yield ("Every memory has a vector of the right length.",)
+        yield ("Every memory with text has a vector that fits.",)
         return
     if plan.missing:
         yield (f"{counted(len(plan.missing))} without a vector.",)

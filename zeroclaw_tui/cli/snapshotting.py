@@ -23,6 +23,8 @@ from zeroclaw_tui.cli.asking import NOTHING_DONE
 from zeroclaw_tui.cli.guarding import check_writable
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Line, Styled, counted, document, note, write_lines
 from zeroclaw_tui.cli.told import tell_document, tell_notes
+from zeroclaw_tui.curation.audit.secrets import masked
+from zeroclaw_tui.curation.audit.texts import excerpt_of
 from zeroclaw_tui.curation.changing import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.snapshot import (
@@ -38,7 +40,7 @@ from zeroclaw_tui.curation.snapshot.snapshot import (
 from zeroclaw_tui.curation.snapshot.text import Snapshot
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import DONE, Refused, WrongUse
-from zeroclaw_tui.memory.text import cut, mask_secrets, one_line, padded
+from zeroclaw_tui.memory.text import cut, one_line, padded
 
 MOST_SHOWN = 20
 KEY_CELLS, TEXT_CELLS = 28, 52
@@ -96,7 +98,7 @@ def memory_line(mark: Styled, entry: MemoryEntry) -> Line:
 
 def text_cell(content: str) -> str:
     """The beginning of a content, its secrets masked."""
-    return cut(f'"{mask_secrets(one_line(content[: 8 * TEXT_CELLS]))}"', TEXT_CELLS)
+    return cut(f'"{excerpt_of(content)}"', TEXT_CELLS)
 
 
 def _tell_plan(library: Library, given: argparse.Namespace, plan: SnapshotPlan) -> int:
@@ -246,4 +248,4 @@ def _diff_as_json(library: Library, file: Path, there: Snapshot, found: Sequence
 
 
 def _key_cell(key: str) -> str:
-    return padded(cut(mask_secrets(one_line(key)) or '""', KEY_CELLS), KEY_CELLS)
+    return padded(cut(one_line(masked(key)) or '""', KEY_CELLS), KEY_CELLS)

@@ -23,17 +23,19 @@ from zeroclaw_tui.cli.told import (
     tell_document,
     tell_notes,
 )
+from zeroclaw_tui.curation.audit.secrets import masked
+from zeroclaw_tui.curation.audit.texts import excerpt_of
 from zeroclaw_tui.curation.changing import Outcome
 from zeroclaw_tui.curation.changing import undo as take_back
 from zeroclaw_tui.curation.hygiene.words import COMES_AGAIN, is_taken_back_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.trash import Action
-from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, FILE, MEMORIES, RowChange
+from zeroclaw_tui.memory.change import AGENTS, AUDIT_LOG, EMBEDDING_CACHE, FILE, MEMORIES, RowChange
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere
 from zeroclaw_tui.memory.text import cut, one_line
 
 SAMPLES = 3
-_OTHERS = {FILE: "file", AGENTS: "agent", EMBEDDING_CACHE: "cached vector"}
+_OTHERS = {FILE: "file", AUDIT_LOG: "audit entry", AGENTS: "agent", EMBEDDING_CACHE: "cached vector"}
 
 
 async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -97,10 +99,10 @@ def _what_happens(change: RowChange) -> str:
     if change.row.table != MEMORIES:
         return f"{_OTHERS.get(change.row.table, change.row.table)} as before:  {one_line(change.row.id)}"
     entry = change.row.entry()
-    key = one_line(entry.key)
+    key = one_line(masked(entry.key))
     if change.before is None:
         return f"goes:  {key}"
-    text = one_line(entry.content[:400])
+    text = excerpt_of(entry.content)
     return f'{"comes back" if change.after is None else "is again"}:  {key}  "{text}"'
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -26,10 +27,10 @@ _LONGEST_KEY_SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class ReindexPlan:
-    """Which memories lack a vector, or have one of the wrong length. `characters` and `tokens` (about a quarter of
+    """Which memories lack a vector, or have one that fits no query. `characters` and `tokens` (about a quarter of
     them) are what would be sent; `cost` in US dollars, None where the model's price is not known or nothing is sent.
 
-    Memories named by their ids are in `wrong` also where their vector has the right length.
+    `wrong` are vectors of another length, all zeros, or with numbers that are none; of memories named by ids, any.
     """
 
     missing: tuple[Stamp, ...]
@@ -70,7 +71,7 @@ async def plan_reindex(library: Library, *, ids: tuple[str, ...] | None = None) 
         if not isinstance(content, str) or not content.strip(WHITE_SPACE):
             return
         vector = row.values.get("embedding")
-        if vector and ids is None and _has_length(vector, embedder.dimensions):
+        if vector and ids is None and _is_good(vector, embedder.dimensions):
             return
         (wrong if vector else missing).append(library.memory.stamp_of(row))
         characters += len(content)
@@ -157,8 +158,13 @@ class _Reindexing:
         embedding = self._library.config.embedding
         vectors: list[NewVector] = []
         for row, found in zip(rows, made, strict=True):
+            name = one_line(row.entry().key)[:_LONGEST_KEY_SHOWN]
             if isinstance(found, TextRefused):
-                self.failed.append(f"{one_line(row.entry().key)[:_LONGEST_KEY_SHOWN]}: {found.message}")
+                self.failed.append(f"{name}: {found.message}")
+                continue
+            if not found.any():
+                # Like none at all, but it would pass for one.
+                self.failed.append(f"{name}: the model makes only zeros of it, which no query is like.")
                 continue
             vector = Vector(found.astype("<f4").tobytes(), embedding.provider, embedding.model)
             vectors.append(NewVector(row.id, row.fingerprint, vector))
@@ -172,7 +178,7 @@ class _Reindexing:
         if row is None or not isinstance(row.values.get("content"), str):
             return None
         vector = row.values.get("embedding")
-        has_one = bool(vector) and _has_length(vector, self._embedder.dimensions)
+        has_one = bool(vector) and _is_good(vector, self._embedder.dimensions)
         return None if has_one and stamp.id in self._missing else row
 
     def _goes_on(self) -> bool:
@@ -200,8 +206,16 @@ async def _refuse_other_model(library: Library, embedder: Embedder) -> None:
             raise another_model(theirs)
 
 
-def _has_length(vector: object, dimensions: int) -> bool:
-    return isinstance(vector, bytes) and len(vector) == 4 * dimensions
+def _is_good(vector: object, dimensions: int) -> bool:
+    """Whether a query of so many numbers can be like it: neither cut nor zero, and every number one."""
+    import numpy as np
+
+    if not isinstance(vector, bytes) or len(vector) != 4 * dimensions:
+        return False
+    numbers = np.frombuffer(vector, dtype="<f4").astype(np.float64)
+    with np.errstate(all="ignore"):
+        length = float(numbers @ numbers)
+    return math.isfinite(length) and length > 0
 
 
 def _characters(rows: Iterable[StoredRow]) -> int:

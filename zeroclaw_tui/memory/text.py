@@ -82,6 +82,17 @@ def padded(text: str, to: int, *, right: bool = False) -> str:
     return blanks + text if right else text + blanks
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text has no lone surrogates."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _calm_combining(text: str) -> str:
     if text.isascii():
         return text

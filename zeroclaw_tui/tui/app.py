@@ -100,10 +100,10 @@ class InspectorApp(App[int]):
         """Open what the options mean now; of several installs the chosen one."""
         self.run_worker(self._open(chosen), group="open", exclusive=True)
 
-    def open_again(self) -> None:
+    async def open_again(self) -> None:
         """Open the same store anew, after it was let go of and could not be opened."""
         while len(self.screen_stack) > 1:
-            self.pop_screen()
+            await self.pop_screen()
         self.open_store(self._chosen)
 
     def action_make_store(self) -> None:

@@ -75,7 +75,7 @@ UPKEEP_COMMANDS = (
     Command(
         "hygiene", "H", "show_upkeep('hygiene')", "hygiene", "What ZeroClaw's hygiene would take, and when", UPKEEP
     ),
-    Command("audit", "A", "show_upkeep('audit')", "audit", "What pollutes this memory", UPKEEP),
+    Command("audit", "A", "show_upkeep('audit')", "audit", "What pollutes this store", UPKEEP),
     Command("snapshot", "S", "show_upkeep('snapshot')", "snapshot", "Write, compare and hydrate a snapshot", UPKEEP),
     Command("doctor", "D", "show_upkeep('doctor')", "doctor", "What is wrong with this store, and its repair", UPKEEP),
     Command("stats", "I", "show_upkeep('stats')", "stats", "How much is remembered, and how it grew", UPKEEP),

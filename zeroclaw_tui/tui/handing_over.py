@@ -9,9 +9,13 @@ from textual.app import App
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 
 Done = TypeVar("Done")
+
+
+class NotOpenAgain(Unreadable):
+    """The store was let go of, and cannot be opened any more: nothing can be asked of it."""
 
 
 @runtime_checkable
@@ -31,15 +35,15 @@ class Loads(Protocol):
 class OpensStores(Protocol):
     """An app that can open its store anew, and shows what is wrong where it does not open."""
 
-    def open_again(self) -> None:
-        """Open it."""
+    async def open_again(self) -> None:
+        """Leave every other screen, and open it."""
         ...
 
 
 async def with_store_closed(app: App[Any], library: Library, work: Callable[[], Awaitable[Done]]) -> Done:
     """Do something while nothing here holds the database open; however it ends, it is opened again.
 
-    Raises what the work raises, or what opening raises: then the app was asked to show that.
+    Raises what the work raises, or NotOpenAgain: then the app was asked to show why.
     """
     memory = library.memory
     if not isinstance(memory, SqliteMemory):
@@ -55,10 +59,10 @@ async def with_store_closed(app: App[Any], library: Library, work: Callable[[], 
             except InspectorError as error:
                 # Raised once the store is open again.
                 failure = error
-    except InspectorError:
+    except InspectorError as error:
         if isinstance(app, OpensStores):
             app.call_later(app.open_again)
-        raise
+        raise NotOpenAgain(error.message, hint=error.hint) from error
     for screen in loading:
         screen.start_loading()
     if failure is not None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from zeroclaw_tui.config.document.replacing import put_new, sync_folder
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 
 Answer = TypeVar("Answer")
@@ -96,8 +97,7 @@ def _put(beside: Path, target: Path, *, is_new: bool) -> None:
         beside.replace(target)
         return
     try:
-        # A link, unlike a rename, fails where the agent has made the file in the meantime.
-        target.hardlink_to(beside)
+        put_new(beside, target)
     except FileExistsError as error:
         raise Rewritten from error
 
@@ -106,12 +106,3 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
-
-
-def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on disk. Raises OSError."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

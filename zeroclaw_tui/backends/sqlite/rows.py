@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.memory.entry import MemoryEntry, kind_from
+from zeroclaw_tui.memory.text import is_unicode
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.sqlite.schema import Schema
@@ -105,23 +106,13 @@ def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:
     marks: list[str] = []
     ready: list[Any] = []
     for value in values:
-        if isinstance(value, str) and not _encodes(value):
+        if isinstance(value, str) and not is_unicode(value):
             marks.append("CAST(? AS TEXT)")
             ready.append(value.encode("utf-8", "surrogatepass" if _has_true_surrogates(value) else "surrogateescape"))
         else:
             marks.append("?")
             ready.append(value)
     return ", ".join(marks), ready
-
-
-def _encodes(text: str) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _has_true_surrogates(text: str) -> bool:

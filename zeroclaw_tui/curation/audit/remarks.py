@@ -34,7 +34,8 @@ REMARKS: Mapping[FindingKind, str] = {
         " recall for one fact, and the older one may be out of date."
     ),
     "stale vectors": (
-        "Vectors that fit no query: ZeroClaw counts their likeness as 0, and its reindex fills only empty ones."
+        "Vectors that fit no query: their likeness counts as 0, and ZeroClaw's own reindex fills only empty ones."
+        " `zeroclaw memory reindex` of this program makes them anew."
     ),
     "secrets": (
         "They look like secrets: in plain text in the database and its copies, and sent to the model whenever they are"

@@ -14,11 +14,13 @@ from zeroclaw_tui.curation.changing_rows import change_rows
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan, plan_of
 from zeroclaw_tui.memory.change import Advance, Clashes, Stamp, category_meant
+from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import Refused
 
 Keeps = Literal["newest", "longest"]
 
 _MOST_ROUNDS = 10
+_LOOKED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,21 @@ def plan_merge(finding: Finding, keeps: Keeps, *, only: Sequence[int] | None = N
 
 
 async def merge(library: Library, plan: MergePlan, advance: Advance | None = None) -> Outcome:
-    """Move the others to the trash, as one action of verb "merge"."""
-    return await remove_memories(library, plan.going, "merge", advance=advance)
+    """Move the others to the trash, as one action of verb "merge".
+
+    Where the one that stays changed or went since, its group is left alone and told: it may say something else by now.
+    """
+    refuse_read_only(library)
+    kept = await _as_planned(library, plan)
+    left = {
+        sample.stamp.handle: sample.stamp.id
+        for stays, going in plan.groups
+        if stays.stamp.handle not in kept
+        for sample in going
+    }
+    going = plan_of(stamp for stamp in plan.going.stamps if stamp.handle not in left) if left else plan.going
+    outcome = await remove_memories(library, going, "merge", advance=advance)
+    return replace(outcome, changed=(*outcome.changed, *left.values()))
 
 
 async def recategorise(
@@ -83,6 +98,17 @@ async def recategorise(
     raise Refused(
         "The memories change faster than they can be given a category.", hint="Stop the agent, then try again."
     )
+
+
+async def _as_planned(library: Library, plan: MergePlan) -> set[Handle]:
+    """The ones that stay which still are as they were looked at."""
+    states = {stays.stamp.handle: stays.stamp.state for stays, _ in plan.groups}
+    handles = list(states)
+    kept: set[Handle] = set()
+    for start in range(0, len(handles), _LOOKED_AT_ONCE):
+        stamps = await library.memory.stamps_of(handles[start : start + _LOOKED_AT_ONCE])
+        kept |= {stamp.handle for stamp in stamps if stamp.state == states[stamp.handle]}
+    return kept
 
 
 def _merged(alike: Sequence[Sample], keeps: Keeps) -> tuple[Sample, tuple[Sample, ...]]:

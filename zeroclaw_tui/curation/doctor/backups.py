@@ -49,7 +49,8 @@ def _made(config: MemoryConfig, now: datetime, stoppable: Stoppable) -> Path:
     unfinished = target.with_name(target.name + _UNFINISHED)
     copy_database(config.database, unfinished, stoppable)
     os.rename(unfinished, target)
-    for old in backups_of(config)[KEPT:]:
+    # Never the one just made: a clock that was put back makes it look like the oldest.
+    for old in [backup for backup in backups_of(config) if backup != target][KEPT - 1 :]:
         remove_database(old)
     return target
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from zeroclaw_tui.backends.markdown.disk import Rewritten, replace_bytes, sync_folder
+from zeroclaw_tui.backends.markdown.disk import Rewritten, replace_bytes
+from zeroclaw_tui.config.document.replacing import sync_folder
 from zeroclaw_tui.curation.files.rows import (
     MADE,
     MOVED_FROM,
@@ -20,12 +22,13 @@ from zeroclaw_tui.curation.files.rows import (
     check_size,
     digest_now,
     file_row,
+    led_to,
     looks_of,
     missing_folder,
     named_row,
 )
 from zeroclaw_tui.memory.change import Keep, RowChange, Value
-from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.errors import Refused, Unreadable
 
 Held = TypeVar("Held")
 
@@ -42,7 +45,7 @@ def move_file(source: Path, target: Path, keep: Keep) -> None:
     """
     source, target = canonical(source), canonical(target)
     looks = _looks(source)
-    digest = _unchanged(digest_now(source))
+    digest = _read(digest_now, source)
     _check_free(target)
     made = _made(target)
     facts = looks.facts()
@@ -60,34 +63,33 @@ def move_file(source: Path, target: Path, keep: Keep) -> None:
     try:
         _check_free(target)
         source.rename(target)
-        for folder in {source.parent, target.parent}:
-            sync_folder(folder)
     except FileExistsError:
         raise
     except FileNotFoundError as error:
         raise FileVanished from error
     except OSError as error:
         raise _refused(source, f"cannot be moved to {target.parent}", error) from error
+    sync_done(source.parent, target.parent)
 
 
 def remove_file(path: Path, keep: Keep) -> None:
     """Remove a file whose bytes, mode and modification time are kept, so that an undo brings it back as it was.
 
-    Raises FileVanished, Refused (too large to be kept, not permitted), and what `keep` raises.
+    Raises FileVanished, Refused (too large to be kept, not readable, not permitted), and what `keep` raises.
     """
     path = canonical(path)
     looks = _looks(path)
     check_size(path, looks.size)
-    data = _unchanged(bytes_now(path))
+    data = _read(bytes_now, path)
     keep([RowChange(file_row(path, data, **looks.facts()), None)])
     _check_same(path, looks)
     try:
         path.unlink()
-        sync_folder(path.parent)
     except FileNotFoundError as error:
         raise FileVanished from error
     except OSError as error:
         raise _refused(path, "cannot be removed", error) from error
+    sync_done(path.parent)
 
 
 def write_file(path: Path, expected: bytes | None, data: bytes, keep: Keep, *, stays_if_changed: bool = False) -> None:
@@ -96,7 +98,7 @@ def write_file(path: Path, expected: bytes | None, data: bytes, keep: Keep, *, s
     With `stays_if_changed` an undo leaves the file as it is where another program wrote it since, and says so, in place
     of refusing. Raises FileVanished when it holds anything else, Refused, and what `keep` raises.
     """
-    path = Path(os.path.realpath(path))
+    path = led_to(path)
     looks = looks_of(path)
     if bytes_now(path) != expected:
         raise FileVanished
@@ -107,6 +109,14 @@ def write_file(path: Path, expected: bytes | None, data: bytes, keep: Keep, *, s
         replace_bytes(path, expected, data)
     except Rewritten as error:
         raise FileVanished from error
+
+
+def sync_done(*folders: Path) -> None:
+    """Have on disk what was done in these folders, as far as they allow it."""
+    for folder in set(folders):
+        # It is done by now, and kept: as a failure it would be taken for not done, and let go of.
+        with suppress(OSError):
+            sync_folder(folder)
 
 
 def remove_empty_folders(lowest: Path, highest: Path) -> None:
@@ -136,7 +146,12 @@ def _check_free(target: Path) -> None:
         raise FileExistsError(f"{target} exists by now.")
 
 
-def _unchanged(held: Held | None) -> Held:
+def _read(read: Callable[[Path], Held | None], path: Path) -> Held:
+    try:
+        held = read(path)
+    except Unreadable as error:
+        # It costs this file; only a trash that cannot be written ends everything.
+        raise Refused(error.message, hint=error.hint, title=error.title) from error
     if held is None:
         raise FileVanished
     return held

@@ -39,6 +39,11 @@ def canonical(path: Path) -> Path:
     return Path(os.path.realpath(path.parent)) / path.name
 
 
+def led_to(path: Path) -> Path:
+    """The name under which a file is kept that is written through its links: they stay, what they lead to changes."""
+    return Path(os.path.realpath(path))
+
+
 def looks_of(path: Path) -> Looks | None:
     """How a file looks, None when there is none. Raises Refused for what is no regular file, or cannot be looked at."""
     try:

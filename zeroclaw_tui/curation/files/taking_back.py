@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from zeroclaw_tui.backends.markdown.disk import Rewritten, replace_bytes, sync_folder, until_it_holds
-from zeroclaw_tui.curation.files.doing import remove_empty_folders
+from zeroclaw_tui.backends.markdown.disk import Rewritten, replace_bytes, until_it_holds
+from zeroclaw_tui.curation.files.doing import remove_empty_folders, sync_done
 from zeroclaw_tui.curation.files.rows import (
     MADE,
     MOVED_FROM,
@@ -175,14 +175,13 @@ class _Moved:
                 _give_back_looks(target, kept)
             place.parent.mkdir(parents=True, exist_ok=True)
             target.replace(place)
-            for folder in {place.parent, target.parent}:
-                sync_folder(folder)
         except OSError as error:
             raise Refused(
                 f"{target} cannot be moved back to {place.parent}: {error.strerror}.",
                 hint="Check the permissions of its folder.",
                 title="Not permitted",
             ) from error
+        sync_done(place.parent, target.parent)
         _unmake(target, kept)
 
 

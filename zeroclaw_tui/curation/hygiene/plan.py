@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.retention import Budget, Outdated, Retention, outdated_rows
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.files.audit_log import OldEntry, old_entries
-from zeroclaw_tui.curation.files.rows import canonical, digest_now
+from zeroclaw_tui.curation.files.rows import canonical, digest_now, led_to
 from zeroclaw_tui.curation.hygiene.dates import cutoff_at
 from zeroclaw_tui.curation.hygiene.item import HygieneItem
 from zeroclaw_tui.curation.hygiene.old_files import FilesFound, old_files
@@ -194,7 +194,7 @@ async def _is_ours(library: Library, state: HygieneState) -> bool:
     """Whether what the state file holds was written by a run of ours."""
     if state.last_run is None:
         return False
-    file = canonical(state.file)
+    file = led_to(state.file)
     kept = await library.trash.history_of_file(str(file))
     ours = {file_state(step.after) for step in kept if step.verb == "hygiene" and step.after is not None}
     return bool(ours) and await asyncio.to_thread(digest_now, file) in ours

@@ -10,7 +10,7 @@ from pathlib import Path
 from zeroclaw_tui.curation.changing import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.files.audit_log import AT_ONCE, entry_id, remove_entries
 from zeroclaw_tui.curation.files.doing import FileVanished, move_file, remove_file, write_file
-from zeroclaw_tui.curation.files.rows import bytes_now, canonical
+from zeroclaw_tui.curation.files.rows import bytes_now, canonical, led_to
 from zeroclaw_tui.curation.hygiene.dates import cutoff_at
 from zeroclaw_tui.curation.hygiene.item import HygieneItem
 from zeroclaw_tui.curation.hygiene.plan import HygienePlan, audit_file, has_folder, plan_hygiene
@@ -42,12 +42,14 @@ async def run_hygiene(
         raise WrongUse(
             "Hygiene runs as of now or of a moment before.", hint="A later moment can only be looked at (--dry-run)."
         )
-    # What a run that was cut off left open is put right before anything is looked at.
-    await library.trash.settle(library.memory)
-    present = await plan_hygiene(library, plan.as_of)
     chosen = [item for item in plan.items if item.id not in without]
-    running = _Running(library, present, chosen)
-    return await carried_out(library, "hygiene", _summary(chosen), running.work, advance)
+
+    async def work(action: int, going: Advance) -> Outcome:
+        # Only now: another inspector may have been at work while this one waited for its turn.
+        present = await plan_hygiene(library, plan.as_of)
+        return await _Running(library, present, chosen).work(action, going)
+
+    return await carried_out(library, "hygiene", _summary(chosen), work, advance)
 
 
 @dataclass
@@ -218,7 +220,7 @@ class _Running:
             done.notes.append(f"{NAME} was not written: {one_line(error.message)}")
 
     def _touch_state(self) -> None:
-        self._done.touched.add(str(state_file(self._root).resolve()))
+        self._done.touched.add(str(led_to(state_file(self._root))))
 
     def _why_no_state(self) -> str | None:
         """Why ZeroClaw should still see hygiene as due."""

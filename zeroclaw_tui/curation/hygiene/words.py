@@ -7,7 +7,7 @@ from datetime import datetime
 
 from zeroclaw_tui.curation.changing import Outcome
 from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan
-from zeroclaw_tui.curation.hygiene.rules import HygieneRule, RuleName
+from zeroclaw_tui.curation.hygiene.rules import RuleName
 from zeroclaw_tui.curation.hygiene.state import INTERVAL_HOURS, HygieneState
 
 FILE_RULES: frozenset[RuleName] = frozenset(
@@ -135,12 +135,6 @@ def without_of(items: Sequence[HygieneItem], left_out: Iterable[str]) -> tuple[H
     """The items but those of these ids."""
     out = frozenset(left_out)
     return tuple(item for item in items if item.id not in out)
-
-
-def share_of(rule: HygieneRule, plan: HygienePlan) -> tuple[int, int]:
-    """How many things a rule takes, and their bytes."""
-    items = plan.of(rule.name)
-    return len(items), sum(item.size for item in items)
 
 
 def is_taken_back_hygiene(outcome: Outcome) -> bool:

@@ -45,7 +45,6 @@ OnConflict = Literal["skip", "overwrite", "rename"]
 _AT_ONCE = 250
 _BESIDE = " (restored"
 _MOST_BESIDE = 50
-_OF_THE_FILE = ("content", "category", "created_at", "updated_at")
 
 
 @dataclass(frozen=True, slots=True)

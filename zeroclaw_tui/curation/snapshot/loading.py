@@ -30,6 +30,7 @@ ALL_LOST = "The file holds no id, session, namespace, importance or vector of an
 
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 _JSONL = (".jsonl", ".ndjson")
+_NAME_ONE = f"Name a {NAME}, or a JSONL file that `zeroclaw memory export` wrote."
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ def _read(path: Path) -> bytes:
         )
     data = read_bytes(path)
     if data is None:
-        raise NotThere(f"There is no file {path}.", hint="ZeroClaw writes it when `snapshot_enabled` is on.")
+        hint = "ZeroClaw writes it when `snapshot_enabled` is on, and `zeroclaw memory snapshot` now."
+        raise NotThere(f"There is no file {path}.", hint=hint if path.name == NAME else _NAME_ONE)
     return data
 
 
@@ -162,18 +164,7 @@ def _parsed(data: bytes) -> tuple[Header | None, Sequence[StoredRow]]:
     if not lines:
         raise WrongUse("It is empty.", hint="`zeroclaw memory export` writes such files.")
     header = header_of_line(lines[0][1])
-    return header, [_row_of(line, number) for number, line in lines[0 if header is None else 1 :]]
-
-
-def _row_of(line: bytes, number: int) -> StoredRow:
-    row = row_of_line(line, number)
-    try:
-        row.entry()
-    except UnicodeEncodeError as failure:
-        raise WrongUse(
-            f"Line {number:,} holds half a character, which no database can take.", hint="Take it out of the line."
-        ) from failure
-    return row
+    return header, [row_of_line(line, number) for number, line in lines[0 if header is None else 1 :]]
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:

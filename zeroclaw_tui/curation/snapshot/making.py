@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import sqlite3
@@ -20,6 +19,7 @@ from zeroclaw_tui.backends.sqlite.ddl import create_database
 from zeroclaw_tui.backends.sqlite.owners import DEFAULT
 from zeroclaw_tui.backends.sqlite.raw_rows import RawTable
 from zeroclaw_tui.backends.sqlite.schema import COLUMNS
+from zeroclaw_tui.config.document.replacing import put_new, sync_folder
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.snapshot.fitting import Target, first_of_each_key
 from zeroclaw_tui.curation.trash.file import let_go, try_lock
@@ -33,7 +33,6 @@ SMALLEST = 4096
 
 _ROOM, _NEW_ROOM, _LOCK = ".hydrating-", ".new-hydrating-", "lock"
 _LONG = 3600.0
-_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 def is_empty_store(config: MemoryConfig) -> bool:
@@ -190,32 +189,21 @@ def _owners(connection: sqlite3.Connection, rows: Sequence[StoredRow]) -> dict[s
 
 def _sync(path: Path) -> None:
     """Onto the disk; nobody has it open."""
-    for name in (path, path.parent):
-        descriptor = os.open(name, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    sync_folder(path.parent)
 
 
 def _put(made: Path, path: Path) -> None:
-    """Under its name in one step, never over a file: a link, unlike a rename, fails where there is one."""
+    """Under its name in one step, never over a file."""
     if path.exists():
         path.rename(_free_name(path))
     try:
-        os.link(made, path)
+        put_new(made, path)
     except FileExistsError as error:
         raise Refused(f"There is a database {path} by now.", hint="Look again: it may be hydrated as it is.") from error
-    except OSError as error:
-        if error.errno not in _NO_LINKS or path.exists():
-            raise
-        made.rename(path)
     made.unlink(missing_ok=True)
-    descriptor = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(path.parent)
 
 
 def _free_name(path: Path) -> Path:

@@ -66,12 +66,14 @@ def place_of(config: MemoryConfig) -> Path:
             f" {config.backend}.",
             hint="`zeroclaw memory export` writes the memories of every backend to a file.",
         )
-    if config.install.layout == "lone" or config.location is not None:
+    install = config.install
+    is_in_place = install.layout != "lone" or install.database == install.root / "memory" / "brain.db"
+    if not is_in_place or config.location is not None:
         raise Refused(
             f"This is a lone store: there is no workspace where ZeroClaw would look for {NAME}.",
             hint="Open the workspace or config folder, or name a file.",
         )
-    return config.install.root / NAME
+    return install.root / NAME
 
 
 def snapshot_file(library: Library) -> Path:

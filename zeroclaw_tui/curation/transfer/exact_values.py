@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from zeroclaw_tui.memory.change import Value
+from zeroclaw_tui.memory.text import is_unicode
 
 _BLOB, _BYTES, _SURROGATES, _REAL = "base64", "text_bytes", "surrogates", "real"
 _LEAST, _MOST = -(2**63), 2**63 - 1
@@ -52,17 +53,6 @@ def unpacked(packed: Any) -> Value:
     if not isinstance(text, str):
         raise ValueError("an exact value that is no text")
     return _exact(name, text)
-
-
-def is_unicode(text: str) -> bool:
-    """Whether a text has no lone surrogates."""
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def shown(value: Value) -> str | None:

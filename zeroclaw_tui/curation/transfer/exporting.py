@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from zeroclaw_tui.config.document.replacing import sync_folder
+from zeroclaw_tui.backends.markdown.files import DAILY_FOLDER
+from zeroclaw_tui.config.document.replacing import put_new, sync_folder
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer import sections, table
 from zeroclaw_tui.curation.transfer.identity import identity_of
@@ -169,6 +170,8 @@ def _target(library: Library, path: Path, name: str, *, overwrite: bool) -> Path
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise Refused(f"{name} is a folder.", hint="Name the file to write.")
+    if target.exists() and not target.is_file():
+        raise Refused(f"{name} is no regular file.", hint="Name a file; without a name the memories go to stdout.")
     _refuse_own_files(library, target, name)
     if os.path.lexists(target) and not overwrite:
         raise Refused(f"{name} is there already.", hint="--overwrite replaces it.")
@@ -180,19 +183,19 @@ def _put_in_place(beside: Path, target: Path, name: str, *, overwrite: bool) -> 
         beside.replace(target)
     else:
         try:
-            # A link, unlike a rename, fails where the file was made in the meantime.
-            target.hardlink_to(beside)
+            put_new(beside, target)
         except FileExistsError as error:
             raise Refused(f"{name} is there by now.", hint="--overwrite replaces it.") from error
-        except OSError:
-            beside.rename(target)
     sync_folder(target.parent)
 
 
 def _refuse_own_files(library: Library, target: Path, name: str) -> None:
     """Raises Refused where the file to replace is the store itself, its log or the trash."""
-    install = library.config.install
+    install, store = library.config.install, Path(os.path.realpath(library.memory.location))
     places = [Path(library.memory.location), library.trash.file, *filter(None, [install.config_file])]
-    for place in places:
-        if target.name.startswith(place.name) and os.path.realpath(place.parent) == str(target.parent):
-            raise Refused(f"{name} belongs to the store itself.", hint="Name another file.")
+    is_own = any(
+        target.name.startswith(place.name) and os.path.realpath(place.parent) == str(target.parent) for place in places
+    )
+    is_note = target.suffix == ".md" and target.parent in (store, store / DAILY_FOLDER)
+    if is_own or (is_note and library.memory.name == "markdown"):
+        raise Refused(f"{name} belongs to the store itself.", hint="Name another file.")

@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changing import Outcome, refuse_read_only
 from zeroclaw_tui.curation.changing_rows import change_rows
 from zeroclaw_tui.curation.library import Library
@@ -225,7 +226,7 @@ def _samples(file: MemoryFile, numbers: Sequence[int]) -> tuple[str, ...]:
     with closing(file.each()) as each:
         for number, row in each:
             if number in wanted:
-                found.append(cut(one_line(row.entry().key), _KEY_CELLS))
+                found.append(cut(one_line(masked(row.entry().key)), _KEY_CELLS))
                 if len(found) == len(wanted):
                     break
     return tuple(found)

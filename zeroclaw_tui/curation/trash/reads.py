@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.curation.trash.places import Places
 from zeroclaw_tui.curation.trash.rows import Packed, bindable, file_path, file_state, unpack
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, StoredRow
 
@@ -249,7 +250,7 @@ def tables_of(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[in
     return found
 
 
-def states(connection: sqlite3.Connection, action: int) -> list[States]:
+def states(connection: sqlite3.Connection, action: int, places: Places) -> list[States]:
     """The states before and after every change of an action, in the order they were kept."""
     numbers = numbers_of_action(connection, action, only_open=False)[::-1]
     return [
@@ -263,7 +264,7 @@ def states(connection: sqlite3.Connection, action: int) -> list[States]:
         )
         for batch in batches(connection, numbers)
         for kept in batch
-        if (row := kept.before or kept.after) is not None
+        if (row := places.here(kept.before or kept.after)) is not None
     ]
 
 

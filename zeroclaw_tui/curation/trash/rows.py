@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zeroclaw_tui.memory.change import MEMORIES, RowChange, StoredRow, Value
+from zeroclaw_tui.memory.text import is_unicode
 
 _BYTES, _TEXT, _CONTENT, _SAME = "bytes", "text", "content", "same"
 """What stands in a row's JSON for a value that lies elsewhere: always a list, which no value of a row is."""
@@ -36,7 +37,7 @@ def pack(row: StoredRow, before: StoredRow | None = None, *, vector: bool = True
         if name == VECTOR and not vector:
             continue
         packed: Any
-        if name == "content" and isinstance(value, str) and _is_plain(value):
+        if name == "content" and isinstance(value, str) and is_unicode(value):
             packed, content = [_CONTENT], value
         elif name == VECTOR and isinstance(value, bytes) and before is not None and before.values.get(name) == value:
             packed = [_SAME]
@@ -116,18 +117,18 @@ def file_state(row: StoredRow) -> str | None:
 
 def bindable(text: str) -> str | bytes:
     """Text as SQLite takes it: as it is, or where it is no Unicode as bytes."""
-    return text if _is_plain(text) else text.encode("utf-8", "surrogatepass")
+    return text if is_unicode(text) else text.encode("utf-8", "surrogatepass")
 
 
 def searchable(text: str) -> str:
     """Text of which nothing is missing that could be typed."""
-    return text if _is_plain(text) else text.encode("utf-8", "replace").decode("utf-8")
+    return text if is_unicode(text) else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _packed(value: Value, blob: bytearray) -> Any:
     if isinstance(value, bytes):
         kind, data = _BYTES, value
-    elif isinstance(value, str) and not _is_plain(value):
+    elif isinstance(value, str) and not is_unicode(value):
         kind, data = _TEXT, value.encode("utf-8", "surrogatepass")
     else:
         return value
@@ -142,13 +143,3 @@ def _unpacked(packed: Any, blob: bytes) -> Any:
     kind, start, length = packed
     data = blob[start : start + length]
     return data if kind == _BYTES else data.decode("utf-8", "surrogatepass")
-
-
-def _is_plain(text: str) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

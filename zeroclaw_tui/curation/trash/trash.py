@@ -18,6 +18,7 @@ from zeroclaw_tui.config.settings import trash_limits
 from zeroclaw_tui.curation.trash import file as trash_file
 from zeroclaw_tui.curation.trash import reads, writes
 from zeroclaw_tui.curation.trash.action import ActionUnderWay
+from zeroclaw_tui.curation.trash.places import Places
 from zeroclaw_tui.curation.trash.reads import ActionFacts, KeptFacts
 from zeroclaw_tui.curation.trash.settling import never_happened
 from zeroclaw_tui.memory.change import Batches, Keep, RowChange, StoredRow
@@ -106,6 +107,7 @@ class Trash:
         self.store = store
         self._install = install
         self._clock = clock
+        self._places = Places(install.config_dir)
         self._under_way: dict[int, ActionUnderWay] = {}
 
     def now(self) -> datetime:
@@ -126,7 +128,8 @@ class Trash:
 
     def keeper(self, action: int) -> Keep:
         """What a backend calls with each batch before it changes it; one durable transaction (fsync) a call."""
-        return self._under_way[action].keep
+        keep, kept = self._under_way[action].keep, self._places.kept
+        return lambda changes: keep(list(map(kept, changes)))
 
     def forgetter(self, action: int) -> Keep:
         """The same for what shall never come back: earlier versions of these rows leave the trash as well, zeroed."""
@@ -163,7 +166,7 @@ class Trash:
             return
         try:
             for action in await self._begun():
-                kept = await self._read(partial(reads.states, action=action))
+                kept = await self._read(partial(reads.states, action=action, places=self._places))
                 struck = await never_happened(kept or [], memory)
                 await asyncio.to_thread(self._settle, action, struck)
         finally:
@@ -251,7 +254,8 @@ class Trash:
 
     async def history_of_file(self, path: str) -> list[Version]:
         """What was done here to a file beside a store, the newest first."""
-        return await self._versions(lambda connection: reads.numbers_of_file(connection, path))
+        name = self._places.name(path)
+        return await self._versions(lambda connection: reads.numbers_of_file(connection, name))
 
     async def usage(self) -> TrashUsage:
         """How much it holds and how long it keeps it."""
@@ -324,8 +328,9 @@ class Trash:
 
     async def _versions(self, choose: Callable[[sqlite3.Connection], Sequence[int]]) -> list[Version]:
         found = await self._read(lambda connection: reads.kept_rows(connection, choose(connection)))
+        here = self._places.here
         return [
-            Version(kept.action, _verb(kept.verb), kept.at, kept.before, kept.after)
+            Version(kept.action, _verb(kept.verb), kept.at, here(kept.before), here(kept.after))
             for kept in found or []
             if kept.before != kept.after
         ]
@@ -346,9 +351,10 @@ class Trash:
         connection = trash_file.for_reading(self.file)
         if connection is None:
             return
+        here = self._places.here
         with closing(connection), trash_file.explained(self.file, "read"):
             for batch in reads.batches(connection, choose(connection)):
-                yield [RowChange(kept.before, kept.after, number=kept.number) for kept in batch]
+                yield [RowChange(here(kept.before), here(kept.after), number=kept.number) for kept in batch]
 
     def _action(self, facts: ActionFacts) -> Action:
         return Action(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -13,13 +12,10 @@ from zeroclaw_tui.tui.commands import Command, bindings, say_why_dimmed
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.screens.audit_changing import AuditChanging
 from zeroclaw_tui.tui.screens.audit_keys import AUDIT_COMMANDS
-from zeroclaw_tui.tui.screens.help import HelpScreen
-from zeroclaw_tui.tui.screens.trash_keys import pane_keys
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.finding_list import FindingList
 from zeroclaw_tui.tui.widgets.sample_list import SampleList
 
-_WRITING = frozenset(command.action for command in AUDIT_COMMANDS if command.writes)
 _ON_ROWS = frozenset({"purge", "recategorise", "merge", "mark", "mark_all", "unmark", "open", "copy_content"})
 
 
@@ -27,13 +23,14 @@ class AuditScreen(AuditChanging):
     """The audit: findings with counts and bytes, and what can be done about each. Gives True when the store changed."""
 
     CSS_PATH = "audit.tcss"
+    COMMANDS_HERE = AUDIT_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = bindings(AUDIT_COMMANDS)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What writes is dimmed in a store that is only read; rows need to be there; duplicates alone merge."""
         if action in _ON_ROWS and (self.report is None or not self.report.findings):
             return False
-        if action in _WRITING and self._why_dimmed(action) is not None:
+        if action in self._writing and self._why_dimmed(action) is not None:
             return None
         return True
 
@@ -41,19 +38,11 @@ class AuditScreen(AuditChanging):
         """A dimmed key says why it is dimmed."""
         bound = self.active_bindings.get(event.key)
         because = self._why_dimmed(bound.binding.action) if bound is not None else None
-        say_why_dimmed(self, event, _WRITING, because)
+        say_why_dimmed(self, event, self._writing, because)
 
     def why_not(self, command: Command) -> str | None:
         """Why a command is dimmed, in a sentence; None when it works."""
         return self._why_dimmed(command.action) if command.writes else None
-
-    def palette_commands(self) -> Iterable[Command]:
-        """The commands that make sense now."""
-        return [
-            command
-            for command in AUDIT_COMMANDS
-            if command.in_palette and self.check_action(command.action, ()) is not False
-        ]
 
     def action_purge(self) -> None:
         """Move the marked memories, else the row, to the trash."""
@@ -105,21 +94,16 @@ class AuditScreen(AuditChanging):
         try:
             whole = await self.library.whole(sample.stamp.handle)
         except InspectorError as error:
-            self.notify(str(error), title=error.title, severity="error", markup=False)
+            self.say_failure(error)
             return
-        self.notify(await copy_text(self.app, whole.content), markup=False)
+        self.tell(await copy_text(self.app, whole.content))
 
     def action_reload(self) -> None:
         """Audit again, unless something is being written."""
-        if self.is_writing:
+        if self.is_busy:
             self.warn("One moment: a change is still under way.")
         else:
-            self.look()
-
-    def action_show_help(self) -> None:
-        """The keys that work here."""
-        panes = (("In the lists", self.query_one(SampleList)), ("In the memory", self.query_one(MemoryDetail)))
-        self.app.push_screen(HelpScreen(pane_keys(self, AUDIT_COMMANDS, panes)))
+            self.reload()
 
     def action_step_out(self) -> None:
         """Stop the audit; else one pane back; else back to the list."""
@@ -134,14 +118,12 @@ class AuditScreen(AuditChanging):
 
     def action_leave(self) -> None:
         """Back to where one came from, unless something is being written."""
-        if self.is_writing:
-            self.warn("This is still under way.")
-        else:
+        if not self.is_busy:
             self.stop_looking()
-            self.dismiss(self.has_changed)
+        super().action_leave()
 
     def _why_dimmed(self, action: str) -> str | None:
-        if action not in _WRITING:
+        if action not in self._writing:
             return None
         capabilities = self.library.memory.capabilities
         if self.library.read_only_because is not None:

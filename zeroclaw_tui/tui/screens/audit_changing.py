@@ -36,19 +36,12 @@ _NOTHING_TO_MERGE = "Nothing of it can be merged: pinned memories and those of o
 class AuditChanging(AuditListing):
     """Changes memories, and brings the findings up to date."""
 
-    has_changed = False
-    is_writing = False
-
     def write(self, change: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Do one thing at a time; what fails is told."""
-        if self.is_writing:
-            self.warn("One moment: the change before is still under way.")
-        elif self.is_looking:
+        if self.is_looking:
             self.warn("One moment: the audit is still under way; esc stops it.")
         else:
-            self.is_writing = True
-            # Never exclusive: a change is not to be cut off by the next.
-            self.run_worker(self._guarded(change), group="audit-write")
+            self.begin(self._seen_through(change), "audit-write")
 
     async def purge(self) -> None:
         """Move the marked memories, else the one under the cursor, to the trash."""
@@ -65,7 +58,7 @@ class AuditChanging(AuditListing):
 
         outcome = await self._with_progress(f"Deleting {memories_words(plan.count)}", plan.count, remove)
         key = plan.stamps[0].key if plan.count == 1 else None
-        self._tell(removed_words(outcome, plan.count, key, now), outcome.count == plan.count)
+        self._say_done(removed_words(outcome, plan.count, key, now), outcome.count == plan.count)
         await self._after_removal(outcome, plan.stamps)
 
     async def recategorise(self) -> None:
@@ -82,9 +75,9 @@ class AuditChanging(AuditListing):
 
         sentence = f"Giving {memories_words(len(stamps))} another category"
         outcome = await self._with_progress(sentence, len(stamps), change)
-        self._tell(words.recategorised_words(outcome, category), not (outcome.changed or outcome.cancelled))
-        self._note_change(outcome)
-        self.look()
+        self._say_done(words.recategorised_words(outcome, category), not (outcome.changed or outcome.cancelled))
+        self.has_changed = self.has_changed or outcome.count > 0
+        self.reload()
 
     async def merge(self) -> None:
         """Merge the marked groups, the one of the row, or from the findings all of one."""
@@ -105,7 +98,7 @@ class AuditChanging(AuditListing):
 
         sentence = f"Merging {memories_words(plan.going.count)}"
         outcome = await self._with_progress(sentence, plan.going.count, change)
-        self._tell(words.merged_words(outcome, plan), outcome.count == plan.going.count)
+        self._say_done(words.merged_words(outcome, plan), outcome.count == plan.going.count)
         await self._after_removal(outcome, plan.going.stamps)
 
     async def undo(self) -> None:
@@ -113,7 +106,7 @@ class AuditChanging(AuditListing):
         await self.library.trash.settle(self.library.memory)
         last = await self.library.trash.last()
         if last is None:
-            self._tell("There is nothing to take back: no change was made here.")
+            self._say_done("There is nothing to take back: no change was made here.")
             return
 
         async def take_back(clash: Clash, advance: Advance) -> Outcome:
@@ -127,23 +120,18 @@ class AuditChanging(AuditListing):
             if answer is None:
                 return
             outcome = await self._with_progress(sentence, last.open, partial(take_back, answer))
-        self._tell(taken_back_words(outcome))
-        self._note_change(outcome)
-        self.look()
+        self._say_done(taken_back_words(outcome))
+        self.has_changed = self.has_changed or outcome.count > 0
+        self.reload()
 
-    def warn(self, sentence: str) -> None:
-        """Say why something is not done."""
-        self.notify(sentence, severity="warning", markup=False)
-
-    async def _guarded(self, change: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _seen_through(self, change: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
             await change()
-        except InspectorError as error:
-            self.notify(str(error), title=error.title, severity="error", markup=False)
+        except InspectorError:
             # Part of it may be done: what is shown has to be what is there.
-            self.look()
-        finally:
-            self.is_writing = False
+            self.has_changed = True
+            self.reload()
+            raise
 
     async def _with_progress(
         self, sentence: str, total: int, change: Callable[[Advance], Coroutine[Any, Any, Outcome]]
@@ -153,15 +141,12 @@ class AuditChanging(AuditListing):
 
     async def _after_removal(self, outcome: Outcome, stamps: Iterable[Stamp]) -> None:
         """What went leaves the findings; where that is not all of it, every memory is looked at again."""
-        self._note_change(outcome)
+        self.has_changed = self.has_changed or outcome.count > 0
         if self.report is None or outcome.cancelled or outcome.changed or outcome.gone:
-            self.look()
+            self.reload()
             return
         gone = {which(stamp) for stamp in stamps}
         self.take(await asyncio.to_thread(without, self.report, gone))
-
-    def _note_change(self, outcome: Outcome) -> None:
-        self.has_changed = self.has_changed or outcome.count > 0
 
     def _chosen(self) -> list[Stamp]:
         """The marked memories, else the one under the cursor; says so where there is neither."""
@@ -186,5 +171,5 @@ class AuditChanging(AuditListing):
         group = self.query_one(SampleList).selected_group
         return None if group is None else [group]
 
-    def _tell(self, sentence: str, is_whole: bool = True) -> None:
-        self.notify(sentence, severity="information" if is_whole else "warning", markup=False)
+    def _say_done(self, sentence: str, is_whole: bool = True) -> None:
+        (self.tell if is_whole else self.warn)(sentence)

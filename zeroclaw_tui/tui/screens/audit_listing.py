@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Static
-from textual.worker import WorkType
+from textual.worker import Worker, WorkType
 
 from zeroclaw_tui.curation.audit.auditing import audit_memories
 from zeroclaw_tui.curation.audit.finding import AuditReport, Sample
@@ -25,6 +25,7 @@ from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.looks import MUTED, STRONG
 from zeroclaw_tui.tui.screens import audit_words as words
 from zeroclaw_tui.tui.screens.audit_marks import AuditMarks
+from zeroclaw_tui.tui.screens.working import WorkingScreen, shown_words
 from zeroclaw_tui.tui.widgets.cursor_list import HEADING_LINES
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.detail_text import DOT
@@ -46,20 +47,16 @@ _MASKED_AT_ONCE = 20_000
 _LOOKED_AT = 4 * MOST_SHOWN
 
 
-class AuditListing(Screen[bool]):
+class AuditListing(WorkingScreen):
     """Runs the audit and shows what it found; changes nothing."""
 
     AUTO_FOCUS = "#findings"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
 
     def __init__(self, library: Library, clock: Callable[[], datetime], pace: Pace) -> None:
-        super().__init__()
-        self.library = library
-        self.clock = clock
-        self.pace = pace
+        super().__init__(library, clock, pace)
         self.report: AuditReport | None = None
         self.marks = AuditMarks()
-        self.is_looking = False
+        self._looking: Worker[None] | None = None
         self._is_stopped = False
         self._looked = 0
         self._marked_here = 0
@@ -84,17 +81,26 @@ class AuditListing(Screen[bool]):
     def on_mount(self) -> None:
         """Look at every memory."""
         self.paint_status()
-        self.look()
+        self.reload()
+
+    def panes(self) -> Sequence[tuple[str, Widget]]:
+        """Findings and memories move alike."""
+        return (("In the lists", self.query_one(SampleList)), ("In the memory", self.query_one(MemoryDetail)))
 
     def on_resize(self) -> None:
         """As many facts as fit."""
         self._paint_title()
         self._fit_findings()
 
-    def look(self) -> None:
+    @property
+    def is_looking(self) -> bool:
+        """Whether an audit runs; one that was overtaken by the next takes a moment to end, and does not count."""
+        return self._looking is not None
+
+    def reload(self) -> None:
         """Run the audit again; what is shown stays until it is done."""
         self._is_stopped = False
-        self.run_worker(self._look(), group="audit", exclusive=True)
+        self._looking = self.run_worker(self._look(), group="audit", exclusive=True)
 
     def stop_looking(self) -> None:
         """End the audit that runs."""
@@ -116,7 +122,6 @@ class AuditListing(Screen[bool]):
             )
         self.paint_status()
         self.show_detail()
-        self.refresh_bindings()
 
     def on_row_list_row_opened(self) -> None:
         """From a finding to its memories, from a memory to the whole of it."""
@@ -128,10 +133,6 @@ class AuditListing(Screen[bool]):
             self.query_one(SampleList).focus()
         elif self.query_one(SampleList).has_focus:
             self.query_one(MemoryDetail).focus()
-
-    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
-        """Do what the banner's key does."""
-        await self.run_action(event.action)
 
     def take(self, report: AuditReport) -> None:
         """Show another report; finding and place stay where they still are."""
@@ -188,7 +189,7 @@ class AuditListing(Screen[bool]):
             self.run_worker(load, group="audit-detail", exclusive=True)
 
     async def _look(self) -> None:
-        self.is_looking, self._looked, self._total = True, 0, None
+        me, self._looked, self._total = self._looking, 0, None
         following = self.set_interval(_FOLLOWED_SECONDS, self._follow)
         try:
             self._total = await self.library.memory.count()
@@ -198,10 +199,11 @@ class AuditListing(Screen[bool]):
             self._say_stopped()
         except InspectorError as error:
             self.remove_class("-looking")
-            self.query_one("#failure", Banner).show("error", str(error), "r", "tries again", "reload")
+            self.query_one("#failure", Banner).show("error", shown_words(str(error)), "r", "tries again", "reload")
         finally:
             following.stop()
-            self.is_looking = False
+            if self._looking is me:
+                self._looking = None
         self.paint_status()
 
     def _advance(self, looked: int) -> bool:
@@ -225,7 +227,7 @@ class AuditListing(Screen[bool]):
             self.add_class("-empty")
             self.query_one(Empty).show(*words.stopped_words())
         else:
-            self.notify("The audit was stopped: shown is what was found before.", markup=False)
+            self.tell("The audit was stopped: shown is what was found before.")
 
     async def _load_detail(self, sample: Sample) -> None:
         detail = self.query_one(MemoryDetail)
@@ -235,7 +237,7 @@ class AuditListing(Screen[bool]):
             detail.show_nothing("This memory is no longer there: r audits again.")
             return
         except InspectorError as error:
-            detail.show_nothing(str(error))
+            detail.show_nothing(shown_words(str(error)))
             return
         shown = await _masked(entry)
         detail.now = self.clock()

@@ -40,11 +40,16 @@ def title_words(report: AuditReport) -> tuple[str, str]:
         return whole, "no pollution found"
     count, size = polluted(report)
     found = "1 kind of pollution" if kinds == 1 else f"{kinds} kinds of pollution"
-    return f"{whole}: {found}, {size_text(size)} of it", f"in {memories_words(count)}"
+    them = f"{count_text(count)} of them"
+    if count == report.rows:
+        them = "it" if count == 1 else "all of them"
+    return f"{whole}: {found} in {them}", size_text(size)
 
 
 def looked_words(looked: int, total: int | None) -> str:
-    """How far the audit is."""
+    """How far the audit is; after the last row the longer half begins for many: telling duplicates."""
+    if total and looked >= total:
+        return f"Looked at {memories_words(looked)}, now comparing them for duplicates"
     return f"Looked at {count_text(looked)}" + (f" of {memories_words(total)}" if total is not None else " memories")
 
 

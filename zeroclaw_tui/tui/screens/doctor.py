@@ -21,6 +21,7 @@ from zeroclaw_tui.curation.doctor.finding import DoctorFinding, DoctorReport
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.commands import bindings
 from zeroclaw_tui.tui.external import copy_text
+from zeroclaw_tui.tui.handing_over import NotOpenAgain
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.looks import MUTED, STRONG
 from zeroclaw_tui.tui.screens.confirm import QuestionScreen
@@ -160,10 +161,19 @@ class DoctorScreen(WorkingScreen):
         try:
             work = compacted if finding.repair == "compact" else repaired
             self.tell(await work(self, finding))
-        finally:
-            self.has_changed = True
+        except NotOpenAgain:
             self._say("")
-            self.reload()
+            raise
+        except InspectorError:
+            self._after_repair()
+            raise
+        self._after_repair()
+
+    def _after_repair(self) -> None:
+        """Part of it may be done whatever ended it."""
+        self.has_changed = True
+        self._say("")
+        self.reload()
 
     async def _fill_vectors(self) -> None:
         said = await vectors_filled(self)

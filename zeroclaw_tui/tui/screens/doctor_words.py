@@ -103,8 +103,8 @@ def vectors_title(plan: ReindexPlan) -> str:
 def vectors_body(plan: ReindexPlan, embedding: EmbeddingConfig) -> Content:
     """How many, how much text, what it costs, where it goes."""
     facts = [
-        f"{count_text(len(plan.missing))} have none" if plan.missing else "",
-        f"{count_text(len(plan.wrong))} have one of another length" if plan.wrong else "",
+        f"{_have(len(plan.missing))} none" if plan.missing else "",
+        f"{_have(len(plan.wrong))} one that fits no query" if plan.wrong else "",
     ]
     texts = f"{count_text(plan.characters)} characters, about {count_text(plan.tokens)} tokens"
     return Content.assemble(
@@ -161,3 +161,7 @@ def _vectors(count: int) -> str:
 
 def _things(count: int) -> str:
     return "1 thing is" if count == 1 else f"{count_text(count)} things are"
+
+
+def _have(count: int) -> str:
+    return f"{count_text(count)} {'has' if count == 1 else 'have'}"

@@ -29,6 +29,7 @@ from zeroclaw_tui.tui.widgets.header import with_tilde
 from zeroclaw_tui.tui.words import EmptyWords
 
 _TITLE = "Hygiene   "
+_LONGEST_NAME = 64
 _LONGEST_LOOKED_AT = 2000
 _NOTES_TOLD = 3
 
@@ -67,27 +68,28 @@ def day_content(as_of: datetime, days: int, items: Sequence[HygieneItem], left_o
     name = "now" if days == 0 else f"{as_of:%Y-%m-%d %H:%M}"
     going = counted(len(items), "thing")
     facts = [f"{going} would go" if items else "nothing would go"]
-    if items:
+    if items and days <= 0:
+        # On a day to come the date needs the room; the list of rules has the size too.
         facts.append(size_text(sum(item.size for item in items)))
     if left_out:
         facts.append(f"{count_text(left_out)} left out")
-    preview = f"   preview of {as_of:%Y-%m-%d}" if days > 0 else ""
+    preview = "   preview" if days > 0 else ""
     return Content.assemble(
         ("as of ", MUTED),
         ("◂ ", ACCENT),
         (name, STRONG),
         (" ▸", ACCENT),
         (preview, WARNING),
-        (f"   {DOT.join(facts)}", MUTED),
+        (f"{DOT if preview else '   '}{DOT.join(facts)}", MUTED),
     )
 
 
 def item_words(item: HygieneItem | None, *, stays: bool) -> str:
-    """All about one thing: its whole name, its date, and what becomes of it."""
+    """All about one thing: its name, its date, and what becomes of it, which no long key may push out."""
     if item is None:
         return ""
     fate = "left out: it stays as it is" if stays else effect_of(item)
-    facts = [_clean(item.name) or "(empty key)", absolute_time(item.date), _clean(fate)]
+    facts = [fit(_clean(item.name), _LONGEST_NAME).rstrip() or "(empty key)", absolute_time(item.date), _clean(fate)]
     if item.excerpt:
         facts.append(f"“{_clean(item.excerpt)}”")
     return DOT.join(facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -12,20 +12,18 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.curation.stats import StoreStats, full_stats, store_stats
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.tui.commands import Command, bindings
+from zeroclaw_tui.tui.commands import bindings
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.looks import MUTED, STRONG
 from zeroclaw_tui.tui.screens import stats_words as words
-from zeroclaw_tui.tui.screens.help import HelpScreen
 from zeroclaw_tui.tui.screens.stats_keys import STATS_COMMANDS
-from zeroclaw_tui.tui.screens.trash_keys import pane_keys
+from zeroclaw_tui.tui.screens.working import WorkingScreen, shown_words
 from zeroclaw_tui.tui.themes import score_colours
 from zeroclaw_tui.tui.widgets.detail_text import DOT
 from zeroclaw_tui.tui.widgets.empty import Empty
@@ -56,19 +54,16 @@ class StatsPage(VerticalScroll, can_focus=True, inherit_bindings=False):
     ]
 
 
-class StatsScreen(Screen[bool]):
+class StatsScreen(WorkingScreen):
     """How much is remembered: counts, growth, sizes, coverage, drawn. Nothing is changed here, so it gives False."""
 
     CSS_PATH = "stats.tcss"
     AUTO_FOCUS = "#page"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
+    COMMANDS_HERE = STATS_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = bindings(STATS_COMMANDS)
 
     def __init__(self, library: Library, clock: Callable[[], datetime], pace: Pace) -> None:
-        super().__init__()
-        self.library = library
-        self.clock = clock
-        self.pace = pace
+        super().__init__(library, clock, pace)
         self._counted: StoreStats | None = None
 
     def compose(self) -> ComposeResult:
@@ -87,48 +82,40 @@ class StatsScreen(Screen[bool]):
 
     def on_mount(self) -> None:
         """Count."""
-        self.action_reload()
+        self.reload()
+
+    def panes(self) -> Sequence[tuple[str, Widget]]:
+        """The one page."""
+        return (("On the page", self.query_one(StatsPage)),)
 
     def on_resize(self) -> None:
         """As many facts as fit."""
         self._paint_title()
 
-    def palette_commands(self) -> Iterable[Command]:
-        """The commands of this page."""
-        return [command for command in STATS_COMMANDS if command.in_palette]
+    def reload(self) -> None:
+        """Count again; what is being counted stops."""
+        self.run_worker(self._count(), group="stats", exclusive=True)
 
     def action_reload(self) -> None:
         """Count again."""
-        self.run_worker(self._count(), group="stats", exclusive=True)
+        self.reload()
 
     def action_step_out(self) -> None:
         """Back to where one came from; what is being counted stops."""
-        self.dismiss(False)
-
-    def action_leave(self) -> None:
-        """The same."""
-        self.dismiss(False)
+        self.action_leave()
 
     def action_copy_json(self) -> None:
         """Copy what `memory stats --json` prints."""
         self.run_worker(self._copy(), group="stats-copy", exclusive=True)
 
-    def action_show_help(self) -> None:
-        """The keys that work here."""
-        panes = (("On the page", self.query_one(StatsPage)),)
-        self.app.push_screen(HelpScreen(pane_keys(self, STATS_COMMANDS, panes)))
-
-    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
-        """Do what the banner's key does."""
-        await self.run_action(event.action)
-
     async def _count(self) -> None:
         memory = self.library.memory
-        timer = self.set_timer(self.pace.patience, lambda: self._say_counting(None))
+        timer = self.set_timer(self.pace.patience, self._say_counting)
         try:
             counted = await store_stats(memory, self.clock().isoformat())
         except InspectorError as error:
-            self.query_one("#failure", Banner).show("error", str(error), "r", "tries again", "reload")
+            self.query_one("#failure", Banner).show("error", shown_words(str(error)), "r", "tries again", "reload")
+            self._paint_title()
             return
         finally:
             timer.stop()
@@ -136,9 +123,8 @@ class StatsScreen(Screen[bool]):
         self.query_one("#failure", Banner).hide()
         self._show(counted)
 
-    def _say_counting(self, total: int | None) -> None:
-        many = "memories" if total is None else f"{count_text(total)} memories"
-        self.query_one("#title", Static).update(Content.styled(f"Counting {many} …", MUTED))
+    def _say_counting(self) -> None:
+        self.query_one("#title", Static).update(Content.styled("Counting memories …", MUTED))
 
     def _show(self, counted: StoreStats) -> None:
         memory, every, rows = self.library.memory, counted.every, counted.rows
@@ -173,6 +159,7 @@ class StatsScreen(Screen[bool]):
 
     def _paint_title(self) -> None:
         if self._counted is None:
+            self.query_one("#title", Static).update("")
             return
         facts: Sequence[str] = words.title_facts(self._counted)
         while len(facts) > 1 and len(DOT.join(facts)) > self.size.width - 2:
@@ -184,7 +171,6 @@ class StatsScreen(Screen[bool]):
         try:
             document = await full_stats(self.library.memory, self.clock().isoformat())
         except InspectorError as error:
-            self.notify(str(error), title=error.title, severity="error", markup=False)
+            self.say_failure(error)
             return
-        said = await copy_text(self.app, json.dumps(document, indent=2, ensure_ascii=False))
-        self.notify(said, markup=False)
+        self.tell(await copy_text(self.app, json.dumps(document, indent=2, ensure_ascii=False)))

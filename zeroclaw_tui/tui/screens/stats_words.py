@@ -116,7 +116,7 @@ def embedded_lines(counted: StoreStats, why_not: str | None, colour: Callable[[]
     shown = [("all", done, rows.total), *([] if is_told else listed[:_MOST_NAMES])]
     lines = [_bar_line(name, part / total, part, total, width, colour()) for name, part, total in shown]
     lengths = [
-        f"{count_text(count)} of {count_text(length)} numbers" for length, count in (rows.dimensions or {}).items()
+        f"{count_text(count)} with {count_text(length)} numbers" for length, count in (rows.dimensions or {}).items()
     ]
     if rows.cut_vectors:
         lengths.append(f"{count_text(rows.cut_vectors)} cut within a number")

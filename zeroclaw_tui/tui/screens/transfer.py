@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.transfer.exporting import SUFFIXES, Exported, Format
 from zeroclaw_tui.curation.transfer.importing import ImportPlan
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.screens.asking import AnswersScreen, PathScreen, path_typed
 from zeroclaw_tui.tui.screens.confirm import QuestionScreen
@@ -30,6 +30,7 @@ from zeroclaw_tui.tui.screens.progress import with_progress
 from zeroclaw_tui.tui.screens.transfer_words import (
     FORMATS,
     exported_words,
+    hidden_words,
     import_answers,
     import_body,
     import_title,
@@ -152,6 +153,10 @@ async def export_shown(
 ) -> str | None:
     """Ask where to, and export what a filter leaves; gives what was done, None when a person left it."""
     count = (await library.facets(filter, now.isoformat())).total
+    if filter.superseded is Superseded.HIDE:
+        with_hidden = await library.facets(filter.but(superseded=Superseded.SHOW), now.isoformat())
+        if hidden := with_hidden.total - count:
+            narrowed = f"{narrowed}\n{hidden_words(hidden)}"
     path = Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"
     screen = ExportScreen(count, narrowed, path, has_vectors=library.memory.capabilities.vectors)
     wish = await app.push_screen_wait(screen)

@@ -33,21 +33,28 @@ _SHORT_KEY, _LONGEST_NAME, _LONGEST_NOTE = 24, 40, 130
 def narrowed_words(chips: list[str], text: str, *, is_recall: bool) -> str:
     """Which memories the list shows, in words."""
     narrowed = [*chips, *([f"contains “{one_line(text)[:60]}”"] if text else [])]
-    words = " · ".join(narrowed) if narrowed else "All memories of this store."
+    words = " · ".join(narrowed) if narrowed else "All that the list shows."
     # A recall shows what one query brings up; what it leaves out is no less worth keeping.
     return (
         f"{words}\nThe search is not counted: recall orders memories, it does not choose them." if is_recall else words
     )
 
 
+def hidden_words(hidden: int) -> str:
+    """That superseded memories stay out of the file, and how they come along."""
+    them = "1 superseded memory is" if hidden == 1 else f"{count_text(hidden)} superseded memories are"
+    return f"{them} hidden there and not exported; F shows {'it' if hidden == 1 else 'them'}."
+
+
 def exported_words(done: Exported, path: Path, format: Format) -> str:
     """What was written."""
     if done.cancelled:
         return "Exporting was stopped: nothing was written."
-    said = f"{memories_words(done.count)} exported to {path}, {size_text(done.size)}."
+    # The name comes last and without a full stop, which a narrow notice would put on a line of its own.
+    said = f"{memories_words(done.count)}, {size_text(done.size)}, exported to {path}"
     # Vectors were left out of JSONL by choice.
     lost = () if format == "jsonl" else done.lost
-    return shown_words(" ".join([said, *lost]))
+    return shown_words(f"{said}. {' '.join(lost)}" if lost else said)
 
 
 def import_title(plan: ImportPlan) -> str:

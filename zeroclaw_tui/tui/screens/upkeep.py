@@ -74,6 +74,9 @@ class UpkeepScreen(ChangingScreen):
         if entry is None:
             return
         plan = await plan_reindex(library, ids=(entry.id,))
+        if not plan.count:
+            self.notify("There is no text to make a vector of.", severity="warning", markup=False)
+            return
         done = await reindex(library, plan)
         if done.filled:
             self.notify("It has a vector of its present content now.", markup=False)

@@ -23,7 +23,7 @@ _WORDS: dict[RepairName, str] = {
     "repair hydrated database": "repair the database",
     "fold in write-ahead log": "fold in the log",
 }
-_REPAIR = 20
+_REPAIR = "repair"
 _LEAST_REPAIR = 70
 _LONGEST = 2000
 
@@ -49,7 +49,7 @@ class DoctorList(RowList):
 
     def heading(self, styles: RowStyles) -> Pieces:
         """The names of the columns."""
-        repair = f"  {fit('repair', _REPAIR)}" if self._has_repair else ""
+        repair = f"  {fit(_REPAIR, self._repair_cells)}" if self._has_repair else ""
         return [Segment(f"  {fit('finding', self._rest)}{repair}", styles.muted)]
 
     def pieces(self, row: int, styles: RowStyles) -> Pieces:
@@ -62,16 +62,21 @@ class DoctorList(RowList):
             Segment(fit(title, self._rest), styles.muted if finding.risk == "fine" else styles.text),
         ]
         if self._has_repair:
-            pieces.append(Segment(f"  {fit(_short(finding), _REPAIR)}", styles.muted))
+            pieces.append(Segment(f"  {fit(_short(finding), self._repair_cells)}", styles.muted))
         return pieces
 
     @property
     def _has_repair(self) -> bool:
-        return self.row_width >= _LEAST_REPAIR
+        return self.row_width >= _LEAST_REPAIR and any(_short(finding) for finding in self._findings)
+
+    @property
+    def _repair_cells(self) -> int:
+        """No more than the words there are need: the sentences want the room."""
+        return max(len(_REPAIR), *(len(_short(finding)) for finding in self._findings), 0)
 
     @property
     def _rest(self) -> int:
-        return max(1, self.row_width - 1 - 2 - (_REPAIR + 2 if self._has_repair else 0) - 1)
+        return max(1, self.row_width - 1 - 2 - (self._repair_cells + 2 if self._has_repair else 0) - 1)
 
 
 def _short(finding: DoctorFinding) -> str:

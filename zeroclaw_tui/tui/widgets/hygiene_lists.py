@@ -20,7 +20,8 @@ ARCHIVED, DELETED, TO_TRASH, STAYS = "→", "✗", "↓", "–"
 EVERYTHING = "Everything that would go"
 _LONGEST_LOOKED_AT = 1000
 _NAMES_TOLD = 8
-_COUNT, _SIZE, _DATE, _RULE = 12, 6, 10, 12
+_SIZE, _DATE, _RULE = 6, 10, 12
+_WOULD_GO = "would go"
 _NAMES_FROM = 96
 """From so many cells on there is room for names beside the rules, and for where a thing goes."""
 _MOST_SENTENCE = 68
@@ -67,7 +68,11 @@ class RuleList(RowList):
 
     def heading(self, styles: RowStyles) -> Pieces:
         """The names of the columns."""
-        words = fit("rule", self._sentence_cells) + fit("would go", _COUNT, "right") + fit("size", _SIZE + 2, "right")
+        words = (
+            fit("rule", self._sentence_cells)
+            + fit(_WOULD_GO, self._count_cells, "right")
+            + fit("size", _SIZE + 2, "right")
+        )
         return [Segment(" " + words, styles.muted)]
 
     def pieces(self, row: int, styles: RowStyles) -> Pieces:
@@ -77,22 +82,27 @@ class RuleList(RowList):
         return [
             Segment(" " + fit(share.words, self._sentence_cells), plain),
             Segment(
-                fit(share.count, _COUNT, "right"), styles.final if share.is_one and share.count != NO_VALUE else plain
+                fit(share.count, self._count_cells, "right"),
+                styles.final if share.is_one and share.count != NO_VALUE else plain,
             ),
             Segment(fit(share.size, _SIZE + 2, "right"), styles.muted),
             Segment("   " + fit(share.names, self._names_cells) if self._names_cells else "", styles.muted),
         ]
 
     @property
+    def _count_cells(self) -> int:
+        return 2 + max(len(_WOULD_GO), *(len(share.count) for share in self._shares), 0)
+
+    @property
     def _sentence_cells(self) -> int:
-        room = self.row_width - 2 - _COUNT - _SIZE - 2 - 1
+        room = self.row_width - 2 - self._count_cells - _SIZE - 2 - 1
         return max(1, min(room, _MOST_SENTENCE) if self.row_width >= _NAMES_FROM else room)
 
     @property
     def _names_cells(self) -> int:
         if self.row_width < _NAMES_FROM:
             return 0
-        return max(0, self.row_width - 2 - self._sentence_cells - _COUNT - _SIZE - 2 - 3 - 1)
+        return max(0, self.row_width - 2 - self._sentence_cells - self._count_cells - _SIZE - 2 - 3 - 1)
 
 
 class ItemList(RowList):

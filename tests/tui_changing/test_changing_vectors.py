@@ -1,0 +1,40 @@
+"""Making the vector of one memory anew from the list."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from changing_samples import back, said
+from support import small_store
+from tui_samples import NARROW, STILL, settled
+
+from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.tui.app import InspectorApp
+
+CONFIG = '[memory]\nbackend = "sqlite"\nembedding_provider = "local"\nembedding_model = "words"\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence", "has_one"),
+    [
+        ("likes ramen", "It has a vector of its present content now.", True),
+        (" \n", "There is no text to make a vector of.", False),
+    ],
+)
+async def test_r_makes_the_vector_or_says_why_none(tmp_path: Path, content: str, sentence: str, has_one: bool) -> None:
+    database = tmp_path / "workspace" / "memory" / "brain.db"
+    database.parent.mkdir(parents=True)
+    small_store.make(database, "G2", [{"content": content}])
+    (tmp_path / "config.toml").write_text(CONFIG)
+    options = OpenOptions(config_dir=tmp_path)
+    app = InspectorApp(options, clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("R")
+        await back(pilot)
+        assert sentence in said(pilot)
+        assert app.library is not None
+        (entry,) = await app.library.memory.with_key("key0")
+        assert (entry.embedding_dimensions is not None) == has_one
