@@ -11,7 +11,8 @@ import pytest
 from audit_samples import NARROW, SECRET, WIDE, AuditApp, hostile_rows, press, screen_words, settled
 
 from zeroclaw_tui.curation.audit.auditing import audit_memories
-from zeroclaw_tui.curation.audit.finding import AuditReport
+from zeroclaw_tui.curation.audit.finding import AuditReport, Finding, Sample
+from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.errors import Locked, SearchInterrupted
 from zeroclaw_tui.tui.screens import audit_changing, audit_listing
 from zeroclaw_tui.tui.screens.audit_category import CategoryScreen

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from changing_samples import back, said
+from changing_samples import back, said, screen_of
 from support import small_store
 from tui_samples import NARROW, STILL, settled
 
@@ -35,6 +35,7 @@ async def test_r_makes_the_vector_or_says_why_none(tmp_path: Path, content: str,
         await pilot.press("R")
         await back(pilot)
         assert sentence in said(pilot)
-        assert app.library is not None
-        (entry,) = await app.library.memory.with_key("key0")
+        library = screen_of(pilot).library
+        assert library is not None
+        (entry,) = await library.memory.with_key("key0")
         assert (entry.embedding_dimensions is not None) == has_one

@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tui_trash"))
 
-from snapshot_samples import Home
+from tui_snapshot_samples import Home
 
 
 @pytest.fixture(autouse=True)

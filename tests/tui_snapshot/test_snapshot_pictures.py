@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from snapshot_samples import HOSTILE_HERE, Home
+from tui_snapshot_samples import HOSTILE_HERE, Home
 from textual.pilot import Pilot
 from tui_trash_samples import NARROW, WIDE, settled
 

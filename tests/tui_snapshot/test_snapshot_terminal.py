@@ -6,7 +6,7 @@ import asyncio
 import sys
 
 import pytest
-from snapshot_samples import HOSTILE_HERE, Home
+from tui_snapshot_samples import HOSTILE_HERE, Home
 from support.terminal import Terminal
 
 from zeroclaw_tui.curation.snapshot.text import read_snapshot

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import signal
@@ -28,6 +29,7 @@ from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, InspectorError, WrongUse
 
 DEBUG_VARIABLE = "ZEROCLAW_TUI_DEBUG"
+_CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def inspector() -> int:
@@ -60,10 +62,11 @@ def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
         _forget_stdout()
         return DONE
     except OSError as error:
-        if _stdout_takes_more():
+        # Failures with files are told by name where they happen; one without a name is that of a stream.
+        if error.filename is not None or error.errno not in _CANNOT_BE_WRITTEN:
             raise
-        note(f"{program}: Stdout cannot be written: {error.strerror}.\nSend the answer to another place.")
         _forget_stdout()
+        note(f"{program}: Stdout cannot be written: {error.strerror}.\nSend the answer to another place.")
         return NOT_REACHABLE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -83,18 +86,9 @@ def _one_sentence(program: str) -> Callable[[type[BaseException], BaseException,
 
 def _open_closed_streams() -> None:
     """A program started with a stream closed finds None in its place: nobody reads it, and nothing comes from it."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    for name, mode, flags in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_WRONLY), ("stderr", "w", os.O_WRONLY)):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
-
-
-def _stdout_takes_more() -> bool:
-    """What could not be written is still waiting, so that writing it fails again."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        return False
-    return True
+            setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode, encoding="utf-8"))
 
 
 def _forget_stdout() -> None:

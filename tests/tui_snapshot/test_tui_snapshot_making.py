@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from snapshot_samples import Home
+from tui_snapshot_samples import Home
 from textual.pilot import Pilot
 from tui_trash_samples import NARROW, screen_words, until
 
