@@ -1,6 +1,6 @@
 """The audit of a store against a bare pass over its rows, in turns on one database.
 
-    python tests/bench/audit_pass.py [ROWS [DIMENSIONS]]
+python tests/bench/audit_pass.py [ROWS [DIMENSIONS]]
 """
 
 from __future__ import annotations

@@ -220,3 +220,37 @@ def test_a_warning_about_the_config_goes_to_stderr_only(memory: Run, install: Pa
     assert answer.code == 0
     assert "auto_save" in answer.err
     assert json.loads(answer.raw)["total"] == 8
+
+
+@pytest.mark.parametrize("verb", [("stats",), ("stats", "--json"), ("export", "-"), ("hygiene", "--dry-run")])
+def test_a_closed_stdout_is_nobody_reading(install: Path, script: Callable[[str], str], verb: tuple[str, ...]) -> None:
+    command = [script("zeroclaw"), "memory", *verb, "--config-dir", str(install)]
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_closed_stdin_answers_no_question(install: Path, script: Callable[[str], str]) -> None:
+    command = [script("zeroclaw"), "memory", "undo", "--config-dir", str(install)]
+    done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *command], capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    assert "--yes" in done.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("verb", [("stats",), ("stats", "--json"), ("audit",)])
+def test_a_stdout_that_is_full_is_one_sentence(
+    install: Path, script: Callable[[str], str], verb: tuple[str, ...], unbuffered: str
+) -> None:
+    command = [script("zeroclaw"), "memory", *verb, "--config-dir", str(install)]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )
+    assert done.returncode == 3
+    assert done.stderr.startswith("zeroclaw: Stdout cannot be written: ")
+    assert "fault" not in done.stderr

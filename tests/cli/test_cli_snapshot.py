@@ -122,3 +122,38 @@ def test_read_only_refuses_and_a_lone_file_has_no_place_for_it(run: Command, mem
     refused = run("memory", "--location", str(lone), "snapshot")
     assert refused.code == 1
     assert "lone store" in refused.err
+
+
+def test_a_workspace_without_a_config_has_its_place_for_it(run: Command, install: Path) -> None:
+    (install / "config.toml").unlink()
+    workspace = (install / "workspace").rename(install.parent / "elsewhere")
+    written = run("memory", "--workspace", str(workspace), "snapshot")
+    assert written.code == 0, written.err
+    assert (workspace / "MEMORY_SNAPSHOT.md").exists()
+
+
+def test_a_file_that_is_not_there_is_no_matter_of_settings(memory: Command, tmp_path: Path) -> None:
+    answer = memory("snapshot", "--diff", "--file", str(tmp_path / "nowhere.md"))
+    assert answer.code == 1
+    assert "snapshot_enabled" not in answer.err
+    assert "MEMORY_SNAPSHOT.md" in answer.err
+
+
+PASSWORD = "correct7horse9battery"
+
+
+def test_a_password_is_masked_wherever_a_change_is_told(memory: Command) -> None:
+    """Only the audit's own rules know `password: …` for a secret."""
+    text = f"password: {PASSWORD}"
+    memory("store", "first", text, "--category", "core")
+    memory("store", text, "a text of its own", "--category", text)
+    memory("snapshot", "--yes")
+    told = [memory("forget", text, "--dry-run"), memory("audit", "--limit", "50")]
+    told.append(memory("audit", "--only", "too-short", "--purge", "--dry-run"))
+    memory("forget", "first", "--yes")
+    told += [memory("undo", "--dry-run"), memory("snapshot", "--diff")]
+    memory("forget", text, "--yes")
+    told.append(memory("undo", "--dry-run"))
+    assert [each.code for each in told] == [0] * len(told)
+    assert not [each.out for each in told if PASSWORD in each.out]
+    assert sum("••••" in each.out for each in told) >= 4

@@ -41,6 +41,7 @@ MEMORY = b'## a\n\n~~~ {"key": "a", "category": "core"}\nA\n~~~\n'
         ("x.jsonl", b'{"id":"1","key":"a","content":""}\n{"id":"1","key":"b","content":""}\n', "has the id '1' again"),
         ("x.jsonl", ONE + b'{"key": "\xe9"}\n', "Line 2 is not UTF-8"),
         ("x.jsonl", "key".encode("utf-16"), "Line 1 is not UTF-8"),
+        ("x.jsonl", ONE + b'{"key": "b\\ud800", "content": ""}\n', "Line 2 holds half a character"),
         ("x.jsonl", b'{"zeroclaw_memories": 99}\n', "version 99"),
         ("x.jsonl", b"\x00" * 100, "Line 1 is not JSON"),
         ("x.csv", b"name,text\r\na,A\r\n", "Line 1 does not name a key and a content"),

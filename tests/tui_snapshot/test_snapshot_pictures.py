@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from tui_snapshot_samples import HOSTILE_HERE, Home
 from textual.pilot import Pilot
+from tui_snapshot_samples import HOSTILE_HERE, Home
 from tui_trash_samples import NARROW, WIDE, settled
 
 from zeroclaw_tui.config.memory_config import MemoryConfig

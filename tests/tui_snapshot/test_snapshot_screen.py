@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tui_snapshot_samples import Home
 from textual.pilot import Pilot
+from tui_snapshot_samples import Home
 from tui_trash_samples import NARROW, WIDE, screen_text, screen_words, settled, until
 
 from zeroclaw_tui.config.memory_config import MemoryConfig

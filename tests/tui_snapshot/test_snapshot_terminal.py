@@ -6,8 +6,8 @@ import asyncio
 import sys
 
 import pytest
-from tui_snapshot_samples import HOSTILE_HERE, Home
 from support.terminal import Terminal
+from tui_snapshot_samples import HOSTILE_HERE, Home
 
 from zeroclaw_tui.curation.snapshot.text import read_snapshot
 

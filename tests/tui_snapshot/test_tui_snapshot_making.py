@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tui_snapshot_samples import Home
 from textual.pilot import Pilot
+from tui_snapshot_samples import Home
 from tui_trash_samples import NARROW, screen_words, until
 
 from zeroclaw_tui.curation.opening import OpenOptions

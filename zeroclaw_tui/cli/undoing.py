@@ -77,7 +77,7 @@ def _tell_done(library: Library, given: argparse.Namespace, outcome: Outcome, wa
     if given.json:
         tell_document(library, outcome, undone=action_as_json(undone) if undone else None)
     else:
-        what = f": {one_line(undone.summary)}" if undone else ""
+        what = f": {one_line(masked(undone.summary))}" if undone else ""
         write_lines([(Styled("✓", GREEN), f" Took back {counted(outcome.count, 'change')}{what}")])
         write_lines(left_alone_lines(outcome))
     if is_taken_back_hygiene(outcome):
@@ -88,7 +88,7 @@ def _tell_done(library: Library, given: argparse.Namespace, outcome: Outcome, wa
 
 
 def _plan_lines(library: Library, last: Action) -> Iterator[Line]:
-    yield (f"The last change, {moment_shown(last.at)}: ", one_line(last.summary) or last.verb)
+    yield (f"The last change, {moment_shown(last.at)}: ", one_line(masked(last.summary)) or last.verb)
     for change in islice(_changes(library, last), SAMPLES):
         yield ("  ", cut(_what_happens(change), max(20, width() - 2)))
     if last.open > SAMPLES:

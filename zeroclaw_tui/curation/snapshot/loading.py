@@ -19,7 +19,7 @@ from zeroclaw_tui.curation.snapshot.text import (
     read_snapshot,
     snapshot_text,
 )
-from zeroclaw_tui.curation.transfer.jsonl import Header, header_of_line, row_of_line
+from zeroclaw_tui.curation.transfer.jsonl import Header, header_of_line, storable_row_of_line
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, WrongUse
@@ -164,7 +164,7 @@ def _parsed(data: bytes) -> tuple[Header | None, Sequence[StoredRow]]:
     if not lines:
         raise WrongUse("It is empty.", hint="`zeroclaw memory export` writes such files.")
     header = header_of_line(lines[0][1])
-    return header, [row_of_line(line, number) for number, line in lines[0 if header is None else 1 :]]
+    return header, [storable_row_of_line(line, number) for number, line in lines[0 if header is None else 1 :]]
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:

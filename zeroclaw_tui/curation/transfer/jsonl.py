@@ -130,24 +130,25 @@ def row_of_line(line: bytes, number: int) -> StoredRow:
     """The memory of a line. Raises WrongUse naming the line when it is not one."""
     parts = _parsed(line, number)
     try:
-        row = _row(parts)
-        _check_storable(row)
-    except UnicodeEncodeError as failure:
-        raise WrongUse(
-            f"Line {number:,} holds half a character, which no database can take.", hint="Take it out of the line."
-        ) from failure
+        return _row(parts)
     except ValueError as failure:
         raise WrongUse(
             f"Line {number:,} is not a memory: {failure}.", hint=f"It needs at least key and content, as {WRITES} them."
         ) from failure
+
+
+def storable_row_of_line(line: bytes, number: int) -> StoredRow:
+    """As `row_of_line`; WrongUse also for a lone surrogate that stands for no byte, which no store can take."""
+    row = row_of_line(line, number)
+    try:
+        for value in (row.id, row.agent, *row.values.values()):
+            if isinstance(value, str):
+                value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as failure:
+        raise WrongUse(
+            f"Line {number:,} holds half a character, which no database can take.", hint="Take it out of the line."
+        ) from failure
     return row
-
-
-def _check_storable(row: StoredRow) -> None:
-    """Raise UnicodeEncodeError for a lone surrogate that stands for no byte."""
-    for value in (row.id, row.agent, *row.values.values()):
-        if isinstance(value, str):
-            value.encode("utf-8", "surrogateescape")
 
 
 def _row(parts: Mapping[str, Any]) -> StoredRow:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from zeroclaw_tui.curation.transfer.exporting import SUFFIXES, Format
-from zeroclaw_tui.curation.transfer.jsonl import Header, header_of_line, row_of_line
+from zeroclaw_tui.curation.transfer.jsonl import Header, header_of_line, storable_row_of_line
 from zeroclaw_tui.curation.transfer.lines import each_line, opened, state_of
 from zeroclaw_tui.curation.transfer.sections import rows_of_text
 from zeroclaw_tui.curation.transfer.table import rows_of_table
@@ -54,7 +54,7 @@ class MemoryFile:
                 if self.header is not None:
                     continue
             if line.strip():
-                yield number, row_of_line(line, number)
+                yield number, storable_row_of_line(line, number)
 
     def _leave_out(self, name: str) -> None:
         self.unknown[cut(one_line(name), _NAME_CELLS) or "(no name)"] = None
