@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.terminal import Terminal
 
 Run = Callable[..., Any]
 
@@ -27,6 +28,18 @@ def test_stdout_gets_jsonl_and_nothing_else(memory: Run) -> None:
     assert [row["key"] for row in rows] == ["lang", "editor", "pet", "tz", "food", "food_allergy", "--json", ""]
     assert rows[2]["session_id"] == "tg_1"
     assert done.err == ""
+
+
+def test_a_terminal_sees_what_memories_contain_and_does_not_act_on_it(
+    memory: Run, install: Path, script: Callable[[str], str]
+) -> None:
+    hostile = "before \x1b[2J\x1b]0;owned\x07 after"
+    assert memory("store", "hostile", hostile).code == 0
+    command = [script("zeroclaw"), "memory", "--config-dir", str(install), "export", "--format", "markdown"]
+    with Terminal([*command, "--contains", "owned"], columns=100, lines=40) as screen:
+        screen.wait_for("# ZeroClaw memories", "before ␛[2J␛]0;owned␇ after")
+        assert screen.wait_exit() == 0
+    assert hostile in memory("export", "--format", "markdown", "--contains", "owned").out
 
 
 def test_a_file_tells_its_format_by_its_name(memory: Run, tmp_path: Path) -> None:

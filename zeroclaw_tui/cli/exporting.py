@@ -7,10 +7,12 @@ written, and sentences about what the format cannot hold. Nothing in an export i
 from __future__ import annotations
 
 import argparse
+import io
 import sys
+from codecs import getincrementaldecoder
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from zeroclaw_tui.cli.finding import filter_given
 from zeroclaw_tui.cli.guarding import Progress
@@ -19,6 +21,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.exporting import SUFFIXES, Exported, Format, export_file, export_memories
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.text import display_text
 
 STDOUT = "-"
 _BUFFER = 1 << 18
@@ -59,7 +62,31 @@ async def _to_stdout(library: Library, given: argparse.Namespace, wanted: Memory
 
 def _stdout() -> BinaryIO:
     """With a buffer of its own: what is left in that of sys.stdout after a failure would fail again at the end."""
-    return open(sys.stdout.fileno(), "wb", buffering=_BUFFER, closefd=False)
+    out = open(sys.stdout.fileno(), "wb", buffering=_BUFFER, closefd=False)  # noqa: SIM115
+    return io.BufferedWriter(_ForEyes(out)) if sys.stdout.isatty() else out
+
+
+class _ForEyes(io.RawIOBase):
+    """A terminal would act on what memories contain, so it is shown cleaned; files and pipes get the very bytes."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write what may be seen of it; all is taken."""
+        self._out.write(display_text(self._decoder.decode(bytes(data))).encode("utf-8", "replace"))
+        return len(data)
+
+    def close(self) -> None:
+        """Write what is left."""
+        if not self.closed:
+            self._out.close()
+        super().close()
 
 
 async def _to_file(library: Library, given: argparse.Namespace, wanted: MemoryFilter, path: Path) -> int:

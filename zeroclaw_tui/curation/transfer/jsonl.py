@@ -196,6 +196,8 @@ def _told(name: str, value: Value) -> Any:
         return None if value is None else bool(value)
     if name in _IS_TEXT:
         return shown(value)
+    if name == "importance":
+        return value if type(value) in (int, float) and is_plain(value) else None
     return value if is_plain(value) else None
 
 
@@ -209,9 +211,9 @@ def _value_of(name: str, told: Any) -> Value:
         return int(told)
     if name in _IS_TEXT and isinstance(told, str):
         return told
-    if name not in _IS_TEXT and not isinstance(told, dict):
+    if name == "importance" and type(told) in (int, float):
         return unpacked(told)
-    raise ValueError("no text" if name in _IS_TEXT else "no such value")
+    raise ValueError("no text" if name in _IS_TEXT else "no number")
 
 
 def kind_stored(told: Any) -> str:
