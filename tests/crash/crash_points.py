@@ -8,24 +8,18 @@ the trash, at damage SQLite finds, or where doing it again does not finish it.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import os
-import random
-import shutil
-import signal
 import sqlite3
 import struct
 import sys
-import traceback
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support import kill_points, small_store
+from support import kill_points, killing, small_store
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
 from zeroclaw_tui.backends.sqlite import store as _store
@@ -151,26 +145,6 @@ async def check_all_back(library: Library, folder: Path, before: Rows) -> None:
     assert rows_of(folder) == before, "undoing did not bring everything back"
 
 
-def in_child(work: Callable[[], None]) -> None:
-    """Threads of SQLite and asyncio stay in a process of their own, since this one forks."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        # Nobody counts here, and unheard marks would end the process.
-        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-        try:
-            work()
-            code = 0
-        except BaseException:  # noqa: BLE001 - a forked child must never return into its parent's code
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
-    _, status = os.waitpid(child, 0)
-    if status:
-        raise SystemExit(1)
-
-
 def act(folder: Path, name: str) -> Callable[[], None]:
     return lambda: asyncio.run(with_library(folder, ACTIONS[name]))
 
@@ -183,46 +157,17 @@ def check(folder: Path, name: str, before: Rows) -> Callable[[], None]:
     return lambda: asyncio.run(with_library(folder, all_checks))
 
 
-def chosen(calls: int, points: int | None) -> Sequence[int]:
-    if points is None or points >= calls:
-        return range(1, calls + 1)
-    # Two runs differ by a few calls, so that the last of one may be past the end of another.
-    chance = random.Random(calls)
-    width = 0.95 * calls / points
-    return [int(part * width + chance.random() * width) + 1 for part in range(points)]
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("action", choices=ACTIONS)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--points", type=int)
-    given = parser.parse_args()
-    base, copy = given.folder / "base", given.folder / "copy"
+    given = killing.arguments(ACTIONS)
     # Always at one place: the trash knows a store by where it lies.
-    make_install(copy)
-    before = rows_of(copy)
+    place = given.folder / "copy"
+    make_install(place)
+    before = rows_of(place)
     if given.action == "undo":
-        in_child(act(copy, "purge"))
-    shutil.copytree(copy, base)
-    whole = kill_points.run(act(copy, given.action))
-    if whole.code != 0 or not whole.calls:
-        raise SystemExit(f"the {given.action} itself failed: {whole}")
-    killed = 0
-    for point in chosen(whole.calls, given.points):
-        shutil.rmtree(copy)
-        shutil.copytree(base, copy)
-        ended = kill_points.run(act(copy, given.action), kill_before=point)
-        if ended.code:
-            raise SystemExit(f"the {given.action} failed without being killed at call {point}")
-        killed += ended.was_killed
-        try:
-            in_child(check(copy, given.action, before))
-        except SystemExit:
-            print(f"killed before call {point} of {whole.calls}")
-            return 1
-    print(f"{given.action}: {whole.calls} system calls, killed at {killed}, every memory whole")
-    return 0
+        killing.in_child(act(place, "purge"))
+    return killing.kill_at_points(
+        given.action, place, given.points, act(place, given.action), check(place, given.action, before)
+    )
 
 
 if __name__ == "__main__":

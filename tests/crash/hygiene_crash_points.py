@@ -8,10 +8,8 @@ in its place nor in the trash, or where doing it again does not finish it.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
-import shutil
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -20,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import crash_points
-from crash_points import in_child, rows_of, with_library
-from support import kill_points, small_store
+from crash_points import rows_of, with_library
+from support import kill_points, killing, small_store
 
 from zeroclaw_tui.curation import changing
 from zeroclaw_tui.curation.hygiene import plan as planning
@@ -152,39 +150,23 @@ def check(folder: Path, name: str, before: Before) -> Callable[[], None]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("action", choices=ACTIONS)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--points", type=int)
-    parser.add_argument("--purging", action="store_true")
-    given = parser.parse_args()
-    base, copy = given.folder / "base", given.folder / "copy"
-    make_install(copy)
+    given = killing.arguments(ACTIONS, "--purging")
+    place = given.folder / "copy"
+    make_install(place)
     if given.purging:
-        also_purging(copy)
-    before = everything(copy)
+        also_purging(place)
+    before = everything(place)
     crash_points.ACTIONS.update(ACTIONS)
     if given.action == "undo":
-        in_child(crash_points.act(copy, "hygiene"))
-    shutil.copytree(copy, base)
-    whole = kill_points.run(crash_points.act(copy, given.action))
-    if whole.code != 0 or not whole.calls:
-        raise SystemExit(f"the {given.action} itself failed: {whole}")
-    killed = 0
-    for point in crash_points.chosen(whole.calls, given.points):
-        shutil.rmtree(copy)
-        shutil.copytree(base, copy)
-        ended = kill_points.run(crash_points.act(copy, given.action), kill_before=point)
-        if ended.code:
-            raise SystemExit(f"the {given.action} failed without being killed at call {point}")
-        killed += ended.was_killed
-        try:
-            in_child(check(copy, given.action, before))
-        except SystemExit:
-            print(f"killed before call {point} of {whole.calls}")
-            return 1
-    print(f"{given.action}: {whole.calls} system calls, killed at {killed}, everything whole")
-    return 0
+        killing.in_child(crash_points.act(place, "hygiene"))
+    return killing.kill_at_points(
+        given.action,
+        place,
+        given.points,
+        crash_points.act(place, given.action),
+        check(place, given.action, before),
+        holds="everything whole",
+    )
 
 
 if __name__ == "__main__":

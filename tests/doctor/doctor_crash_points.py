@@ -8,13 +8,9 @@ where doing it again does not finish it.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import random
-import shutil
 import sqlite3
 import sys
-from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,8 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from crash.crash_points import in_child
-from support import kill_points, small_store
+from support import kill_points, killing, small_store
 
 from zeroclaw_tui.backends.sqlite.ddl import HYDRATED, create_database
 from zeroclaw_tui.curation.doctor import examining, repairing
@@ -90,43 +85,18 @@ async def check(folder: Path, action: str, before: list[Any]) -> None:
     assert library.read_only_because is None
 
 
-def chosen(calls: int, points: int | None) -> Sequence[int]:
-    if points is None or points >= calls:
-        return range(1, calls + 1)
-    chance = random.Random(calls)
-    width = 0.95 * calls / points
-    return [int(part * width + chance.random() * width) + 1 for part in range(points)]
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("action", choices=_FINDINGS)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--points", type=int)
-    given = parser.parse_args()
-    base, copy = given.folder / "base", given.folder / "copy"
-    make_install(base, given.action)
-    before = rows_of(base)
-    work: Callable[[], None] = lambda: asyncio.run(act(copy, given.action))  # noqa: E731
-    shutil.copytree(base, copy)
-    whole = kill_points.run(work)
-    if whole.code != 0 or not whole.calls:
-        raise SystemExit(f"the {given.action} itself failed: {whole}")
-    killed = 0
-    for point in chosen(whole.calls, given.points):
-        shutil.rmtree(copy)
-        shutil.copytree(base, copy)
-        ended = kill_points.run(work, kill_before=point)
-        if ended.code:
-            raise SystemExit(f"the {given.action} failed without being killed at call {point}")
-        killed += ended.was_killed
-        try:
-            in_child(lambda: asyncio.run(check(copy, given.action, before)))
-        except SystemExit:
-            print(f"killed before call {point} of {whole.calls}")
-            return 1
-    print(f"{given.action}: {whole.calls} system calls, killed at {killed}, every memory whole")
-    return 0
+    given = killing.arguments(_FINDINGS)
+    place = given.folder / "copy"
+    make_install(place, given.action)
+    before = rows_of(place)
+    return killing.kill_at_points(
+        given.action,
+        place,
+        given.points,
+        lambda: asyncio.run(act(place, given.action)),
+        lambda: asyncio.run(check(place, given.action, before)),
+    )
 
 
 if __name__ == "__main__":

@@ -8,21 +8,17 @@ lost, or where doing it again does not finish it.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "crash"))
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
-from crash_points import chosen, in_child
 from snapshot_samples import config_of, make_install, opened, rows_in
-from support import kill_points
+from support import kill_points, killing
 
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changing
@@ -99,33 +95,11 @@ ACTIONS = {"snapshot": (write, check_written), "make": (make, check_made)}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("action", choices=ACTIONS)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--points", type=int)
-    given = parser.parse_args()
-    base, copy = given.folder / "base", given.folder / "copy"
-    act, check = (_on(work, copy) for work in ACTIONS[given.action])
-    prepare(copy, given.action)
-    shutil.copytree(copy, base)
-    whole = kill_points.run(act)
-    if whole.code != 0 or not whole.calls:
-        raise SystemExit(f"the {given.action} itself failed: {whole}")
-    killed = 0
-    for point in chosen(whole.calls, given.points):
-        shutil.rmtree(copy)
-        shutil.copytree(base, copy)
-        ended = kill_points.run(act, kill_before=point)
-        if ended.code:
-            raise SystemExit(f"the {given.action} failed without being killed at call {point}")
-        killed += ended.was_killed
-        try:
-            in_child(check)
-        except SystemExit:
-            print(f"killed before call {point} of {whole.calls}")
-            return 1
-    print(f"{given.action}: {whole.calls} system calls, killed at {killed}, every file whole")
-    return 0
+    given = killing.arguments(ACTIONS)
+    place = given.folder / "copy"
+    act, check = (_on(work, place) for work in ACTIONS[given.action])
+    prepare(place, given.action)
+    return killing.kill_at_points(given.action, place, given.points, act, check, holds="every file whole")
 
 
 def _on(work: Callable[[Path], object], folder: Path) -> Callable[[], None]:

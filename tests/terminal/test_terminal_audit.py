@@ -23,7 +23,7 @@ def config_dir(clean_environment: Path) -> Path:
     database.parent.mkdir(parents=True)
     (folder / "config.toml").write_text('[memory]\nbackend = "sqlite"\n', encoding="utf-8")
     rows = [{"key": "cat", "content": "Her cat is called Biscoito and sleeps on the piano."}]
-    rows += [{"key": f"tool{at}", "content": f"<tool_result name='ls'>file number {at}</tool_result>"} for at in range(3)]
+    rows += [{"key": f"tool{at}", "content": f"<tool_result>file number {at}</tool_result>"} for at in range(3)]
     rows += [{"key": f"boiler{at}", "content": REPEATED} for at in range(4)]
     small_store.make(database, "G1", rows)
     return folder

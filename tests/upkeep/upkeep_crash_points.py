@@ -8,9 +8,7 @@ finish it, or where undoing does not bring back the very rows.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import shutil
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -20,12 +18,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "crash"))
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
 import numpy as _numpy
-from crash_points import chosen, in_child
-from support import kill_points
+from support import kill_points, killing
 from upkeep_place import CLASHES, Place, Step, do, make_place
 
 from zeroclaw_tui.backends.sqlite import store as _store
@@ -79,35 +75,20 @@ def check(place: Place, action: str, before: dict[str, Any], here: Texts, done: 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("action", choices=ACTIONS)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--points", type=int)
-    given = parser.parse_args()
+    given = killing.arguments(ACTIONS)
     # Always at one place: the trash knows a store by where it lies.
-    base, copy = given.folder / "base", given.folder / "copy"
+    copy = given.folder / "copy"
     place = make_place(copy, MEMORIES)
     before, here = place.state(), texts(place)
-    shutil.copytree(copy, base)
-    whole = kill_points.run(act(place, given.action))
-    if whole.code != 0 or not whole.calls:
-        raise SystemExit(f"the {given.action} itself failed: {whole}")
-    done = texts(place)
-    killed = 0
-    for point in chosen(whole.calls, given.points):
-        shutil.rmtree(copy)
-        shutil.copytree(base, copy)
-        ended = kill_points.run(act(place, given.action), kill_before=point)
-        if ended.code:
-            raise SystemExit(f"the {given.action} failed without being killed at call {point}")
-        killed += ended.was_killed
-        try:
-            in_child(check(place, given.action, before, here, done))
-        except SystemExit:
-            print(f"killed before call {point} of {whole.calls}")
-            return 1
-    print(f"{given.action}: {whole.calls} system calls, killed at {killed}, every memory whole")
-    return 0
+    done: Texts = {}
+    return killing.kill_at_points(
+        given.action,
+        copy,
+        given.points,
+        act(place, given.action),
+        check(place, given.action, before, here, done),
+        when_done=lambda: done.update(texts(place)),
+    )
 
 
 if __name__ == "__main__":
