@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from stats_samples import NARROW, NOW, WIDE, Counted, StatsApp, app_of, entry, library_of, screen_words, settled, usual
 from support.small_store import blob, make
+from textual.timer import Timer
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
@@ -14,6 +17,7 @@ from zeroclaw_tui.curation.stats import full_stats
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.statistics import Statistics
+from zeroclaw_tui.tui.screens.stats import StatsScreen
 
 
 async def test_the_title_tells_how_much_and_since_when(tmp_path: Path) -> None:
@@ -61,6 +65,26 @@ async def test_r_counts_again_and_esc_gives_that_nothing_changed(tmp_path: Path)
         assert screen_words(app).startswith("2 memories")
         await pilot.press("escape")
         assert app.given == [False]
+
+
+async def test_a_timer_that_goes_off_as_the_counting_ends_leaves_the_title_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = app_of(usual(), tmp_path)
+    waiting: list[Callable[[], None]] = []
+
+    def never_by_itself(screen: StatsScreen, seconds: float, late: Callable[[], None]) -> Timer:
+        waiting.append(late)
+        return Timer(screen, seconds)
+
+    monkeypatch.setattr(StatsScreen, "set_timer", never_by_itself)
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        shown = screen_words(app)
+        waiting[0]()
+        await settled(pilot)
+        assert screen_words(app) == shown
+        assert "Counting" not in shown
 
 
 async def test_y_copies_what_the_command_prints(tmp_path: Path) -> None:

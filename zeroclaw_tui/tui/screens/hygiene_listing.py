@@ -144,14 +144,12 @@ class HygieneListing(WorkingScreen):
         self.query_one("#about", Static).update(Content(item_words(item, stays=stays)))
 
     async def _look(self, question: int) -> None:
-        slow = self.set_timer(self.pace.patience, self._say_looking)
         try:
-            plan = await plan_hygiene(self.library, self.as_of)
+            with self.saying(self._say_looking):
+                plan = await plan_hygiene(self.library, self.as_of)
         except InspectorError as error:
             self.query_one("#failure", Banner).show("error", str(error), "r", "tries again", "reload")
             return
-        finally:
-            slow.stop()
         if question == self._question:
             self.query_one("#failure", Banner).hide()
             self.plan = plan

@@ -142,14 +142,12 @@ class SnapshotListing(WorkingScreen):
 
     async def _load(self) -> None:
         self._read = 0
-        telling = self.set_interval(self.pace.patience or 0.1, self._tell_reading)
         try:
-            compared = await self._compared()
+            with self.saying(self._tell_reading, over_and_over=True):
+                compared = await self._compared()
         except InspectorError as error:
             self._say_why_none(error)
             return
-        finally:
-            telling.stop()
         first = self.compared is None
         self.compared = compared
         self.picked &= {one.key for one in compared.differences if can_bring(one)}

@@ -110,15 +110,13 @@ class StatsScreen(WorkingScreen):
 
     async def _count(self) -> None:
         memory = self.library.memory
-        timer = self.set_timer(self.pace.patience, self._say_counting)
         try:
-            counted = await store_stats(memory, self.clock().isoformat())
+            with self.saying(self._say_counting):
+                counted = await store_stats(memory, self.clock().isoformat())
         except InspectorError as error:
             self.query_one("#failure", Banner).show("error", shown_words(str(error)), "r", "tries again", "reload")
             self._paint_title()
             return
-        finally:
-            timer.stop()
         self._counted = counted
         self.query_one("#failure", Banner).hide()
         self._show(counted)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,6 +22,9 @@ from zeroclaw_tui.tui.widgets.status_bar import Banner
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
+
+_SECONDS = 0.1
+"""How long to wait before something is said where no patience is set."""
 
 
 class WorkingScreen(Screen[bool]):
@@ -103,6 +107,24 @@ class WorkingScreen(Screen[bool]):
             self.say_failure(error)
         finally:
             self.is_busy = False
+
+    @contextmanager
+    def saying(self, say: Callable[[], None], *, over_and_over: bool = False) -> Iterator[None]:
+        """Say what is under way when it takes longer than a person is patient, and nothing once it is over."""
+        is_over = False
+
+        def say_still() -> None:
+            # The timer may have gone off in the very moment of the end.
+            if not is_over:
+                say()
+
+        seconds = self.pace.patience or _SECONDS
+        timer = self.set_interval(seconds, say_still) if over_and_over else self.set_timer(seconds, say_still)
+        try:
+            yield
+        finally:
+            is_over = True
+            timer.stop()
 
     def say_failure(self, error: InspectorError) -> None:
         """One sentence and what to do next; nothing on the screen changes."""
