@@ -99,6 +99,22 @@ def test_conflicts_end_as_asked(memory: Command, file: Path, option: str, count:
         assert memory("get", key, "--json").json["content"] == content
 
 
+def test_a_key_may_end_otherwise_than_the_rest(memory: Command, file: Path) -> None:
+    text = file.read_text()
+    file.write_text(text + "\n### 🔑 `tz`\n\nTimezone is CET\n")
+    shown = memory("hydrate", "--overwrite", "--skip-key", "lang", "--dry-run")
+    assert "1 of those stay as they are in the store" in shown.out
+    assert "1 of those take the file's content" in shown.out
+    told = memory("hydrate", "--overwrite", "--skip-key", "lang", "--dry-run", "--json").json["conflicts"]
+    assert {conflict["key"]: conflict["ends"] for conflict in told} == {"lang": "skip", "tz": "overwrite"}
+    assert memory("hydrate", "--overwrite", "--skip-key", "lang", "--yes").code == 0
+    assert memory("get", "lang", "--json").json["content"] == "User prefers Rust"
+    assert memory("get", "tz", "--json").json["content"] == "Timezone is CET"
+    wrong = memory("hydrate", "--rename-key", "nobody", "--yes")
+    assert (wrong.code, wrong.out) == (1, "")
+    assert "No memory with the key 'nobody' has another content in the store." in wrong.err
+
+
 def test_its_document_has_all_of_it(memory: Command, file: Path) -> None:
     document = memory("hydrate", "--dry-run", "--json").json
     assert (document["dry_run"], document["made"], document["same"], document["count"]) == (True, None, 1, 1)

@@ -96,6 +96,32 @@ async def test_the_picked_come_in_by_the_policy_chosen_and_go_back_with_u(
     assert app.given == [True]
 
 
+async def test_each_conflict_can_be_decided_for_itself(home: Home) -> None:
+    home.write_snapshot()
+    app = home.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        before = await home.keys()
+        await pilot.press("asterisk", "h")
+        await asked(pilot, AnswersScreen)
+        await pilot.press("e")
+        await settled(pilot)
+        shown = screen_words(app)
+        assert "1 of 2: food_allergy has another content here" in shown
+        assert "Allergic to peanuts and shellfish." in shown
+        assert "Allergic to peanuts." in shown
+        await pilot.press("o")
+        await settled(pilot)
+        assert "2 of 2: recipe has another content here" in screen_words(app)
+        await pilot.press("r")
+        await settled(pilot)
+        assert await home.keys() == before | {"old_car", "pet", "recipe (restored)"}, said(pilot)
+        assert await home.content("food_allergy") == "Allergic to peanuts."
+        await pilot.press("u")
+        await settled(pilot)
+        assert await home.keys() == before
+
+
 @pytest.mark.parametrize("key", ["enter", "n", "escape"])
 async def test_nothing_comes_in_by_accident(home: Home, key: str) -> None:
     home.write_snapshot()

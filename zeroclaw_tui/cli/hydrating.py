@@ -2,9 +2,9 @@
 
 Its document is that of every change (see `told`) with "file", "made" (the database that was or would be made, null
 where there is one), "generation" (its schema), "new" and "conflicts": [{"key", "content", "category", "agent",
-"timestamp", "updated_at", "size"}], the latter with "here" (the store's content), "same" (how many the store has
-already), "lost": [{"key", "lost"}] with what the file shows to be lost, "on_conflict", and "file_notes". Exit code 1
-after a no, and where memories changed since they were looked at.
+"timestamp", "updated_at", "size"}], the latter with "here" (the store's content) and "ends" (skip, overwrite or
+rename), "same" (how many the store has already), "lost": [{"key", "lost"}] with what the file shows to be lost,
+"on_conflict", and "file_notes". Exit code 1 after a no, and where memories changed since they were looked at.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from zeroclaw_tui.curation.changing import Outcome
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.snapshot.hydrate import (
     HydratePlan,
+    OnConflict,
     generation_of,
     is_empty_store,
     make_store,
@@ -49,7 +50,7 @@ from zeroclaw_tui.curation.snapshot.hydrate import (
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate as bring_in
 from zeroclaw_tui.curation.snapshot.snapshot import place_of
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, WrongUse
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import one_line
 
 _KEPT_AS_IS = {
@@ -79,7 +80,8 @@ async def _bring_in(library: Library, given: argparse.Namespace, file: Path, age
     if not given.dry_run:
         check_writable(library, given)
     plan = await plan_hydrate(library, file, given.pick, agent=agent)
-    count = _count(plan, given.on_conflict)
+    resolution = _resolution(plan, given)
+    count = len(plan.new) + sum(policy != "skip" for policy in resolution.values())
     facts = _plan_as_json(plan, file, given)
     if given.dry_run or not count:
         if given.json:
@@ -96,7 +98,7 @@ async def _bring_in(library: Library, given: argparse.Namespace, file: Path, age
     with Progress("Hydrating", count) as progress:
 
         def work() -> Awaitable[Outcome]:
-            return bring_in(library, plan, given.on_conflict, advance=progress.advance)
+            return bring_in(library, plan, resolution, advance=progress.advance)
 
         outcome = await with_triggers(library, given, lambda: telling_clashes(work), asks=True)
     if outcome is None:
@@ -160,8 +162,20 @@ def _file(config: MemoryConfig, given: argparse.Namespace) -> Path:
         raise
 
 
-def _count(plan: HydratePlan, on_conflict: str) -> int:
-    return len(plan.new) + (0 if on_conflict == "skip" else len(plan.conflicts))
+def _resolution(plan: HydratePlan, given: argparse.Namespace) -> dict[str, OnConflict]:
+    """What happens to each conflict, by the id of the file's memory. Raises NotThere for a key that is no conflict."""
+    named: tuple[tuple[OnConflict, list[str]], ...] = (
+        ("skip", given.skip_key), ("overwrite", given.overwrite_key), ("rename", given.rename_key),
+    )  # fmt: skip
+    apart = {key: policy for policy, keys in named for key in keys}
+    conflicts = {entry.key for entry in plan.conflicts}
+    for key in apart:
+        if key not in conflicts:
+            raise NotThere(
+                f"No memory with the key {one_line(key)!r} has another content in the store.",
+                hint="--dry-run lists those that have.",
+            )
+    return {entry.id: apart.get(entry.key, given.on_conflict) for entry in plan.conflicts}
 
 
 def _tell_plan(lines: Iterable[Line], plan: HydratePlan, *, nothing_done: bool) -> None:
@@ -200,8 +214,12 @@ def _plan_lines(plan: HydratePlan, given: argparse.Namespace) -> Iterator[Line]:
         yield memory_line(Styled("~", YELLOW), there)
         yield ("    ", Styled("in the store: ", DIM), text_cell(here.content), f"  {date_shown(here.updated_at or '')}")
     yield from _more(len(plan.conflicts))
-    if plan.conflicts:
-        yield (f"Those with another content {_KEPT_AS_IS[given.on_conflict]}.",)
+    resolution = _resolution(plan, given)
+    for policy, what in _KEPT_AS_IS.items():
+        count = sum(chosen == policy for chosen in resolution.values())
+        if count:
+            which = "Those with another content" if count == len(plan.conflicts) else f"{count:,} of those"
+            yield (f"{which} {what}.",)
     if plan.lost:
         yield (Styled(f"{counted(len(plan.lost))} lost something in ZeroClaw's format:", YELLOW),)
         yield from lossy_lines(plan.lost)
@@ -213,13 +231,15 @@ def _more(count: int) -> Iterator[Line]:
 
 
 def _plan_as_json(plan: HydratePlan, file: Path, given: argparse.Namespace) -> dict[str, Any]:
-    conflicts = zip(plan.conflicts, plan.here, strict=True)
+    conflicts = zip(plan.conflicts, plan.here, _resolution(plan, given).values(), strict=True)
     return {
         "file": str(file),
         "made": None,
         "generation": None,
         "new": [_entry_as_json(entry) for entry in plan.new],
-        "conflicts": [{**_entry_as_json(there), "here": here.content} for there, here in conflicts],
+        "conflicts": [
+            {**_entry_as_json(there), "here": here.content, "ends": policy} for there, here, policy in conflicts
+        ],
         "same": plan.same,
         "lost": lossy_as_json(plan.lost),
         "on_conflict": given.on_conflict,

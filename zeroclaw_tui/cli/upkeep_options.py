@@ -68,6 +68,14 @@ def _add_hydrate(hydrate: argparse.ArgumentParser) -> None:
         conflict.add_argument(
             f"--{name}", dest="on_conflict", action="store_const", const=name, default="skip", help=about
         )
+    for name, _ in _CONFLICTS:
+        hydrate.add_argument(
+            f"--{name}-key",
+            action="append",
+            default=[],
+            metavar="KEY",
+            help=f"--{name} for this key alone (repeatable)",
+        )
     _add_dry_run(hydrate)
 
 

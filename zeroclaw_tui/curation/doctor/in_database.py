@@ -227,7 +227,8 @@ def _space(memory: WritableSqlite, facts: Facts, rows: RowFacts) -> Iterator[Doc
             target=target,
         )  # fmt: skip
     else:
-        yield fine("free-space", f"The database has {size(facts['bytes'])}, {size(free)} of them free.", target)
+        spare = f"{size(free)} of them" if free else "none of it"
+        yield fine("free-space", f"The database has {size(facts['bytes'])}, {spare} free.", target)
 
 
 def _holders(others: Sequence[Holder] | None) -> Iterator[DoctorFinding]:

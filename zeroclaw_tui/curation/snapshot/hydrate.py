@@ -31,6 +31,7 @@ from zeroclaw_tui.memory.text import one_line
 __all__ = [
     "HydratePlan",
     "OnConflict",
+    "Resolution",
     "generation_of",
     "hydrate",
     "is_empty_store",
@@ -38,9 +39,12 @@ __all__ = [
     "picked",
     "plan_hydrate",
     "plan_making",
+    "policy_of",
 ]  # fmt: skip
 
 OnConflict = Literal["skip", "overwrite", "rename"]
+Resolution = OnConflict | Mapping[str, OnConflict]
+"""One policy for all conflicts of a plan, or one for each by the file's memory's id; those not named are skipped."""
 
 _AT_ONCE = 250
 _BESIDE = " (restored"
@@ -128,19 +132,20 @@ def picked(loaded: Loaded, keys: Collection[str] | None) -> Loaded:
 
 
 async def hydrate(
-    library: Library, plan: HydratePlan, on_conflict: OnConflict, advance: Advance | None = None
+    library: Library, plan: HydratePlan, on_conflict: Resolution, advance: Advance | None = None
 ) -> Outcome:
     """Bring them in, as one action of verb "hydrate"; timestamps are kept where the file has them.
 
     "overwrite" gives the store's memory what the file holds and leaves it the rest (its id, its place, and what
     ZeroClaw's format loses); "rename" puts the file's beside it. Raises Clashes where a memory changed since the plan
-    was made, before anything is written, and what every write raises.
+    was made, before anything is written (with any "rename" it then comes in beside), and what every write raises.
     """
     refuse_read_only(library)
     changes = [RowChange(plan.rows[entry.id], None) for entry in plan.new]
-    if on_conflict != "skip":
-        for there, here in zip(plan.conflicts, plan.here, strict=True):
-            changes += await _resolved(library, plan.rows[there.id], here, on_conflict)
+    policies = [policy_of(on_conflict, there) for there in plan.conflicts]
+    for there, here, policy in zip(plan.conflicts, plan.here, policies, strict=True):
+        if policy != "skip":
+            changes += await _resolved(library, plan.rows[there.id], here, policy)
     if not changes:
         return Outcome("hydrate", 0)
 
@@ -149,8 +154,13 @@ async def hydrate(
             yield changes[start : start + _AT_ONCE]
 
     count = f"{len(changes):,} {'memory' if len(changes) == 1 else 'memories'}"
-    clash: Literal["refuse", "rename"] = "rename" if on_conflict == "rename" else "refuse"
+    clash: Literal["refuse", "rename"] = "rename" if "rename" in policies else "refuse"
     return await change_rows(library, "hydrate", f"hydrated {count}", batches, clash=clash, advance=advance)
+
+
+def policy_of(resolution: Resolution, there: MemoryEntry) -> OnConflict:
+    """What happens to one conflict."""
+    return resolution if isinstance(resolution, str) else resolution.get(there.id, "skip")
 
 
 async def _resolved(library: Library, there: StoredRow, here: MemoryEntry, on_conflict: OnConflict) -> list[RowChange]:

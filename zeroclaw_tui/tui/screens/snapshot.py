@@ -13,7 +13,7 @@ from zeroclaw_tui.curation import changing
 from zeroclaw_tui.curation.changing import Outcome
 from zeroclaw_tui.curation.snapshot import hydrate as hydrating
 from zeroclaw_tui.curation.snapshot import snapshot as snapshots
-from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan
+from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan, OnConflict, Resolution
 from zeroclaw_tui.memory.change import Advance, Clash, Clashes
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import one_line
@@ -27,12 +27,15 @@ from zeroclaw_tui.tui.screens.progress import with_progress
 from zeroclaw_tui.tui.screens.snapshot_keys import SNAPSHOT_COMMANDS
 from zeroclaw_tui.tui.screens.snapshot_listing import SnapshotListing, can_bring
 from zeroclaw_tui.tui.screens.snapshot_words import (
+    ONE_CONFLICT_ANSWERS,
     came_in_words,
     foreign_words,
     hydrate_answers,
     hydrate_body,
     hydrate_title,
     nothing_to_bring,
+    one_conflict_body,
+    one_conflict_title,
     write_body,
     written_words,
 )
@@ -170,11 +173,12 @@ class SnapshotScreen(SnapshotListing):
             return
         screen = AnswersScreen(hydrate_title(plan), hydrate_body(plan), "Bring in nothing", hydrate_answers(plan))
         policy = await self.app.push_screen_wait(screen)
-        if policy is None:
+        resolution = await self._decided(plan) if policy == "each" else policy
+        if resolution is None:
             return
 
         async def bring(advance: Advance) -> Outcome:
-            return await hydrating.hydrate(self.library, plan, policy, advance)
+            return await hydrating.hydrate(self.library, plan, resolution, advance)
 
         sentence = f"Bringing in {memories_words(count)}"
         try:
@@ -185,6 +189,20 @@ class SnapshotScreen(SnapshotListing):
             self.reload()
         self.picked.clear()
         self.tell(came_in_words(outcome))
+
+    async def _decided(self, plan: HydratePlan) -> Resolution | None:
+        """What happens to each conflict, as a person says; None when they left it."""
+        decided: dict[str, OnConflict] = {}
+        for number, (there, here) in enumerate(zip(plan.conflicts, plan.here, strict=True), 1):
+            title = one_conflict_title(number, len(plan.conflicts), there)
+            body = one_conflict_body(there, here)
+            answer = await self.app.push_screen_wait(
+                AnswersScreen(title, body, "Bring in nothing", ONE_CONFLICT_ANSWERS)
+            )
+            if answer is None:
+                return None
+            decided[there.id] = answer
+        return decided
 
     async def _planned(self, path: Path, keys: Sequence[str]) -> HydratePlan | None:
         """What hydrating would do; where nobody can tell whose they shall be, a person says. None when they left it."""

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from textual.content import Content
 
 from zeroclaw_tui.curation.snapshot.text import NAME
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.format import absolute_time, count_text, fit
 from zeroclaw_tui.tui.looks import MUTED, WARNING
 from zeroclaw_tui.tui.screens.confirm import Answer
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan, OnConflict
     from zeroclaw_tui.curation.snapshot.snapshot import Difference, SnapshotPlan, Where
     from zeroclaw_tui.curation.snapshot.text import Snapshot
+    from zeroclaw_tui.memory.entry import MemoryEntry
 
 _KEYS_NAMED = 4
 _NOTES = 4
 _SHORT_KEY = 24
 _LONGEST_NAME = 120
+_LONGEST_BEGINNING = 400
 _COUNTED: tuple[Where, ...] = ("only here", "only there", "changed")
 
 
@@ -146,20 +148,43 @@ def hydrate_body(plan: HydratePlan) -> Content:
     return Content.assemble(*parts)
 
 
-def hydrate_answers(plan: HydratePlan) -> list[tuple[Answer, OnConflict]]:
+def hydrate_answers(plan: HydratePlan) -> list[tuple[Answer, OnConflict | Literal["each"]]]:
     """The ways to bring them in."""
     new, conflicts = count_text(len(plan.new)), count_text(len(plan.conflicts))
     if not plan.conflicts:
         return [(Answer("y", f"Bring in the {new} new"), "skip")]
     them = "the other one" if len(plan.conflicts) == 1 else f"the other {conflicts}"
-    answers: list[tuple[Answer, OnConflict]] = []
+    answers: list[tuple[Answer, OnConflict | Literal["each"]]] = []
     if plan.new:
         answers.append((Answer("s", f"Only the {new} new", f"{them} {_stay(plan.conflicts)} as here"), "skip"))
     answers += [
         (Answer("o", f"Overwrite {conflicts}", "what is here goes to the trash"), "overwrite"),
         (Answer("r", f"Put {conflicts} beside", "under keys that are free"), "rename"),
     ]
+    if len(plan.conflicts) > 1:
+        answers.append((Answer("e", "Decide for each", "one question a memory"), "each"))
     return answers
+
+
+def one_conflict_title(number: int, total: int, there: MemoryEntry) -> str:
+    """Which of the conflicts is asked about."""
+    return f"{number} of {total}: {key_words(mask_secrets(there.key))} has another content here"
+
+
+def one_conflict_body(there: MemoryEntry, here: MemoryEntry) -> Content:
+    """The beginnings of both."""
+    begins = [one_line(mask_secrets(entry.content[:_LONGEST_BEGINNING])) for entry in (here, there)]
+    dates = [absolute_time(entry.updated_at or entry.timestamp) for entry in (here, there)]
+    return Content.assemble(
+        (f"- in the store, {dates[0]}\n", MUTED), begins[0], (f"\n\n+ in the snapshot, {dates[1]}\n", MUTED), begins[1]
+    )
+
+
+ONE_CONFLICT_ANSWERS: tuple[tuple[Answer, OnConflict], ...] = (
+    (Answer("s", "Skip it", "the store's stays as it is"), "skip"),
+    (Answer("o", "Overwrite it", "what is here goes to the trash"), "overwrite"),
+    (Answer("r", "Put it beside", "under a key that is free"), "rename"),
+)
 
 
 def came_in_words(outcome: Outcome) -> str:
