@@ -250,6 +250,31 @@ async def test_the_audit_shows_how_far_it_is_and_esc_stops_it(tmp_path: Path, mo
         assert screen_words(app).startswith("22 memories")
 
 
+async def test_after_an_audit_that_took_a_while_the_keys_are_those_of_the_findings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its panes are hidden meanwhile; the focus must not stay with one of them, nor go to another."""
+    may_end = asyncio.Event()
+
+    async def slow(library: Any, advance: Any) -> AuditReport:
+        advance(12)
+        await may_end.wait()
+        return await audit_memories(library, advance)
+
+    monkeypatch.setattr(audit_listing, "audit_memories", slow)
+    app = AuditApp(tmp_path, None)
+    async with app.run_test(size=NARROW) as pilot:
+        while "Looked at 12 of 22 memories" not in screen_words(app):
+            await pilot.pause(0.02)
+        assert app.audit.focused is None
+        may_end.set()
+        await settled(pilot)
+        assert isinstance(app.audit.focused, FindingList)
+        before = app.audit.query_one(FindingList).cursor
+        await press(pilot, "j")
+        assert app.audit.query_one(FindingList).cursor == before + 1
+
+
 async def test_an_audit_that_is_overtaken_does_not_end_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -153,8 +153,8 @@ class AuditListing(WorkingScreen):
             remark = words.finding_remark(finding) if finding is not None else ""
             self.query_one("#remark", Static).update(Content.styled(remark, MUTED))
         if self.focused is None and not is_empty:
-            # The panes were hidden while the first audit ran.
-            findings.focus()
+            # The panes were hidden while the first audit ran, and are until the next refresh.
+            self.call_after_refresh(findings.focus)
         self._paint_title()
         self._count_marks()
         self.paint_status()
@@ -215,7 +215,10 @@ class AuditListing(WorkingScreen):
         if self.report is not None:
             self.paint_status()
             return
-        self.add_class("-looking")
+        if not self.has_class("-looking"):
+            # A pane that is hidden with the focus hands it on, to whichever pane is shown by then.
+            self.set_focus(None)
+            self.add_class("-looking")
         share = min(1.0, self._looked / self._total) if self._total else 0.0
         said = words.looked_words(self._looked, self._total)
         line = Content.assemble((bar(share, _BAR), "$primary"), "\n\n", said, ("\nesc stops", MUTED))
