@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+from zeroclaw_tui.backends.waiting import to_its_end
 from zeroclaw_tui.curation.files.audit_log import put_entries_back
 from zeroclaw_tui.curation.files.taking_back import look_at_files, put_files_back
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
@@ -225,24 +226,7 @@ async def carried_out(
             raise
         return replace(outcome, action=await library.trash.finish(action))
 
-    return await _to_its_end(asyncio.ensure_future(whole()), stop)
-
-
-async def _to_its_end(task: asyncio.Future[Done], stop: threading.Event) -> Done:
-    """What a task gives. Cancelled, it is asked to stop, and waited for: its thread writes to the store."""
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError as cancellation:
-            stop.set()
-            cancelled = cancellation
-    if cancelled is not None:
-        if not task.cancelled():
-            # Looked at, so that nobody is told of an error that was never asked for.
-            task.exception()
-        raise cancelled
-    return task.result()
+    return await to_its_end(asyncio.ensure_future(whole()), stop.set)
 
 
 async def _taken_back(

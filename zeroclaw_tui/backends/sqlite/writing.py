@@ -18,6 +18,7 @@ from zeroclaw_tui.backends.sqlite.connection import any_text, check_file, explai
 from zeroclaw_tui.backends.sqlite.ddl import TRIGGERS
 from zeroclaw_tui.backends.sqlite.raw_rows import RawTable, aliases_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.waiting import to_its_end
 from zeroclaw_tui.memory.change import MEMORIES, Keep, RowChange, TriggersMissing
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused, SearchInterrupted, Unreadable
 
@@ -111,18 +112,11 @@ class Writing:
         Cancelling the await stops the work before its next batch, or before it keeps anything, and waits until what
         is under way is committed or rolled back.
         """
-        running = asyncio.get_running_loop().run_in_executor(None, self._run, work)
-        try:
-            return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            self._given_up = True
-            self.stop()
-            while not running.done():
-                with suppress(asyncio.CancelledError):
-                    await asyncio.wait([running])
-            if not running.cancelled():
-                running.exception()
-            raise
+        return await to_its_end(asyncio.get_running_loop().run_in_executor(None, self._run, work), self._give_up)
+
+    def _give_up(self) -> None:
+        self._given_up = True
+        self.stop()
 
     def stop(self) -> None:
         """Begin no further batch; from any thread."""

@@ -6,9 +6,9 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TypeVar
 
+from zeroclaw_tui.backends.waiting import to_its_end
 from zeroclaw_tui.memory.errors import SearchInterrupted
 
 Answer = TypeVar("Answer")
@@ -24,18 +24,7 @@ class Stoppable:
 
     async def run(self, work: Callable[[], Answer]) -> Answer:
         """What `work` answers. Cancelling the await stops it, and returns once its thread has let go of the files."""
-        running = asyncio.get_running_loop().run_in_executor(None, work)
-        try:
-            return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            self.stop()
-            while not running.done():
-                with suppress(asyncio.CancelledError):
-                    await asyncio.wait([running])
-            if not running.cancelled():
-                # Looked at, so that nobody is told of an error that was never asked for.
-                running.exception()
-            raise
+        return await to_its_end(asyncio.get_running_loop().run_in_executor(None, work), self.stop)
 
     def stop(self) -> None:
         """End the statement that runs, and begin no other; from any thread."""
