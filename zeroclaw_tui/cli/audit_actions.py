@@ -13,14 +13,10 @@ from zeroclaw_tui.cli.output import GREEN, Line, Styled, counted, date_shown, no
 from zeroclaw_tui.cli.plans import plan_lines, what_lines
 from zeroclaw_tui.cli.told import (
     MOST_ENTRIES,
-    cleaned_lines,
-    copies_lines,
-    left_alone_lines,
     stamp_as_json,
     tell_document,
-    tell_notes,
-    trash_lines,
 )
+from zeroclaw_tui.cli.told_done import tell_done
 from zeroclaw_tui.curation.audit.finding import Finding, Sample
 from zeroclaw_tui.curation.audit.remedies import MergePlan, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.audit.secrets import masked
@@ -31,7 +27,7 @@ from zeroclaw_tui.curation.purge import PurgePlan, plan_of
 from zeroclaw_tui.curation.trash.trash import Verb
 from zeroclaw_tui.memory.change import Advance, Stamp, category_meant
 from zeroclaw_tui.memory.entry import Handle
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused
+from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused
 from zeroclaw_tui.memory.text import cut, one_line
 
 GROUPS_SHOWN = 3
@@ -126,7 +122,9 @@ async def _done(
     copies = await copies_left(library, given, outcome) if outcome.count and removes else Copies()
     if verb == "merge":
         copies = replace(copies, found=_elsewhere(copies.found))
-    return _told(library, given, plan, outcome, copies, words[1:])
+    done = (Styled("✓", GREEN), f" {words[1]}{counted(outcome.count)}{words[2]}")
+    way_back = ("`zeroclaw memory undo` brings the old categories back.",) if verb == "recategorise" else None
+    return tell_done(library, given, plan, outcome, copies, done, way_back=way_back)
 
 
 async def _planned(
@@ -158,32 +156,6 @@ async def _copies(library: Library, plan: PurgePlan, verb: Verb) -> tuple[Copy, 
 def _elsewhere(copies: Sequence[Copy]) -> tuple[Copy, ...]:
     """Without those in other memories: that one stays which says the same is what a merge is for."""
     return tuple(copy for copy in copies if copy.kind != "memories")
-
-
-def _told(
-    library: Library, given: argparse.Namespace, plan: PurgePlan, outcome: Outcome, copies: Copies, did: Sequence[str]
-) -> int:
-    tell_notes(outcome)
-    if given.json:
-        left = {*outcome.changed, *outcome.gone}
-        # Of what was stopped nobody here knows which were done: the trash does.
-        done = [] if outcome.cancelled else [stamp for stamp in plan.stamps if stamp.id not in left]
-        entries = [stamp_as_json(stamp) for stamp in done[:MOST_ENTRIES]]
-        tell_document(library, outcome, entries=entries, copies=copies.found, cleaned=copies.cleaned)
-    else:
-        if outcome.count or outcome.cancelled:
-            write_lines([(Styled("✓", GREEN), f" {did[0]}{counted(outcome.count)}{did[1]}")])
-        write_lines(left_alone_lines(outcome))
-        if outcome.verb != "recategorise":
-            write_lines(trash_lines(outcome.action))
-        elif outcome.action is not None:
-            write_lines([("`zeroclaw memory undo` brings the old categories back.",)])
-        write_lines(cleaned_lines(copies.cleaned))
-        write_lines(copies_lines(copies.found, cleaning=given.clean_copies))
-    if outcome.cancelled:
-        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(plan.count)}.")
-        return INTERRUPTED
-    return REFUSED if outcome.changed else copies.code
 
 
 def _group_line(stays: Sample, going: Sequence[Sample]) -> Line:

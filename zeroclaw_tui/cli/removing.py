@@ -29,14 +29,10 @@ from zeroclaw_tui.cli.output import GREEN, Line, Styled, counted, note, write_li
 from zeroclaw_tui.cli.plans import plan_entries, plan_lines
 from zeroclaw_tui.cli.told import (
     MOST_ENTRIES,
-    cleaned_lines,
-    copies_lines,
-    left_alone_lines,
     stamp_as_json,
     tell_document,
-    tell_notes,
-    trash_lines,
 )
+from zeroclaw_tui.cli.told_done import tell_done
 from zeroclaw_tui.cli.zeroclaw_words import in_one_line
 from zeroclaw_tui.curation.changing import Outcome, remove_memories
 from zeroclaw_tui.curation.copies.copies import texts_of_plan
@@ -44,7 +40,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan, plan_purge
 from zeroclaw_tui.memory.change import category_meant
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, WrongUse
+from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 Removing = Literal["forget", "purge", "clear"]
@@ -136,7 +132,7 @@ async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, 
         return REFUSED
     what = f"key {in_one_line(plan.stamps[0].key)!r}" if verb == "forget" else counted(outcome.count)
     done: Line = (Styled("✓", GREEN), f" {'Deleted' if verb == 'forget' else 'Purged'} {what}.")
-    return _tell_done(library, given, plan, outcome, copies_after, done)
+    return tell_done(library, given, plan, outcome, copies_after, done)
 
 
 async def _clear(library: Library, given: argparse.Namespace, plan: PurgePlan, key: str | None) -> int:
@@ -154,7 +150,7 @@ async def _clear(library: Library, given: argparse.Namespace, plan: PurgePlan, k
     if outcome is None:
         return REFUSED
     told = f" Cleared {outcome.count}/{plan.count} entries." if key is None else f" Deleted key: {in_one_line(key)}"
-    return _tell_done(library, given, plan, outcome, copies, (Styled("✓", GREEN), told))
+    return tell_done(library, given, plan, outcome, copies, (Styled("✓", GREEN), told))
 
 
 def _agreed(plan: PurgePlan, verb: Removing, shown: Sequence[Line], *, forever: bool) -> bool:
@@ -200,25 +196,3 @@ def _tell_nothing(library: Library, given: argparse.Namespace, verb: Removing, s
     else:
         write_lines([(sentence,)])
     return DONE
-
-
-def _tell_done(
-    library: Library, given: argparse.Namespace, plan: PurgePlan, outcome: Outcome, copies: Copies, done: Line
-) -> int:
-    tell_notes(outcome)
-    if given.json:
-        left = {*outcome.changed, *outcome.gone}
-        # Of a removal that was stopped nobody here knows which went: the trash does.
-        gone = [] if outcome.cancelled else [stamp for stamp in plan.stamps if stamp.id not in left]
-        entries = [stamp_as_json(stamp) for stamp in gone[:MOST_ENTRIES]]
-        tell_document(library, outcome, entries=entries, copies=copies.found, cleaned=copies.cleaned)
-    else:
-        write_lines([done] if outcome.count or outcome.cancelled else [])
-        write_lines(left_alone_lines(outcome))
-        write_lines(trash_lines(outcome.action))
-        write_lines(cleaned_lines(copies.cleaned))
-        write_lines(copies_lines(copies.found, cleaning=given.clean_copies))
-    if outcome.cancelled:
-        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(plan.count)}.")
-        return INTERRUPTED
-    return REFUSED if outcome.changed else copies.code
