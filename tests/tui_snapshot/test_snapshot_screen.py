@@ -225,6 +225,21 @@ async def test_another_file_is_compared_with(home: Home) -> None:
         assert "older.md of 2026-11-20 21:04: 7 memories; 2 only here" in screen_text(app)
 
 
+async def test_another_file_that_is_not_there_is_not_taken_for_zeroclaws_own(home: Home) -> None:
+    app = home.app()
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await settled(pilot)
+        assert "write it from the core memories" in screen_text(app)
+        await pilot.press("o")
+        await asked(pilot, PathScreen)
+        await pilot.press(*"~/nowhere.jsonl", "enter")
+        await settled(pilot)
+        shown = screen_text(app)
+        assert "There is no file" in shown
+        assert "snapshot_enabled" not in shown
+        assert "write it from the core memories" not in shown
+
+
 async def test_a_path_that_is_none_is_said_where_it_is_typed(home: Home) -> None:
     app = home.app()
     async with app.run_test(size=NARROW) as pilot:

@@ -17,6 +17,7 @@ from textual.widgets import Static
 
 from zeroclaw_tui.curation.snapshot import snapshot as snapshots
 from zeroclaw_tui.curation.snapshot.snapshot import Difference, Where
+from zeroclaw_tui.curation.snapshot.text import NAME
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.text import mask_secrets
 from zeroclaw_tui.tui.format import count_text
@@ -173,13 +174,14 @@ class SnapshotListing(WorkingScreen):
             self.query_one("#failure", Banner).show("error", shown_words(str(error)), "r", "tries again", "reload")
             self.paint_status()
             return
-        can_write = self.library.read_only_because is None and self._path is not None
+        is_own = self._path is not None and self._path.name == NAME
+        can_write = self.library.read_only_because is None and is_own
         write = (
             (("w", "write it from the core memories"),) if can_write and isinstance(error, NotThere | Refused) else ()
         )
         keys: tuple[KeyHint, ...] = (*write, ("o", "open another file"), ("r", "look again"), ("esc", "back"))
         hint = error.hint
-        if isinstance(error, NotThere):
+        if isinstance(error, NotThere) and is_own:
             hint = (
                 "ZeroClaw writes one of all core memories at its start when memory.snapshot_enabled and "
                 "memory.snapshot_on_hygiene are on."
