@@ -24,6 +24,8 @@ from tui_samples import (
     settled,
     until,
 )
+from textual.events import Key
+from textual.keys import _character_to_key
 
 from zeroclaw_tui.backends.base import StoreRecall
 from zeroclaw_tui.memory.errors import SearchInterrupted
@@ -79,6 +81,17 @@ async def test_typing_shows_what_the_agent_would_recall_ranked_with_its_numbers(
         assert "final vector keyword" in screen_words(app)
         assert "4 shown of 245 · 2 injected" in screen_text(app)
         assert rows(app).row_count == 4
+
+
+async def test_what_is_typed_right_behind_the_slash_goes_into_the_bar(inspector: Inspector) -> None:
+    """A fast typist, or a paste: every key is there before the first one was answered, and none acts on the list."""
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        for character in "/what?":
+            app.post_message(Key(_character_to_key(character), character))
+        await until(pilot, lambda: browser(app).query_one(SearchBar).input.value == "what?")
+        assert app.screen is browser(app)
 
 
 async def test_enter_goes_to_the_results_and_escape_steps_out_one_by_one(inspector: Inspector) -> None:

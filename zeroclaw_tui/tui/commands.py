@@ -20,8 +20,8 @@ from zeroclaw_tui.tui.looks import MUTED
 class Command:
     """`keys` are Textual's names, the first one is shown; `id` is what a person re-binds by.
 
-    `name` is the word in the footer, `sentence` what palette and help say. A `priority` command works while typing.
-    One that `writes` is dimmed where nothing can be changed.
+    `name` is the word in the footer, `sentence` what palette and help say. A `priority` command also works while typing,
+    unless its screen's `check_action` says else. One that `writes` is dimmed where nothing can be changed.
     """
 
     id: str
@@ -85,7 +85,8 @@ UPKEEP_COMMANDS = (
 )
 
 BROWSER_COMMANDS = (
-    Command("search", "slash", "open_search", "search", "Search the memories", FIND, in_footer=True),
+    # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
+    Command("search", "slash", "open_search", "search", "Search the memories", FIND, in_footer=True, priority=True),
     Command(
         "filter",
         "F",

@@ -129,7 +129,8 @@ class BrowserScreen(UpkeepScreen):
         self.prepare_search()
         self.add_class("-searching")
         self.paint_lines()
-        self.query_one(SearchBar).input.focus()
+        # At once and not after the next refresh: what is typed on goes into the bar, however fast.
+        self.set_focus(self.query_one(SearchBar).input)
 
     def action_next_mode(self) -> None:
         """The other way to search, for the same text."""

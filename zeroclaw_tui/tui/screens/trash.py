@@ -79,7 +79,7 @@ class TrashScreen(TrashListing):
     def action_open_search(self) -> None:
         """Type what to look for."""
         self.add_class("-searching")
-        self.query_one(SearchBar).input.focus()
+        self.set_focus(self.query_one(SearchBar).input)
 
     def action_focus_pane(self, pane: str) -> None:
         """From the search to the list."""

@@ -16,7 +16,9 @@ _MARK = "Mark"
 _CHANGE = "Change"
 
 TRASH_COMMANDS = (
-    Command("trash.search", "slash", "open_search", "search", "Look for a part of a key or a content", FIND, True),
+    Command(
+        "trash.search", "slash", "open_search", "search", "Look for a part of a key or a content", FIND, True, True
+    ),
     Command(
         "trash.restore", "r,enter", "restore", "restore", "Bring back the marked ones, else the row", _CHANGE, True
     ),
