@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from textual.events import Key
+from textual.keys import _character_to_key
 from tui_samples import (
     NARROW,
     WIDE,
@@ -24,8 +26,6 @@ from tui_samples import (
     settled,
     until,
 )
-from textual.events import Key
-from textual.keys import _character_to_key
 
 from zeroclaw_tui.backends.base import StoreRecall
 from zeroclaw_tui.memory.errors import SearchInterrupted

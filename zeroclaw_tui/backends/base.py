@@ -39,6 +39,7 @@ from zeroclaw_tui.scoring.settings import ScoringSettings
 if TYPE_CHECKING:
     import numpy as np
 
+    from zeroclaw_tui.config.memory_config import MemoryConfig
 
 Entries = list[MemoryEntry]
 Scored = list[ScoredEntry]
@@ -65,6 +66,10 @@ class Capabilities:
     """Which of the fields in memory/change.py's EDITABLE can be changed; for the others `why_not` has a sentence."""
     cached_vectors: bool = False
     """Whether copies of vectors lie beside the memories, found by a hash of the content."""
+    blocks: bool = False
+    """Whether `MemoryFilter.blocks` shows something else than the rows."""
+    own_fusion: bool = False
+    """Whether the store can answer `RecallRequest.own_fusion`."""
     why_not: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -109,6 +114,31 @@ class Memory(ABC):
     """Sentences about how it was opened that a person should see."""
     capabilities: Capabilities = Capabilities()
 
+    @classmethod
+    def from_config(cls, config: MemoryConfig) -> Memory:
+        """The store a config names, not yet opened. Raises WrongUse, Refused or Unreadable for what names none.
+
+        The factory and plug-ins come in here; a class that needs nothing of the config leaves it as it is.
+        """
+        return cls()
+
+    @property
+    def trash_name(self) -> str:
+        """The backend under which the trash knows these rows; two names for one file share one."""
+        return self.name
+
+    @property
+    def standing(self) -> str | None:
+        """What passes by itself and a person should see meanwhile, in a few words ("lucid rests for 12 s")."""
+        return None
+
+    async def make(self, profile: ScoringProfile) -> None:
+        """Make what the store needs, as the ZeroClaw of that profile does at its first start; after NothingYet.
+
+        Raises Refused where there is something already or this backend has nothing to make.
+        """
+        raise Refused(f"There is nothing to make for the backend {self.name}.")
+
     @abstractmethod
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory; an existing key is replaced."""
@@ -139,8 +169,22 @@ class Memory(ABC):
     async def health_check(self) -> bool:
         """True when it answers."""
 
+    async def store_batch(self, drafts: Sequence[Draft]) -> None:
+        """Write many memories, each as `store` does, in order; faster where the store can do that."""
+        for draft in drafts:
+            await self.store(draft.key, draft.content, draft.category, draft.session_id)
+
+    async def get_batch(self, keys: Sequence[str]) -> Entries:
+        """The memories of these keys in that order, each as `get` gives it; those that are not there are left out."""
+        found = [await self.get(key) for key in keys]
+        return [entry for entry in found if entry is not None]
+
     async def open(self) -> None:
-        """Get ready to answer; called once, before anything else."""
+        """Get ready to answer; called once, before anything else.
+
+        Raises NothingYet where ZeroClaw would make the store at its first start, NotReachable, Unreadable, Corrupt,
+        Locked, WrongUse for an address or a name that cannot be.
+        """
 
     async def close(self) -> None:
         """Let go of files and connections."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import difflib
 from importlib import import_module
-from pathlib import Path
-from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.profiles import BACKENDS, BackendProfile, backend_profile
-from zeroclaw_tui.config.layouts import exists, has_markdown, is_folder
+from zeroclaw_tui.config.layouts import exists
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.errors import Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import Refused, WrongUse
 
 CLASSES = {
     "sqlite": "zeroclaw_tui.backends.sqlite.store:SqliteMemory",
+    "lucid": "zeroclaw_tui.backends.lucid.store:LucidMemory",
+    "postgres": "zeroclaw_tui.backends.postgres.store:PostgresMemory",
     "markdown": "zeroclaw_tui.backends.markdown.store:MarkdownMemory",
+    "qdrant": "zeroclaw_tui.backends.qdrant.store:QdrantMemory",
+    "redis": "zeroclaw_tui.backends.redis.store:RedisMemory",
     "none": "zeroclaw_tui.backends.none:NoneMemory",
     "in-memory": "zeroclaw_tui.backends.in_memory:InMemory",
 }
@@ -25,8 +27,8 @@ CLASSES = {
 def create_memory(config: MemoryConfig) -> Memory:
     """The store a config names, not yet opened.
 
-    Raises Refused for a backend that this release does not open, WrongUse for a name nobody knows, and Unreadable
-    where the database is missing but the install has Markdown notes.
+    Raises Refused for a backend that this release does not open, WrongUse for a name nobody knows, and what the
+    backend's `from_config` raises.
     """
     profile = backend_profile(config.backend)
     if profile is None:
@@ -34,42 +36,8 @@ def create_memory(config: MemoryConfig) -> Memory:
     if profile.not_yet is not None:
         raise Refused(profile.not_yet, hint=_hint(profile, config))
     module, name = CLASSES[profile.key].split(":")
-    positional, named = _arguments(profile.key, config)
-    memory: Memory = getattr(import_module(module), name)(*positional, **named)
-    return memory
-
-
-def _arguments(key: str, config: MemoryConfig) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    match key:
-        case "sqlite":
-            _look_for_database(config)
-            return (config.database,), {"read_only": config.read_only}
-        case "markdown":
-            return (_markdown_root(config),), {"agents": _agent_folders(config), "read_only": config.read_only}
-        case _:
-            return (), {}
-
-
-def _markdown_root(config: MemoryConfig) -> Path:
-    return Path(config.location).expanduser() if config.location else config.install.root
-
-
-def _agent_folders(config: MemoryConfig) -> dict[str, Path]:
-    """Each agent's own folder of notes, where ZeroClaw >= 0.8 keeps them."""
-    install = config.install
-    if config.location or install.layout != "data" or install.config_dir is None:
-        return {}
-    folders = {alias: install.config_dir / "agents" / alias / "workspace" for alias in config.agents}
-    return {alias: folder for alias, folder in folders.items() if is_folder(folder)}
-
-
-def _look_for_database(config: MemoryConfig) -> None:
-    if config.location or exists(config.database) or not has_markdown(config.install.root):
-        return
-    raise Unreadable(
-        f"There is no database {config.database}.",
-        hint=f"{config.install.root} has Markdown notes: --backend markdown opens them.",
-    )
+    backend: type[Memory] = getattr(import_module(module), name)
+    return backend.from_config(config)
 
 
 def _hint(profile: BackendProfile, config: MemoryConfig) -> str:

@@ -54,26 +54,22 @@ BACKENDS: tuple[BackendProfile, ...] = (
         "lucid",
         "Lucid: the local SQLite file, and the lucid program for what it lacks",
         has_local_database=True,
-        not_yet=_LATER.format("The Lucid bridge", ""),
         hint=_LUCID_HINT,
     ),
     BackendProfile(
         "postgres",
         "PostgreSQL: a server, reached by URL",
-        not_yet=_LATER.format("PostgreSQL", ", with the extra 'postgres'"),
     ),
     BackendProfile("markdown", "Markdown: plain files that people can read and edit"),
     BackendProfile(
         "qdrant",
         "Qdrant: a vector database, reached by URL",
-        not_yet=_LATER.format("Qdrant", ""),
         hint=_QDRANT_HINT,
     ),
     BackendProfile(
         "redis",
         "Redis: a server, reached by URL; ZeroClaw itself does not know it",
         in_zeroclaw=False,
-        not_yet=_LATER.format("Redis", ", with the extra 'redis'"),
     ),
     BackendProfile(
         "rmem",

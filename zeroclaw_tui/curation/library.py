@@ -148,7 +148,7 @@ async def open_library(config: MemoryConfig, profile: str | None = None) -> Libr
         await memory.close()
         raise
     embedder, because = create_embedder(config.embedding)
-    trash = Trash(config.install, store_name(memory.name, memory.location, config.install.config_dir), _now)
+    trash = Trash(config.install, store_name(memory.trash_name, memory.location, config.install.config_dir), _now)
     return Library(config, memory, choice, _settings(config), embedder, trash, because)
 
 

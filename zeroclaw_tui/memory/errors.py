@@ -66,6 +66,19 @@ class Unreadable(InspectorError):
     exit_code = NOT_REACHABLE
 
 
+class NothingYet(Unreadable):
+    """A store that is not there yet and that ZeroClaw makes at its first start; `Memory.make` makes it too."""
+
+    title = "Nothing there yet"
+
+
+class NotReachable(InspectorError):
+    """A server that cannot be reached, does not let in, or went away in the middle."""
+
+    title = "Not reachable"
+    exit_code = NOT_REACHABLE
+
+
 class Corrupt(Unreadable):
     """A database file with damaged pages."""
 

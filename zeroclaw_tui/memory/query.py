@@ -64,6 +64,8 @@ class MemoryFilter:
     superseded: Superseded = Superseded.HIDE
     longer_than: int | None = None
     shorter_than: int | None = None
+    blocks: bool = False
+    """Not a part but another look: the lines of Markdown files together as the blocks a person sees."""
 
     def but(self, **parts: Any) -> MemoryFilter:
         """The same filter with other parts."""
@@ -72,7 +74,7 @@ class MemoryFilter:
     @property
     def is_empty(self) -> bool:
         """True when nothing but superseded rows is left out."""
-        return self == MemoryFilter(superseded=self.superseded)
+        return self == MemoryFilter(superseded=self.superseded, blocks=self.blocks)
 
 
 @dataclass(frozen=True, slots=True)

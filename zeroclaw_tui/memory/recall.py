@@ -30,6 +30,8 @@ class RecallRequest:
     layer: Layer = "agent"
     rule: Rule = "cli"
     as_of: str = ""
+    own_fusion: bool = False
+    """Keywords and vectors fused inside the store's own database, which ZeroClaw does not do: for a person's eye."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from zeroclaw_tui.backends.markdown.files import (
 from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines
 from zeroclaw_tui.backends.markdown.reverting import revert
 from zeroclaw_tui.backends.markdown.writing import NoteWriter, stamp_of
-from zeroclaw_tui.config.layouts import exists
+from zeroclaw_tui.config.layouts import exists, is_folder
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -52,6 +52,8 @@ from zeroclaw_tui.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from zeroclaw_tui.config.memory_config import MemoryConfig
 
 _WHY_NOT = {
     "vectors": "Markdown memory has no vectors: ZeroClaw scores a line by the share of the query's words it contains.",
@@ -102,6 +104,12 @@ class MarkdownMemory(Memory):
         self._version = 0
         self._lock = threading.Lock()
         self._writing = threading.Lock()
+
+    @classmethod
+    def from_config(cls, config: MemoryConfig) -> MarkdownMemory:
+        """The notes of an install, or of the folder or file given, with each agent's own folder (ZeroClaw >= 0.8)."""
+        root = Path(config.location).expanduser() if config.location else config.install.root
+        return cls(root, agents=_agent_folders(config), read_only=config.read_only)
 
     async def open(self) -> None:
         """Read the files. Raises Unreadable when there is no such folder."""
@@ -350,3 +358,12 @@ def _recall_of_agents(
         own = [with_parts(entry, key=f"[{alias}] {entry.key}") for entry in held if entry.agent == alias]
         merged += recall_lines(own, request.query, request.limit, profile, request.since, request.until)
     return [with_parts(scored, rank=rank) for rank, scored in enumerate(merged[: request.limit], 1)]
+
+
+def _agent_folders(config: MemoryConfig) -> dict[str, Path]:
+    """Each agent's own folder of notes, where ZeroClaw >= 0.8 keeps them."""
+    install = config.install
+    if config.location or install.layout != "data" or install.config_dir is None:
+        return {}
+    folders = {alias: install.config_dir / "agents" / alias / "workspace" for alias in config.agents}
+    return {alias: folder for alias, folder in folders.items() if is_folder(folder)}

@@ -30,8 +30,9 @@ from zeroclaw_tui.backends.sqlite.schema import Schema, read_schema
 from zeroclaw_tui.backends.sqlite.statistics import statistics
 from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
 from zeroclaw_tui.backends.sqlite.writing import Writing, take_back_unfinished_write, why_not_writable
+from zeroclaw_tui.config.layouts import exists, has_markdown
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, NotThere
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, Unreadable
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import Statistics
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
+    from zeroclaw_tui.config.memory_config import MemoryConfig
 
 Answer = TypeVar("Answer")
 
@@ -74,6 +76,16 @@ class SqliteMemory(WritableSqlite):
         self._readings: set[Reading] = set()
         self._finds: set[Reading] = set()
         self._writings: set[Writing] = set()
+
+    @classmethod
+    def from_config(cls, config: MemoryConfig) -> SqliteMemory:
+        """The brain.db of an install. Raises Unreadable where it is missing but the install has Markdown notes."""
+        if not (config.location or exists(config.database)) and has_markdown(config.install.root):
+            raise Unreadable(
+                f"There is no database {config.database}.",
+                hint=f"{config.install.root} has Markdown notes: --backend markdown opens them.",
+            )
+        return cls(config.database, read_only=config.read_only)
 
     @property
     def schema(self) -> Schema:

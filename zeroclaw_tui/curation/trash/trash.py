@@ -35,7 +35,7 @@ Answer = TypeVar("Answer")
 
 Verb = Literal[
     "store", "edit", "forget", "purge", "clear", "restore", "undo", "clean", "hygiene", "snapshot", "hydrate", "import",
-    "merge", "recategorise",
+    "merge", "recategorise", "copy",
 ]  # fmt: skip
 """What a person did. "restore" brings chosen rows back from the trash, "clean" removes copies of a text elsewhere."""
 

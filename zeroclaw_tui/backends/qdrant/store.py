@@ -1,0 +1,1 @@
+"""Memory in a Qdrant collection, over its REST interface."""

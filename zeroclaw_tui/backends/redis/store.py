@@ -1,0 +1,1 @@
+"""Memory in Redis, a JSON document a key."""
