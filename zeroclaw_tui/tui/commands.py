@@ -20,8 +20,9 @@ from zeroclaw_tui.tui.looks import MUTED
 class Command:
     """`keys` are Textual's names, the first one is shown; `id` is what a person re-binds by.
 
-    `name` is the word in the footer, `sentence` what palette and help say. A `priority` command also works while typing,
-    unless its screen's `check_action` says else. One that `writes` is dimmed where nothing can be changed.
+    `name` is the word in the footer, `sentence` what palette and help say.
+    A `priority` command also works while typing, unless its screen's `check_action` says else. One that `writes` is
+    dimmed where nothing can be changed.
     """
 
     id: str
