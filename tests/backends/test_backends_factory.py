@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.backends.factory import CLASSES, create_memory
+from zeroclaw_tui.backends.factory import CLASSES, EXTRAS, create_memory
 from zeroclaw_tui.backends.profiles import BACKENDS, backend_profile
 from zeroclaw_tui.backends.sqlite.ddl import create_database
 from zeroclaw_tui.config.install import Install
@@ -82,34 +82,53 @@ async def test_in_memory_takes_what_it_is_given(tmp_path: Path) -> None:
     assert await memory.count() == 1
 
 
+SERVERS = {
+    "postgres": "postgres://ada:hunter2@127.0.0.1:1/d", "qdrant": "http://127.0.0.1:1", "redis": "redis://127.0.0.1:1",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", [profile.key for profile in BACKENDS])
 def test_every_known_backend_opens_or_says_why_not(name: str, tmp_path: Path) -> None:
     profile = backend_profile(name)
     assert profile is not None
     assert (profile.key in CLASSES) == (profile.not_yet is None)
+    config = config_of(tmp_path, name, location=SERVERS.get(name))
     if profile.not_yet is None:
-        assert create_memory(config_of(tmp_path, name)).name == name
+        memory = create_memory(config)
+        assert memory.name == name
+        assert "hunter2" not in memory.location
         return
     with pytest.raises(Refused) as refusal:
-        create_memory(config_of(tmp_path, name))
+        create_memory(config)
     assert refusal.value.message.endswith(".")
     assert refusal.value.hint
 
 
-def test_postgres_names_the_extra_that_will_bring_it(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="extra 'postgres'"):
-        create_memory(config_of(tmp_path, "PostgreSQL"))
+@pytest.mark.parametrize(("name", "driver"), [("postgres", "asyncpg"), ("redis", "redis")])
+async def test_a_driver_that_is_not_installed_names_its_extra(
+    name: str, driver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, driver, None)
+    with pytest.raises(Refused) as refusal:
+        await create_memory(config_of(tmp_path, name, location=SERVERS[name])).open()
+    assert f"zeroclaw_tui[{EXTRAS[name]}]" in str(refusal.value)
+    assert "hunter2" not in str(refusal.value)
 
 
-def test_the_local_database_of_lucid_can_be_opened_as_sqlite(tmp_path: Path) -> None:
-    with pytest.raises(Refused) as refusal:
-        create_memory(config_of(tmp_path, "lucid"))
-    assert "--backend sqlite" not in refusal.value.hint
-    (tmp_path / "memory").mkdir()
-    create_database(tmp_path / "memory" / "brain.db", "G2")
-    with pytest.raises(Refused) as refusal:
-        create_memory(config_of(tmp_path, "lucid"))
-    assert "--backend sqlite" in refusal.value.hint
+def test_a_backend_whose_library_is_missing_on_import_names_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "needs_a_driver.py").write_text("import a_driver_nobody_has\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(CLASSES, "postgres", "needs_a_driver:PostgresMemory")
+    with pytest.raises(Refused, match="postgres needs a_driver_nobody_has, which is not installed") as refusal:
+        create_memory(config_of(tmp_path, "postgres"))
+    assert "zeroclaw_tui[postgres]" in refusal.value.hint
+
+
+def test_the_rows_of_lucid_are_those_of_the_local_database(tmp_path: Path) -> None:
+    memory = create_memory(config_of(tmp_path, "lucid"))
+    assert (memory.trash_name, memory.location) == ("sqlite", str(tmp_path / "memory" / "brain.db"))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
+from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.listing import matches
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
@@ -26,13 +26,15 @@ from zeroclaw_tui.memory.change import Draft, Edit, RowChange
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.write_contract import Kept, WritableMemoryContract
+from zeroclaw_tui.testing.store_contract import StoreContract
+from zeroclaw_tui.testing.write_contract import Kept
 
 SAMPLES = sample_entries()[:6]
 
 
-class TestInMemoryWriting(WritableMemoryContract):
+class TestInMemoryWriting(StoreContract):
     @pytest.fixture
     async def memory(self) -> Memory:
         return InMemory([replace(SAMPLES[0], superseded_by="editor"), *SAMPLES[1:]])
@@ -43,7 +45,6 @@ class Plain(Memory):
 
     name = "plain"
     location = "this process"
-    capabilities = Capabilities(write=True, editable=("content", "key", "category", "session_id"))
 
     def __init__(self, entries: Sequence[MemoryEntry] = ()) -> None:
         self.held = {entry.key: replace(entry, handle=entry.id).whole(entry.content) for entry in entries}
@@ -57,14 +58,16 @@ class Plain(Memory):
         entry = MemoryEntry(id, key, content, category, written, session_id=session_id, handle=id)
         self.held[key] = entry.whole(content)
 
-    async def recall(self, *rest: Any, **named: Any) -> Scored:
-        return []
+    async def recall(self, query: str, limit: int, *rest: Any, **named: Any) -> Scored:
+        found = [entry for entry in self.held.values() if query in entry.content][:limit]
+        return [ScoredEntry(entry, rank, None) for rank, entry in enumerate(found, 1)]
 
     async def get(self, key: str) -> MemoryEntry | None:
         return self.held.get(key)
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
-        return [*self.held.values()]
+        found = [entry for entry in self.held.values() if category in (None, entry.category)]
+        return [entry for entry in found if session_id in (None, entry.session_id)]
 
     async def forget(self, key: str) -> bool:
         return self.held.pop(key, None) is not None
@@ -76,7 +79,7 @@ class Plain(Memory):
         return True
 
 
-class TestTraitWriting(WritableMemoryContract):
+class TestTraitWriting(StoreContract):
     keeps_rows_exactly = False
 
     @pytest.fixture
@@ -84,7 +87,20 @@ class TestTraitWriting(WritableMemoryContract):
         return Plain(SAMPLES)
 
 
-class TestMarkdownWriting(WritableMemoryContract):
+class TestMarkdownWriting(StoreContract):
+    has_keys = False
+    keeps_every_text = False
+
+    async def another(self, memory: Memory) -> Memory:
+        assert isinstance(memory, MarkdownMemory)
+        other = MarkdownMemory(Path(memory.location))
+        await other.open()
+        return other
+
+    async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
+        with (Path(memory.location) / "MEMORY.md").open("a", encoding="utf-8") as file:
+            file.writelines(f"- **{draft.key}**: {draft.content}\n" for draft in drafts)
+
     @pytest.fixture
     async def memory(self, tmp_path: Path) -> AsyncIterator[Memory]:
         (tmp_path / "memory").mkdir()
@@ -96,8 +112,29 @@ class TestMarkdownWriting(WritableMemoryContract):
         await memory.close()
 
 
+def put_rows(path: Path, drafts: Sequence[Draft]) -> None:
+    """Rows as ZeroClaw writes them, in one transaction: its own verb stores one at a time, durably."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(memories)")]
+        agent = {"agent_id": str(uuid.UUID(int=1))} if "agent_id" in columns else {}
+        for draft in drafts:
+            now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%f}000+00:00"
+            row = {"id": str(uuid.uuid4()), "created_at": now, "updated_at": now, **agent}
+            row |= {name: getattr(draft, name) for name in ("key", "content", "category", "session_id")}
+            marks = ", ".join("?" * len(row))
+            connection.execute(f"INSERT INTO memories ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
+
+
 @pytest.mark.parametrize("generation", ["G1", "G2", "G3", "G4"])
-class TestSqliteWriting(WritableMemoryContract):
+class TestSqliteWriting(StoreContract):
+    async def another(self, memory: Memory) -> Memory:
+        other = SqliteMemory(Path(memory.location))
+        await other.open()
+        return other
+
+    async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
+        put_rows(Path(memory.location), drafts)
+
     @pytest.fixture
     async def memory(self, tmp_path: Path, generation: str) -> AsyncIterator[Memory]:
         path = tmp_path / "brain.db"

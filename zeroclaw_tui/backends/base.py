@@ -1,16 +1,31 @@
-"""The Memory contract: ZeroClaw's trait, and what browsing needs on top with fall-backs built on the trait's verbs."""
+"""The Memory contract: ZeroClaw's trait, and what browsing needs on top with fall-backs built on the trait's verbs.
+
+A backend of your own is a class of Memory in a package of your own:
+
+1. Write the seven abstract verbs. `in_memory.py` is the sample; every command and screen works with these alone.
+2. Name the class in that package's pyproject.toml; the entry point's name is what `memory.backend` says:
+   `[project.entry-points."zeroclaw_tui.backends"]`, `shoe-box = "shoe_box:ShoeBox"`.
+3. Say where it lies: `from_config(config)` gets the settings, `config.location` is what --location named. Raise the
+   kinds in memory/errors.py, one sentence each, and never let a password into `location` or a message.
+4. What it can do beyond the trait goes into `capabilities` (start from `answers.THE_TRAIT`), with a sentence in
+   `why_not` for each thing it cannot. Override the verbs that it can do faster or more exactly.
+5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server.
+
+The verbs here stand for one store, one event loop. Block neither: files and CPU work belong in a thread.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends import generic_writing
+from zeroclaw_tui.backends.answers import THE_TRAIT, Capabilities, Health, StoreRecall
 from zeroclaw_tui.backends.counting import count_entries
-from zeroclaw_tui.backends.listing import age_groups, matches, sort_key
+from zeroclaw_tui.backends.listing import age_groups, matches, page_after, sort_key
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -45,52 +60,7 @@ Entries = list[MemoryEntry]
 Scored = list[ScoredEntry]
 Stamps = list[Stamp]
 
-
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """What a backend can do. `why_not` has one sentence for each thing it cannot ("vectors", "sessions", "write")."""
-
-    vectors: bool = False
-    keyword: bool = False
-    sessions: bool = True
-    agents: bool = False
-    namespaces: bool = False
-    superseded: bool = False
-    pinned: bool = False
-    importance: bool = False
-    kind: bool = False
-    facets: bool = True
-    watch: bool = False
-    write: bool = False
-    editable: tuple[str, ...] = ()
-    """Which of the fields in memory/change.py's EDITABLE can be changed; for the others `why_not` has a sentence."""
-    cached_vectors: bool = False
-    """Whether copies of vectors lie beside the memories, found by a hash of the content."""
-    blocks: bool = False
-    """Whether `MemoryFilter.blocks` shows something else than the rows."""
-    own_fusion: bool = False
-    """Whether the store can answer `RecallRequest.own_fusion`."""
-    why_not: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """How a store is. `findings` are sentences, the worst first; `facts` are names and values in reading order."""
-
-    ok: bool
-    summary: str
-    findings: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class StoreRecall:
-    """What the store's own recall returned, best first. `stage` is the path it took; `notes` are for people."""
-
-    entries: tuple[ScoredEntry, ...]
-    mode: str
-    scale: str
-    notes: tuple[str, ...] = ()
+__all__ = ["Capabilities", "Entries", "Health", "Memory", "Scored", "Stamps", "StoreRecall"]
 
 
 class Memory(ABC):
@@ -106,13 +76,20 @@ class Memory(ABC):
     """Where it is, for people: a path, or a URL without its password."""
     generation: str | None = None
     """The schema generation ("G1" to "G5"), where there is one."""
+    embeds_itself: bool = False
+    """Whether it makes the vectors of memories and queries it is not given, by rules of its own."""
+    keeps_updates: bool = True
+    """Whether the time of the last store stands beside that of the first."""
+    ids_are_uuids: bool = False
+    """Whether only UUIDs can be ids there."""
     newest_version: str | None = None
     """The newest ZeroClaw version that has this schema; None means the newest of all."""
     read_only_because: str | None = None
     """Why nothing can be written, in a sentence; None when writing works."""
     notices: tuple[str, ...] = ()
     """Sentences about how it was opened that a person should see."""
-    capabilities: Capabilities = Capabilities()
+    capabilities: Capabilities = THE_TRAIT
+    """What it can do, and why not the rest; a backend of the trait's verbs alone need not say anything."""
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> Memory:
@@ -196,12 +173,7 @@ class Memory(ABC):
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
         """The rows after `cursor`, by key and never by offset; listings may hold excerpts."""
         ordered = await self._ordered(filter, sort)
-        start = 0
-        if cursor is not None:
-            start = next((at + 1 for at, entry in enumerate(ordered) if entry.handle == cursor.handle), len(ordered))
-        chosen = ordered[start : start + limit]
-        more = start + limit < len(ordered)
-        return Page(tuple(chosen), Cursor(None, chosen[-1].handle) if more else None)
+        return page_after(ordered, sort, cursor, limit)
 
     async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
         """The handles of every row in order, as an array or list."""
@@ -311,6 +283,10 @@ class Memory(ABC):
         """
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
         await generic_writing.show(await self._ordered(wanted, Sort(descending=False)), see)
+
+    def text_to_embed(self, row: StoredRow) -> str:
+        """What of a memory its vector is made of."""
+        return str(row.values["content"])
 
     def stamp_of(self, row: StoredRow) -> Stamp:
         """The stamp of a row that `each_row` showed, as `stamps` would give it; the store is not asked."""

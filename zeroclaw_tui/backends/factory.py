@@ -22,22 +22,50 @@ CLASSES = {
     "in-memory": "zeroclaw_tui.backends.in_memory:InMemory",
 }
 """Where each backend's class is; a module is imported when its backend is asked for."""
+EXTRAS = {"postgres": "postgres", "redis": "redis"}
+"""The extra of this package that brings what a backend's server is spoken to with."""
 
 
 def create_memory(config: MemoryConfig) -> Memory:
     """The store a config names, not yet opened.
 
-    Raises Refused for a backend that this release does not open, WrongUse for a name nobody knows, and what the
+    A name of ours wins; only another one is looked for among the plug-ins. Raises Refused for a backend that this
+    release does not open or whose driver or package is not usable, WrongUse for a name nobody knows, and what the
     backend's `from_config` raises.
     """
     profile = backend_profile(config.backend)
     if profile is None:
-        raise _nobody_knows(config)
+        return _from_plugin(config)
     if profile.not_yet is not None:
         raise Refused(profile.not_yet, hint=_hint(profile, config))
     module, name = CLASSES[profile.key].split(":")
-    backend: type[Memory] = getattr(import_module(module), name)
-    return backend.from_config(config)
+    try:
+        backend: type[Memory] = getattr(import_module(module), name)
+        return backend.from_config(config)
+    except ModuleNotFoundError as error:
+        raise _without_driver(profile.key, error) from error
+
+
+def _without_driver(key: str, error: ModuleNotFoundError) -> Refused:
+    """The sentence for a library that is not installed. Raises what is no library's fault again."""
+    missing = (error.name or "").partition(".")[0]
+    if missing in ("", "zeroclaw_tui") or key not in EXTRAS:
+        raise error
+    return Refused(
+        f"The backend {key} needs {missing}, which is not installed.",
+        hint=f"pip install 'zeroclaw_tui[{EXTRAS[key]}]' brings it.",
+        title="Driver missing",
+    )
+
+
+def _from_plugin(config: MemoryConfig) -> Memory:
+    # Packages are only looked through for a name that is none of ours.
+    from zeroclaw_tui.backends.plugins import plugin_of
+
+    plugin = plugin_of(config.backend)
+    if plugin is None:
+        raise _nobody_knows(config)
+    return plugin.made(config)
 
 
 def _hint(profile: BackendProfile, config: MemoryConfig) -> str:
@@ -47,7 +75,9 @@ def _hint(profile: BackendProfile, config: MemoryConfig) -> str:
 
 
 def _nobody_knows(config: MemoryConfig) -> WrongUse:
-    known = [profile.key for profile in BACKENDS]
+    from zeroclaw_tui.backends.plugins import plugin_names
+
+    known = [*(profile.key for profile in BACKENDS), *plugin_names()]
     near = difflib.get_close_matches(config.backend.strip().lower(), known, n=1, cutoff=0.5)
     meant = f"Did you mean {near[0]!r}? " if near else f"Known are {', '.join(known)}. "
     return WrongUse(

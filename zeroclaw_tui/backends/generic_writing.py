@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace as with_parts
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from zeroclaw_tui.backends import row_reverting, row_writing
 from zeroclaw_tui.memory.change import (
@@ -80,13 +82,18 @@ def stamp_of(entry: MemoryEntry) -> Stamp:
 
 async def show(entries: Iterable[MemoryEntry], see: See) -> None:
     """Show the rows of memories one by one, on a thread; cancelling the await ends it."""
+    await show_rows(map(row_of, entries), see)
+
+
+async def show_rows(rows: Iterable[StoredRow], see: See) -> None:
+    """The same for rows; they are taken from `rows` on that thread."""
     stop = threading.Event()
 
     def look() -> None:
-        for entry in entries:
+        for row in rows:
             if stop.is_set():
                 return
-            see(row_of(entry))
+            see(row)
 
     try:
         await asyncio.to_thread(look)
@@ -96,28 +103,41 @@ async def show(entries: Iterable[MemoryEntry], see: See) -> None:
 
 async def create(memory: Memory, draft: Draft, keep: Keep, replace: bool) -> Written:
     """Store a draft."""
-    return await row_writing.create(_rows(memory), draft, keep, replace)
+    async with _writing(memory) as rows:
+        return await row_writing.create(rows, draft, keep, replace)
 
 
 async def update(memory: Memory, id: str, edit: Edit, expected: str, keep: Keep) -> Written:
     """Store the edited memory; under another key the old one is forgotten afterwards."""
-    return await row_writing.update(_rows(memory), id, edit, expected, keep)
+    async with _writing(memory) as rows:
+        for name in edit.checked().values:
+            if name not in memory.capabilities.editable:
+                raise Refused(memory.capabilities.why_not.get(name) or f"{memory.name} cannot change the {name}.")
+        return await row_writing.update(rows, id, edit, expected, keep)
 
 
 async def remove(memory: Memory, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None) -> Removal:
     """Forget by key, one after the other."""
-    return await row_writing.remove(_rows(memory), stamps, keep, advance)
+    async with _writing(memory) as rows:
+        return await row_writing.remove(rows, stamps, keep, advance)
 
 
 async def revert(memory: Memory, changes: Batches, keep: Keep, clash: Clash, advance: Advance | None) -> Reversal:
     """Store what was, forget what was not."""
-    return await row_reverting.revert(_rows(memory), changes, keep, clash, advance)
+    async with _writing(memory) as rows:
+        return await row_reverting.revert(rows, changes, keep, clash, advance)
 
 
-def _rows(memory: Memory) -> TraitRows:
+_locks: WeakKeyDictionary[Memory, asyncio.Lock] = WeakKeyDictionary()
+
+
+@asynccontextmanager
+async def _writing(memory: Memory) -> AsyncIterator[TraitRows]:
+    """One change at a time: between looking at a row and storing it, nobody here may store another."""
     if memory.read_only_because is not None or not memory.capabilities.write:
         raise memory.refuse_to_write()
-    return TraitRows(memory)
+    async with _locks.setdefault(memory, asyncio.Lock()):
+        yield TraitRows(memory)
 
 
 _CARRIED = {

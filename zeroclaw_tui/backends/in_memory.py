@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace as with_parts
 from datetime import UTC, datetime
 
@@ -48,13 +50,19 @@ class InMemory(Memory):
         namespaces=True,
         kind=True,
         editable=EDITABLE,
-        why_not={"vectors": "The in-memory backend keeps no vectors.", "agents": "All in-memory rows are one agent's."},
+        why_not={
+            "vectors": "The in-memory backend keeps no vectors.",
+            "keyword": "The in-memory backend has no keyword index: it looks for the whole query.",
+            "agents": "All in-memory rows are one agent's.",
+            "watch": "No other program can write into this process.",
+        },
     )
 
     def __init__(
         self, entries: Iterable[MemoryEntry] = (), clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         self._clock = clock
+        self._changing = asyncio.Lock()
         self._by_key: dict[str, MemoryEntry] = {}
         self._keys: dict[str, str] = {}
         self._handles: set[Handle] = set()
@@ -120,28 +128,35 @@ class InMemory(Memory):
 
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
         """Store a new memory. Raises DuplicateKey without `replace`."""
-        return await row_writing.create(self._rows(), draft, keep, replace)
+        async with self._writing() as rows:
+            return await row_writing.create(rows, draft, keep, replace)
 
     async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
         """Change fields of one memory. Raises Conflict, NotThere, DuplicateKey."""
-        return await row_writing.update(self._rows(), id, edit, expected, keep)
+        async with self._writing() as rows:
+            return await row_writing.update(rows, id, edit, expected, keep)
 
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
     ) -> Removal:
         """Delete the memories that still have the state of their stamp."""
-        return await row_writing.remove(self._rows(), stamps, keep, advance)
+        async with self._writing() as rows:
+            return await row_writing.remove(rows, stamps, keep, advance)
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
     ) -> Reversal:
         """Bring memories back to what they were, id, times and place in the order too. Raises Clashes."""
-        return await row_reverting.revert(self._rows(), changes, keep, clash, advance)
+        async with self._writing() as rows:
+            return await row_reverting.revert(rows, changes, keep, clash, advance)
 
-    def _rows(self) -> HeldRows:
+    @asynccontextmanager
+    async def _writing(self) -> AsyncIterator[HeldRows]:
+        """One change at a time: the trash is written between looking at a row and changing it."""
         if self.read_only_because is not None or not self.capabilities.write:
             raise self.refuse_to_write()
-        return HeldRows(self)
+        async with self._changing:
+            yield HeldRows(self)
 
     def _drafted(self, draft: Draft) -> StoredRow:
         now = self._clock().isoformat()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.query import AGE_GROUPS, MemoryFilter, Sort, SortField, Superseded
+from zeroclaw_tui.memory.query import AGE_GROUPS, Cursor, MemoryFilter, Page, Sort, SortField, Superseded
 
 _LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
@@ -63,6 +63,18 @@ def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
             return (_order_of(entry.timestamp), handle)
         case SortField.UPDATED:
             return (_order_of(entry.updated_at or entry.timestamp), handle)
+
+
+def page_after(ordered: Sequence[MemoryEntry], sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+    """The rows behind a cursor, out of all rows in that order: also when the row of the cursor itself has gone."""
+    start = 0
+    if cursor is not None:
+        keys = [sort_key(entry, sort) for entry in ordered]
+        start = sum(key >= cursor.value if sort.descending else key <= cursor.value for key in keys)
+    chosen = ordered[start : start + limit]
+    if start + limit >= len(ordered):
+        return Page(tuple(chosen), None)
+    return Page(tuple(chosen), Cursor(sort_key(chosen[-1], sort), chosen[-1].handle))
 
 
 def age_groups(timestamps: Iterable[str], now: str) -> dict[str, int]:

@@ -24,7 +24,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 _NOTHING = 'Nothing is stored, because memory.backend is "none".'
 _HOW = 'Set memory.backend to "sqlite" in config.toml and start the agent again to turn memory on.'
 _PARTS = (
-    "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "kind", "write", *EDITABLE,
+    "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "kind", "watch", "write", *EDITABLE,
 )  # fmt: skip
 
 

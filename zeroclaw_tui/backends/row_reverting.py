@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from zeroclaw_tui.backends.row_writing import Rows
+from zeroclaw_tui.backends.row_writing import Rows, kept_first
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -47,7 +47,7 @@ class Plan:
 async def revert(rows: Rows, changes: Batches, keep: Keep, clash: Clash, advance: Advance | None) -> Reversal:
     """Bring rows back to `before`, batch by batch. Raises Clashes before anything is done, with "refuse"."""
     if clash == "refuse":
-        await _look_first(rows, changes)
+        await look_first(rows, changes)
     reverted = 0
     renamed: dict[str, str] = {}
     notes: dict[str, None] = {}
@@ -55,13 +55,13 @@ async def revert(rows: Rows, changes: Batches, keep: Keep, clash: Clash, advance
     while batch := await asyncio.to_thread(next, iterator, None):
         if reverted and advance is not None and not advance(reverted):
             return Reversal(reverted, renamed, cancelled=True, notes=tuple(notes))
+        await rows.expect(batch)
         plan = await _planned(Ahead(rows), batch, clash)
         if plan.clashes:
             raise Clashes(plan.clashes[:CLASHES_TOLD], len(plan.clashes))
         if plan.kept:
-            await asyncio.to_thread(keep, plan.kept)
-        for deed in plan.deeds:
-            notes.update(dict.fromkeys(await _done(rows, deed)))
+            await kept_first(keep, plan.kept)
+        notes.update(dict.fromkeys(await rows.carry_out([(deed.over, deed.wanted) for deed in plan.deeds])))
         reverted += len(batch) - plan.skipped
         renamed |= plan.renamed
         notes |= plan.notes
@@ -70,24 +70,18 @@ async def revert(rows: Rows, changes: Batches, keep: Keep, clash: Clash, advance
     return Reversal(reverted, renamed, notes=tuple(notes))
 
 
-async def _look_first(rows: Rows, changes: Batches) -> None:
+async def look_first(rows: Rows, changes: Batches) -> None:
+    """Raises Clashes where taking these changes back meets something that came since; nothing is done."""
     ahead, total = Ahead(rows), 0
     found: list[ClashFound] = []
     iterator = await asyncio.to_thread(lambda: iter(changes()))
     while batch := await asyncio.to_thread(next, iterator, None):
+        await rows.expect(batch)
         clashes = (await _planned(ahead, batch, "refuse")).clashes
         total += len(clashes)
         found += clashes[: CLASHES_TOLD - len(found)]
     if total:
         raise Clashes(found, total)
-
-
-async def _done(rows: Rows, deed: Deed) -> tuple[str, ...]:
-    if deed.wanted is None:
-        if deed.over is not None:
-            await rows.drop(deed.over)
-        return ()
-    return rows.notes(deed.wanted, await rows.put(deed.wanted, deed.over))
 
 
 async def _planned(ahead: Ahead, batch: Sequence[RowChange], clash: Clash) -> Plan:
@@ -210,7 +204,9 @@ class Ahead:
         """As if it were written."""
         if over is not None:
             self.drop(over)
-        self._now[self._rows.identity(row)] = self._by_key[_key(row)] = row
+        self._now[self._rows.identity(row)] = row
+        if self._rows.keys_are_unique:
+            self._by_key[_key(row)] = row
 
     def drop(self, row: StoredRow) -> None:
         """As if it were removed."""

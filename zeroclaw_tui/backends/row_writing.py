@@ -6,6 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 
+from zeroclaw_tui.backends.waiting import to_its_end
 from zeroclaw_tui.memory.change import (
     Advance,
     Conflict,
@@ -28,6 +29,10 @@ ROWS_AT_ONCE = 250
 
 class Rows(ABC):
     """The rows of a store, one for each key. What `put` and `drop` do is kept by the caller beforehand."""
+
+    keys_are_unique = True
+    """Whether the store itself sees to it that a key is held once; else `of_key` leaves out rows that are brought back
+    together with others of their key."""
 
     @abstractmethod
     async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
@@ -73,6 +78,26 @@ class Rows(ABC):
         """Sentences about what was wanted and the store did not take."""
         return ()
 
+    async def expect(self, changes: Sequence[RowChange]) -> None:
+        """Told which changes are looked at next, so that a store can read all they concern at once."""
+
+    async def carry_out(self, deeds: Sequence[tuple[StoredRow | None, StoredRow | None]]) -> Sequence[str]:
+        """Put each second row in place of the first one, in order; without a second the first is removed, without a
+        first the second is added. Gives the notes of all."""
+        notes: list[str] = []
+        for over, wanted in deeds:
+            if wanted is not None:
+                notes += self.notes(wanted, await self.put(wanted, over))
+            elif over is not None:
+                await self.drop(over)
+        return notes
+
+
+async def kept_first(keep: Keep, changes: Sequence[RowChange]) -> None:
+    """Keep what is about to change, on a thread. Cancelled, it ends only when the trash has let go of it."""
+    keeping = asyncio.get_running_loop().run_in_executor(None, keep, changes)
+    await to_its_end(keeping, lambda: None)
+
 
 async def create(rows: Rows, draft: Draft, keep: Keep, replace: bool) -> Written:
     """Store a draft. Raises WrongUse, and DuplicateKey without `replace`."""
@@ -81,7 +106,7 @@ async def create(rows: Rows, draft: Draft, keep: Keep, replace: bool) -> Written
     if existing is not None and not replace:
         raise DuplicateKey(draft.key, existing)
     wanted = rows.drafted(draft, existing)
-    await asyncio.to_thread(keep, [RowChange(existing, wanted)])
+    await kept_first(keep, [RowChange(existing, wanted)])
     got = await rows.put(wanted, existing)
     return Written(RowChange(existing, got), rows.notes(wanted, got))
 
@@ -101,7 +126,7 @@ async def update(rows: Rows, id: str, edit: Edit, expected: str, keep: Keep) -> 
     if holder is not None:
         raise DuplicateKey(str(key), holder)
     wanted = rows.edited(row, values)
-    await asyncio.to_thread(keep, [RowChange(row, wanted)])
+    await kept_first(keep, [RowChange(row, wanted)])
     got = await rows.put(wanted, row)
     return Written(RowChange(row, got), rows.notes(wanted, got))
 
@@ -122,7 +147,7 @@ async def remove(rows: Rows, stamps: Sequence[Stamp], keep: Keep, advance: Advan
         going = {stamp.id: present[stamp.id] for stamp in there if present[stamp.id].fingerprint == stamp.state}
         if not going:
             continue
-        await asyncio.to_thread(keep, [RowChange(row, None) for row in going.values()])
+        await kept_first(keep, [RowChange(row, None) for row in going.values()])
         for row in going.values():
             if await rows.drop(row):
                 removed += 1

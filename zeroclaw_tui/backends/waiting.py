@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from zeroclaw_tui.memory.change import Advance
+
 Answer = TypeVar("Answer")
+
+
+def unless(stop: threading.Event, advance: Advance | None) -> Advance:
+    """An `advance` that also ends the work once `stop` is set."""
+    return lambda done: not stop.is_set() and (advance is None or advance(done))
 
 
 async def to_its_end(running: asyncio.Future[Answer], stop: Callable[[], None]) -> Answer:

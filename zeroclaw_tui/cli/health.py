@@ -8,15 +8,30 @@ from dataclasses import fields
 from typing import Any
 
 from zeroclaw_tui.backends.base import Health
+from zeroclaw_tui.backends.choice import chosen_line
+from zeroclaw_tui.backends.plugins import shadowed_sentences
 from zeroclaw_tui.cli.output import document, write_lines
 from zeroclaw_tui.cli.tables import health_lines, value_shown
-from zeroclaw_tui.config.document.masking import is_secret_name
+from zeroclaw_tui.config.document.masking import is_secret_name, masked_text
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.notes import OPTION
+from zeroclaw_tui.config.server_url import is_url, without_password
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError
 from zeroclaw_tui.memory.text import HIDDEN, mask_secrets
 
-_NOT_SETTINGS = ("install", "embedding", "agents", "location", "read_only", "storage", "values", "sources", "warnings")
+_NOT_SETTINGS = (
+    "install",
+    "embedding",
+    "agents",
+    "agent_workspaces",
+    "location",
+    "read_only",
+    "storage",
+    "values",
+    "sources",
+    "warnings",
+)
 _DEFAULT = "default"
 
 
@@ -62,22 +77,28 @@ def settings_shown(config: MemoryConfig) -> dict[str, dict[str, Any]]:
         "memory.embedding_api_key": embedding.api_key,
     }
     effective |= {f"storage.{name}": value for name, value in config.storage.items()}
+    if config.location is not None:
+        effective["location"] = config.location
     for name, value in config.values.items():
         effective.setdefault(f"memory.{name}", value)
     return {
-        key: {"value": _masked(key, value), "source": config.sources.get(key, _DEFAULT)}
+        key: {
+            "value": _masked(key, value),
+            "source": OPTION if key == "location" else config.sources.get(key, _DEFAULT),
+        }
         for key, value in effective.items()
     }
 
 
 def _tell(given: argparse.Namespace, found: Health, about: dict[str, Any], configs: Sequence[MemoryConfig]) -> None:
     config = configs[0]
-    findings = (*found.findings, *config.warnings)
+    findings = (*found.findings, *config.warnings, *shadowed_sentences())
     if given.json:
         document(
             {
                 "backend": about["backend"],
                 "location": about["location"],
+                "chosen": chosen_line(config),
                 "ok": found.ok,
                 "summary": found.summary,
                 "findings": list(findings),
@@ -107,7 +128,8 @@ def _opened(library: Library) -> dict[str, Any]:
 
 
 def _unopened(config: MemoryConfig) -> dict[str, Any]:
-    location = str(config.database) if config.backend == "sqlite" else mask_secrets(config.location or "")
+    is_file = config.backend in ("sqlite", "lucid")
+    location = str(config.database) if is_file else _address(config)
     return {
         "backend": config.backend,
         "location": location or None,
@@ -115,6 +137,12 @@ def _unopened(config: MemoryConfig) -> dict[str, Any]:
         "profile": None,
         "profile_source": None,
     }
+
+
+def _address(config: MemoryConfig) -> str:
+    """Where a store lies that did not open, without any password."""
+    named = config.location or config.storage.get("db_url") or config.storage.get("url") or ""
+    return without_password(named) if is_url(named) else masked_text(named)
 
 
 def _install(config: MemoryConfig, *, chosen: bool) -> dict[str, Any]:
@@ -139,6 +167,7 @@ def _where(about: dict[str, Any], config: MemoryConfig) -> dict[str, Any]:
     return {
         "backend": about["backend"],
         "location": about["location"],
+        "backend chosen": chosen_line(config),
         "chosen by": config.install.rule,
         "generation": about["generation"],
         "scoring": scoring,
@@ -166,5 +195,5 @@ def _masked(key: str, value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_masked(key, item) for item in value]
     if value and isinstance(value, str):
-        return HIDDEN if is_secret_name(key.rpartition(".")[2]) else mask_secrets(value)
+        return HIDDEN if is_secret_name(key.rpartition(".")[2]) else masked_text(mask_secrets(value))
     return value if value is None or isinstance(value, bool | int | float) else str(value)

@@ -22,6 +22,7 @@ OUR_DB_URLS = ("ZEROCLAW_POSTGRES_URL", "ZEROCLAW_DB_URL")
 
 _OLD_PREFIXES = ("ZEROCLAW_STORAGE_", "ZEROCLAW_LUCID_")
 
+LUCID_COMMAND = "ZEROCLAW_LUCID_CMD"
 LUCID_VARIABLES: Mapping[str, tuple[str, int]] = {
     "ZEROCLAW_LUCID_BUDGET": ("budget", 1),
     "ZEROCLAW_LUCID_LOCAL_HIT_THRESHOLD": ("local_hit_threshold", 1),
@@ -111,16 +112,21 @@ def parsed(kind: Kind, text: str) -> Any:
 
 
 def lucid_settings(environ: Mapping[str, str], notes: Notes) -> dict[str, Any]:
-    """What the variables of the Lucid bridge say (ZeroClaw <= 0.7.5); a number below its least is raised to it."""
+    """What the variables of the Lucid bridge say (ZeroClaw <= 0.7.5).
+
+    A number below its least is raised to it, but for the budget: one of 0 is left out.
+    """
     settings: dict[str, Any] = {}
-    command = given(environ, "ZEROCLAW_LUCID_CMD")
+    command = given(environ, LUCID_COMMAND)
     if command:
         settings["binary_path"] = command
-        notes.sources["storage.binary_path"] = source_of("ZEROCLAW_LUCID_CMD")
+        notes.sources["storage.binary_path"] = source_of(LUCID_COMMAND)
     for variable, (name, least) in LUCID_VARIABLES.items():
         text = given(environ, variable)
         number = parsed("count", text) if text else None
-        if number is not None:
+        if name == "budget" and number == 0:
+            notes.warn(f"{variable} is 0 and is left out.")
+        elif number is not None:
             settings[name] = max(number, least)
             notes.sources[f"storage.{name}"] = source_of(variable)
         elif text:

@@ -11,7 +11,8 @@ Layout = Literal["workspace", "data", "lone"]
 
 @dataclass(frozen=True, slots=True)
 class Install:
-    """Where things lie. `layout` is "workspace" up to 0.7.5, "data" from 0.8.0, "lone" for a file or folder alone.
+    """Where things lie. `layout` is "workspace" up to 0.7.5, "data" from 0.8.0, "lone" for a file or folder alone,
+    or a server that is named without an install.
 
     `root` is the workspace or data folder: MEMORY.md, memory/, state/ are in it. `database` is the SQLite file it
     uses or would use, whether or not it exists. `rule` says in words what chose it ("ZEROCLAW_CONFIG_DIR",

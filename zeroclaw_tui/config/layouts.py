@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.server_url import without_password
 from zeroclaw_tui.memory.errors import Unreadable
 
 OWN_FOLDER = "zeroclaw-tui"
@@ -35,6 +36,16 @@ def lone_install(given: Path, root: Path, database: Path, rule: str, environ: Ma
     """A store without a config; our own files for it lie under the user's data folder, by its real path."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(given))).hexdigest()
     return Install(None, root, database, "lone", rule, _data_home(environ, home) / OWN_FOLDER / name)
+
+
+def lone_server(url: str, rule: str, environ: Mapping[str, str], home: Path) -> Install:
+    """A server without an install; our own files for it lie under the user's data folder, by its URL's harmless parts.
+
+    The folder is also the `root`, where no ZeroClaw ever puts anything.
+    """
+    name = hashlib.sha256(without_password(url).encode("utf-8", "surrogateescape")).hexdigest()
+    own_dir = _data_home(environ, home) / OWN_FOLDER / name
+    return Install(None, own_dir, database_of(own_dir), "lone", rule, own_dir)
 
 
 def lone_markdown(folder: Path, rule: str, environ: Mapping[str, str], home: Path) -> Install:

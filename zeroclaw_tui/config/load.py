@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from zeroclaw_tui.config.confirming import must_be_read_only
 from zeroclaw_tui.config.embedding import read_embedding
-from zeroclaw_tui.config.environment import OTHERS_DB_URL, apply_generic, source_of
+from zeroclaw_tui.config.environment import OTHERS_DB_URL, OUR_DB_URLS, apply_generic
 from zeroclaw_tui.config.form import Form, form_of, to_third_schema
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -60,9 +61,9 @@ def load_config(
     memory = read_memory(document, form, notes)
     chosen = _backend(install, document, memory, environ, form, notes, backend)
     revealing = _revealing(install, notes)
-    storage = read_storage(document, memory, chosen, environ, form, notes, revealing)
+    storage = read_storage(document, memory, chosen, _heeded(environ, location), form, notes, revealing)
     embedding = read_embedding(document, memory, environ, form, notes, revealing)
-    foreign = notes.sources.get("storage.db_url") == source_of(OTHERS_DB_URL) and location is None
+    is_foreign = must_be_read_only(install, storage, location, notes)
     return MemoryConfig(
         install=install,
         backend=chosen.kind,
@@ -71,8 +72,9 @@ def load_config(
         schema=form.schema,
         embedding=embedding,
         agents=_agents(document, form, notes),
+        agent_workspaces=_agent_workspaces(document, form, notes),
         location=location,
-        read_only=read_only or foreign,
+        read_only=read_only or is_foreign,
         storage=storage,
         values=values | notes.table(document, "memory"),
         sources=notes.sources,
@@ -80,6 +82,13 @@ def load_config(
         **{name: memory[name] for name in _DIRECT},
         **{name: memory[f"policy.{name}"] for name in _POLICY},
     )
+
+
+def _heeded(environ: Mapping[str, str], location: str | None) -> Mapping[str, str]:
+    """The variables without those that name a database, where the place is named already."""
+    if location is None:
+        return environ
+    return {name: value for name, value in environ.items() if name not in (*OUR_DB_URLS, OTHERS_DB_URL)}
 
 
 def _backend(
@@ -124,6 +133,19 @@ def _agents(document: Mapping[str, Any], form: Form, notes: Notes) -> dict[str, 
             where = "in Markdown files of its own" if kind == "markdown" else "nowhere"
             notes.warn(f"The agent {shown(alias)} keeps its memory {where}.")
     return agents
+
+
+def _agent_workspaces(document: Mapping[str, Any], form: Form, notes: Notes) -> dict[str, str]:
+    """The folders that ZeroClaw >= 0.8.0 uses in place of agents/<alias>/workspace."""
+    if not form.is_modern:
+        return {}
+    found: dict[str, str] = {}
+    for alias in notes.table(document, "agents"):
+        workspace = notes.table(document, "agents", alias).get("workspace")
+        if isinstance(workspace, dict):
+            path = notes.value(workspace, "path", "text", f"agents.{alias}.workspace.path")
+            found |= {alias: path} if path and path.strip() else {}
+    return found
 
 
 def _readable(alias: str, settings: Mapping[str, Any], agents: Mapping[str, Any], notes: Notes) -> list[str]:

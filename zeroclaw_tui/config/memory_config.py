@@ -60,6 +60,8 @@ class MemoryConfig:
     embedding: EmbeddingConfig = field(default_factory=EmbeddingConfig)
     agents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Agent aliases of schema 3, each with the aliases whose memory it may read besides its own."""
+    agent_workspaces: Mapping[str, str] = field(default_factory=dict)
+    """The folders that the config names for some of the agents, as written there."""
     location: str | None = None
     """A path or URL given by option in place of the install's own."""
     read_only: bool = False
@@ -76,4 +78,4 @@ class MemoryConfig:
     @property
     def database(self) -> Path:
         """The SQLite file to open."""
-        return Path(self.location) if self.location and self.backend == "sqlite" else self.install.database
+        return Path(self.location) if self.location and self.backend in ("sqlite", "lucid") else self.install.database

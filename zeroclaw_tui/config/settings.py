@@ -1,4 +1,4 @@
-"""This program's own settings.toml beside an install: the profile chosen for a store, the theme, the trash's limits.
+"""This program's own settings.toml beside an install: a store's profile, stores confirmed, the theme, the trash.
 
 ZeroClaw does not know the file. A broken one stops nothing: reading takes it for empty and `settings_problem` says so.
 """
@@ -16,6 +16,8 @@ from zeroclaw_tui.memory.errors import BrokenConfig, Unreadable
 NAME = "settings.toml"
 _PROFILES = "profiles"
 _THEME = "theme"
+_CONFIRMED = "confirmed_stores"
+_KINDS: dict[str, type] = {_PROFILES: dict, _THEME: str, _CONFIRMED: list}
 
 TRASH_DAYS = 30
 TRASH_MEGABYTES = 500
@@ -61,9 +63,7 @@ def _unusable(install: Install) -> str | None:
         document = read_toml(settings_file(install)) or {}
     except BrokenConfig as problem:
         return f"{problem.message} It is ignored until it is mended."
-    wrong = [
-        name for name, type_ in ((_PROFILES, dict), (_THEME, str)) if not isinstance(document.get(name, type_()), type_)
-    ]
+    wrong = [name for name, kind in _KINDS.items() if not isinstance(document.get(name, kind()), kind)]
     if wrong:
         return f"{settings_file(install)}: {' and '.join(wrong)} cannot be read. It is ignored until it is mended."
     return None
@@ -79,6 +79,22 @@ def saved_profile(install: Install) -> str | None:
 def save_profile(install: Install, version: str) -> None:
     """Keep that choice. Raises BrokenConfig when the file there is broken, Unreadable when it cannot be written."""
     _change(install, (_PROFILES, _store(install)), version)
+
+
+def confirmed_stores(install: Install) -> tuple[str, ...]:
+    """The stores that only DATABASE_URL names and that a person confirmed to be ZeroClaw's, by name."""
+    names = _read(install).get(_CONFIRMED)
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
+
+
+def confirm_store(install: Install, name: str) -> None:
+    """Keep that this store is ZeroClaw's, so that it opens for writing. Raises like `save_profile`.
+
+    `name` is what `confirming.store_to_confirm` gives: a URL without its password, schema and table.
+    """
+    known = confirmed_stores(install)
+    if name not in known:
+        _change(install, (_CONFIRMED,), [*known, name])
 
 
 def saved_theme(install: Install) -> str | None:
@@ -105,7 +121,7 @@ def _read(install: Install) -> dict[str, Any]:
         return {}
 
 
-def _change(install: Install, path: tuple[str, ...], value: str) -> None:
+def _change(install: Install, path: tuple[str, ...], value: str | list[str]) -> None:
     import tomlkit
 
     file = settings_file(install)

@@ -218,9 +218,7 @@ def _postgres_url(settings: dict[str, Any], environ: Mapping[str, str], form: Fo
             continue
         settings["db_url"] = url
         notes.sources["storage.db_url"] = source_of(variable)
-        if variable == OTHERS_DB_URL:
-            notes.warn(f"The database is the one {OTHERS_DB_URL} names, which may be another program's: read only.")
-        elif variable != STORAGE_DB_URL:
+        if variable in OUR_DB_URLS:
             notes.warn(f"{variable} chose the database here; ZeroClaw itself does not read it.")
         return
 

@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from zeroclaw_tui.backends.profiles import backend_profile
 from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.layouts import lone_server
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import find_installs, home_folder, install_at
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.notes import shown
+from zeroclaw_tui.config.server_url import SCHEME, backend_of, is_url, without_password
 from zeroclaw_tui.config.settings import settings_problem
-from zeroclaw_tui.memory.errors import NoInstall
+from zeroclaw_tui.memory.errors import NoInstall, WrongUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,14 @@ class OpenOptions:
     profile: str | None = None
     agent: str | None = None
     read_only: bool = False
+    backend_by_scheme: bool = False
+    """Whether `backend` was not named, but is what the URL's scheme means."""
+
+
+_NAMED = "the URL given"
+_WEB = frozenset({"http", "https"})
+_WITHOUT_URL = frozenset({"sqlite", "lucid", "markdown", "none", "in-memory"})
+_URL_HINT = "postgres://…, redis://… and rediss://… are known, and http:// or https:// with --backend qdrant."
 
 
 def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) -> tuple[MemoryConfig, ...]:
@@ -34,9 +46,33 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
 
     Raises NoInstall, Unreadable, BrokenConfig, or WrongUse for a user without a home, each with what to do next.
     """
+    options = _with_backend(options)
     variables = os.environ if environ is None else environ
     home = home_folder(variables, options.config_dir)
     return tuple(_config_of(install, options, variables) for install in _found(options, variables, home))
+
+
+def _with_backend(options: OpenOptions) -> OpenOptions:
+    """The same with the backend that the scheme of a URL means. Raises WrongUse for a URL that fits no backend."""
+    url = options.location
+    if url is None or not is_url(url):
+        return options
+    if not without_password(url):
+        raise WrongUse("--location is no URL that can be read.", hint=_URL_HINT)
+    meant = backend_of(url)
+    if options.backend is None:
+        if meant is None and url.partition("://")[0].lower() not in _WEB:
+            raise WrongUse(f"No backend is known for {_shown_scheme(url)} URLs.", hint=_URL_HINT)
+        return replace(options, backend=meant, backend_by_scheme=meant is not None)
+    profile = backend_profile(options.backend)
+    name = options.backend if profile is None else profile.key
+    if name in _WITHOUT_URL or (meant is not None and profile is not None and meant != name):
+        raise WrongUse(f"The backend {name} is not reached by a {_shown_scheme(url)} URL.", hint=_URL_HINT)
+    return options
+
+
+def _shown_scheme(url: str) -> str:
+    return f"{shown(url.partition('://')[0])}://"
 
 
 def _found(options: OpenOptions, variables: Mapping[str, str], home: Path) -> tuple[Install, ...]:
@@ -45,15 +81,23 @@ def _found(options: OpenOptions, variables: Mapping[str, str], home: Path) -> tu
     try:
         return find_installs(variables, home, config_dir=options.config_dir, workspace=options.workspace)
     except NoInstall:
-        # A store that is fully named needs no install around it.
-        if options.location is None or "://" in options.location:
+        # A store that is fully named needs no install around it, but one that is named as well must be there.
+        if options.location is None or options.config_dir is not None or options.workspace is not None:
             raise
-        return (install_at(Path(options.location), variables, home),)
+        if not is_url(options.location):
+            return (install_at(Path(options.location), variables, home),)
+        if options.backend is None:
+            raise WrongUse(
+                f"{_shown_scheme(options.location)} alone does not say which backend it is.", hint="Add --backend NAME."
+            ) from None
+        return (lone_server(options.location, _NAMED, variables, home),)
 
 
 def _config_of(install: Install, options: OpenOptions, variables: Mapping[str, str]) -> MemoryConfig:
     config = load_config(
         install, variables, backend=options.backend, location=options.location, read_only=options.read_only
     )
+    if options.backend_by_scheme:
+        config = replace(config, sources={**config.sources, "memory.backend": SCHEME})
     problem = settings_problem(install)
     return config if problem is None else replace(config, warnings=(*config.warnings, problem))

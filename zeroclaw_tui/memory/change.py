@@ -22,7 +22,7 @@ EDITABLE = ("content", "key", "category", "session_id", "importance", "pinned", 
 
 BUILT_IN_CATEGORIES = ("core", "daily", "conversation")
 
-_NOT_COMPARED = frozenset({"embedding", "line", "file_context"})
+_NOT_COMPARED = frozenset({"embedding", "line", "file_context", "expires_at"})
 _CHANGES = "A memory changed or came back meanwhile."
 
 
@@ -242,12 +242,16 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """How a removal went: how many went, and the ids of those left because they changed, or had gone already."""
+    """How a removal went: how many went, and the ids of those left because they changed, or had gone already.
+
+    `notes` are sentences for people.
+    """
 
     removed: int
     changed: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     cancelled: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

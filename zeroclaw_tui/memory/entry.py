@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,6 +65,14 @@ JSON_FIELDS = (
     "id", "key", "content", "category", "timestamp", "updated_at", "session_id", "namespace", "importance",
     "superseded_by", "kind", "pinned", "agent", "embedding_dimensions",
 )  # fmt: skip
+
+
+def uuid_for(id: str) -> str:
+    """The id itself where it is a UUID, else one that always belongs to it."""
+    try:
+        return str(uuid.UUID(id))
+    except ValueError:
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"zeroclaw-tui/{id}"))
 
 
 def kind_from(stored: Any) -> str | None:

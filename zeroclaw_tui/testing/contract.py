@@ -29,8 +29,10 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
 from zeroclaw_tui.scoring.settings import ScoringSettings
 from zeroclaw_tui.testing.samples import NOW, sample_entries
+from zeroclaw_tui.testing.tools import EVERY, whole_rows
 
-EVERY = MemoryFilter(superseded=Superseded.SHOW)
+__all__ = ["EVERY", "ORDERS", "MemoryContract", "whole_rows"]
+
 ORDERS = tuple(Sort(field, descending) for field in SortField for descending in (True, False))
 _PAGE_SIZES = (1, 4, 500)
 _VALUES: dict[SortField, Callable[[MemoryEntry], Any]] = {
@@ -38,11 +40,6 @@ _VALUES: dict[SortField, Callable[[MemoryEntry], Any]] = {
     SortField.CATEGORY: attrgetter("category"),
     SortField.SIZE: attrgetter("size"),
 }
-
-
-async def whole_rows(memory: Memory) -> list[MemoryEntry]:
-    """Every row with its full content, superseded ones included."""
-    return [await memory.whole(handle) for handle in await memory.order(EVERY, Sort())]
 
 
 class MemoryContract:

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.memory.change import (
-    Clash,
-    Clashes,
-    Conflict,
-    Draft,
-    DuplicateKey,
-    Edit,
-    RowChange,
-    Stamp,
-    StoredRow,
-    Value,
-    Written,
-)
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, WrongUse
+from zeroclaw_tui.memory.change import Clash, Clashes, Conflict, Draft, DuplicateKey, Edit, Stamp, StoredRow, Value
+from zeroclaw_tui.memory.errors import NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.query import Sort
-from zeroclaw_tui.testing.contract import EVERY, whole_rows
+from zeroclaw_tui.testing.tools import EVERY, Kept, StoreHooks, Told, cut, raises, state_of, written_row
 
-Kind = TypeVar("Kind", bound=InspectorError)
+__all__ = ["Kept", "Told", "WritableMemoryContract"]
+
 MANY = 600
 """More rows than any backend changes at once."""
 
@@ -32,54 +21,15 @@ MANY = 600
 _OTHER_WAYS: tuple[Clash, ...] = ("overwrite", "rename")
 
 
-class Kept:
-    """What was kept, numbered as a trash would; with `fails` nothing can be kept."""
-
-    def __init__(self) -> None:
-        self.changes: list[RowChange] = []
-        self.fails = False
-
-    def __call__(self, changes: Sequence[RowChange]) -> None:
-        """Keep some."""
-        if self.fails:
-            raise Refused("The disk is full.")
-        first = len(self.changes) + 1
-        self.changes += [
-            RowChange(change.before, change.after, number, change.reverses)
-            for number, change in enumerate(changes, first)
-        ]
-
-    def last_first(self) -> Iterator[Sequence[RowChange]]:
-        """As `revert` takes them."""
-        for at in range(len(self.changes), 0, -100):
-            yield self.changes[max(0, at - 100) : at][::-1]
-
-
-class Told:
-    """What an `advance` was told; it stops the work unless `goes_on`."""
-
-    def __init__(self) -> None:
-        self.counts: list[int] = []
-        self.goes_on = False
-
-    def __call__(self, done: int) -> bool:
-        """Told once more."""
-        self.counts.append(done)
-        return self.goes_on
-
-
-class WritableMemoryContract:
+class WritableMemoryContract(StoreHooks):
     """Tests that each take an open `memory` of a few rows that may be written."""
-
-    keeps_rows_exactly = True
-    """Whether ids, times and every field come back; False for a store that has nothing but the trait's verbs."""
 
     async def test_a_new_memory_is_stored_and_kept_before(self, memory: Memory) -> None:
         """Exactly one row more, found by its content; `keep` was given what was then written."""
         count, kept = await memory.count(), Kept()
         done = await memory.create(Draft("contract key", "contract content"), kept)
         assert await memory.count() == count + 1
-        after = _after(done)
+        after = written_row(done)
         assert after.entry().content.endswith("contract content")
         assert after.entry().category == "core"
         assert [change.before for change in kept.changes] == [None]
@@ -102,27 +52,27 @@ class WritableMemoryContract:
             except Refused as refusal:
                 told = bool(refusal.message)
             else:
-                told = bool(done.notes) or getattr(_after(done).entry(), name) == value
+                told = bool(done.notes) or getattr(written_row(done).entry(), name) == value
             assert told, name
 
     async def test_what_no_memory_can_be_is_refused(self, memory: Memory) -> None:
         """A blank key, content or category: one sentence, nothing kept, nothing changed."""
-        before, kept = await _state(memory), Kept()
+        before, kept = await state_of(memory), Kept()
         for draft in (Draft(" ", "content"), Draft("key", "\n "), Draft("key", "content", " ")):
-            await _raises(memory.create(draft, kept), WrongUse)
+            await raises(memory.create(draft, kept), WrongUse)
         assert kept.changes == []
-        assert await _state(memory) == before
+        assert await state_of(memory) == before
 
     async def test_a_key_that_is_taken_is_refused_or_replaced(self, memory: Memory) -> None:
         """Without `replace` the row there is named and stays; with it the row keeps its id."""
         if "key" not in memory.capabilities.editable:
             return
-        first = _after(await memory.create(Draft("contract key", "first"), Kept()))
+        first = written_row(await memory.create(Draft("contract key", "first"), Kept()))
         count, kept = await memory.count(), Kept()
-        error = await _raises(memory.create(Draft("contract key", "second"), kept), DuplicateKey)
+        error = await raises(memory.create(Draft("contract key", "second"), kept), DuplicateKey)
         assert error.existing.id == first.id
         assert kept.changes == []
-        second = _after(await memory.create(Draft("contract key", "second"), kept, replace=True))
+        second = written_row(await memory.create(Draft("contract key", "second"), kept, replace=True))
         assert (second.id, second.entry().content) == (first.id, "second")
         assert [change.before for change in kept.changes] == [first]
         assert await memory.count() == count
@@ -137,7 +87,7 @@ class WritableMemoryContract:
         for name in memory.capabilities.editable:
             kept = Kept()
             done = await memory.update(row.id, Edit({name: values[name]}), row.fingerprint, kept)
-            before, row = row.entry(), _after(done)
+            before, row = row.entry(), written_row(done)
             assert getattr(row.entry(), name) == values[name]
             assert row.entry().timestamp == before.timestamp or not self.keeps_rows_exactly
             for other in set(values) - {name}:
@@ -158,34 +108,34 @@ class WritableMemoryContract:
                 except Refused as refusal:
                     told = bool(refusal.message) and not kept.changes
                 else:
-                    told, row = bool(done.notes), _after(done)
+                    told, row = bool(done.notes), written_row(done)
                 assert told, name
 
     async def test_an_edit_of_a_row_that_changed_shows_what_it_is_now(self, memory: Memory) -> None:
         """A wrong fingerprint is a Conflict with the present row, an unknown id is NotThere; nothing is kept."""
         row, kept = await self._made(memory), Kept()
-        newer = _after(await memory.update(row.id, Edit({"content": "theirs"}), row.fingerprint, Kept()))
-        state = await _state(memory)
-        conflict = await _raises(memory.update(row.id, Edit({"content": "mine"}), row.fingerprint, kept), Conflict)
+        newer = written_row(await memory.update(row.id, Edit({"content": "theirs"}), row.fingerprint, Kept()))
+        state = await state_of(memory)
+        conflict = await raises(memory.update(row.id, Edit({"content": "mine"}), row.fingerprint, kept), Conflict)
         assert conflict.theirs.fingerprint == newer.fingerprint
-        await _raises(memory.update("no such id", Edit({"content": "mine"}), row.fingerprint, kept), NotThere)
+        await raises(memory.update("no such id", Edit({"content": "mine"}), row.fingerprint, kept), NotThere)
         assert kept.changes == []
-        assert await _state(memory) == state
+        assert await state_of(memory) == state
 
     async def test_an_edit_to_what_is_there_already_changes_nothing(self, memory: Memory) -> None:
         """Nothing is kept, so that nothing can be undone."""
         row, kept = await self._made(memory), Kept()
         done = await memory.update(row.id, Edit({"content": row.entry().content}), row.fingerprint, kept)
         assert kept.changes == []
-        assert _after(done).fingerprint == row.fingerprint
+        assert written_row(done).fingerprint == row.fingerprint
 
     async def test_an_edit_to_the_key_of_another_is_refused(self, memory: Memory) -> None:
         """The other row is named, and both stay."""
         if "key" not in memory.capabilities.editable:
             return
         row, kept = await self._made(memory), Kept()
-        other = _after(await memory.create(Draft("other key", "other"), Kept()))
-        error = await _raises(memory.update(row.id, Edit({"key": "other key"}), row.fingerprint, kept), DuplicateKey)
+        other = written_row(await memory.create(Draft("other key", "other"), Kept()))
+        error = await raises(memory.update(row.id, Edit({"key": "other key"}), row.fingerprint, kept), DuplicateKey)
         assert error.existing.id == other.id
         assert kept.changes == []
 
@@ -195,7 +145,7 @@ class WritableMemoryContract:
         stamps = await self._stamps(memory, made)
         await memory.update(made[1].id, Edit({"content": "changed"}), made[1].fingerprint, Kept())
         await memory.remove([stamps[3]], Kept())
-        before, kept = await _state(memory), Kept()
+        before, kept = await state_of(memory), Kept()
         removal = await memory.remove(stamps, kept)
         assert removal.removed == 2
         assert removal.changed == (stamps[1].id,)
@@ -212,7 +162,7 @@ class WritableMemoryContract:
         await memory.update(row.id, Edit({"content": "second"}), row.fingerprint, kept)
         now = await memory.stored(row.id)
         assert now is not None
-        state, full.fails = await _state(memory), True
+        state, full.fails = await state_of(memory), True
         stamps = await memory.stamps(EVERY)
         for deed in (
             memory.create(Draft("another key", "content"), full),
@@ -220,13 +170,13 @@ class WritableMemoryContract:
             memory.remove(stamps, full),
             memory.revert(kept.last_first, full),
         ):
-            assert (await _raises(deed, Refused)).message == "The disk is full."
-        assert await _state(memory) == state
+            assert (await raises(deed, Refused)).message == "The disk is full."
+        assert await state_of(memory) == state
 
     async def test_everything_is_taken_back(self, memory: Memory) -> None:
         """A store, edits and a removal of everything, taken back: every memory is as it was, and so is its order."""
-        before, order, kept = await _state(memory), list(await memory.order(EVERY, Sort())), Kept()
-        row = _after(await memory.create(Draft("contract key", "content"), kept))
+        before, order, kept = await state_of(memory), list(await memory.order(EVERY, Sort())), Kept()
+        row = written_row(await memory.create(Draft("contract key", "content"), kept))
         await memory.update(row.id, Edit({"content": "second"}), row.fingerprint, kept)
         removal = await memory.remove(await memory.stamps(EVERY), kept)
         assert removal.removed == sum(before.values()) + 1
@@ -236,26 +186,26 @@ class WritableMemoryContract:
         assert reversal.reverted == len(kept.changes)
         assert {change.reverses for change in undone.changes} == {change.number for change in kept.changes}
         assert not reversal.renamed
-        assert await self._as_far_as_kept(memory) == _cut(before, self.keeps_rows_exactly)
+        assert await self._as_far_as_kept(memory) == cut(before, self.keeps_rows_exactly)
         if self.keeps_rows_exactly:
             assert list(await memory.order(EVERY, Sort())) == order
             assert not reversal.notes
         again = [change for change in kept.changes[2:] if not change.row.entry().content.endswith("second")]
         assert (await memory.revert(lambda: iter([again]), undone)).reverted == len(again)
-        assert await self._as_far_as_kept(memory) == _cut(before, self.keeps_rows_exactly)
+        assert await self._as_far_as_kept(memory) == cut(before, self.keeps_rows_exactly)
 
     async def test_a_row_that_changed_since_is_not_overwritten_unasked(self, memory: Memory) -> None:
         """Refused with both named and nothing done; `overwrite` brings the old text back, `rename` puts it beside."""
         for clash in _OTHER_WAYS:
             kept = Kept()
-            row = _after(await memory.create(Draft(f"{clash} key", f"first {clash}"), Kept()))
+            row = written_row(await memory.create(Draft(f"{clash} key", f"first {clash}"), Kept()))
             await memory.create(Draft(f"{clash} neighbour", f"next {clash}"), Kept())
-            mine = _after(await memory.update(row.id, Edit({"content": f"mine {clash}"}), row.fingerprint, kept))
+            mine = written_row(await memory.update(row.id, Edit({"content": f"mine {clash}"}), row.fingerprint, kept))
             await memory.update(mine.id, Edit({"content": f"theirs {clash}"}), mine.fingerprint, Kept())
-            state = await _state(memory)
-            clashes = await _raises(memory.revert(kept.last_first, Kept()), Clashes)
+            state = await state_of(memory)
+            clashes = await raises(memory.revert(kept.last_first, Kept()), Clashes)
             assert (clashes.total, clashes.found[0].reason) == (1, "changed")
-            assert await _state(memory) == state
+            assert await state_of(memory) == state
             await memory.revert(kept.last_first, Kept(), clash=clash)
             contents = [entry.content for entry in await memory.list()]
             assert any(content.endswith(f"first {clash}") for content in contents)
@@ -268,10 +218,10 @@ class WritableMemoryContract:
         expected = ({"key": "old"}, {"key": "new", "key (restored)": "old"})
         for clash, wanted in zip(_OTHER_WAYS, expected, strict=True):
             kept = Kept()
-            made = _after(await memory.create(Draft("key", "old"), Kept(), replace=True))
+            made = written_row(await memory.create(Draft("key", "old"), Kept(), replace=True))
             await memory.remove(await self._stamps(memory, [made]), kept)
             await memory.create(Draft("key", "new"), Kept())
-            clashes = await _raises(memory.revert(kept.last_first, Kept()), Clashes)
+            clashes = await raises(memory.revert(kept.last_first, Kept()), Clashes)
             assert clashes.found[0].reason in ("key exists", "changed")
             reversal = await memory.revert(kept.last_first, Kept(), clash=clash)
             assert dict(reversal.renamed) == ({"key": "key (restored)"} if clash == "rename" else {})
@@ -284,7 +234,7 @@ class WritableMemoryContract:
             await memory.store(f"bulk {number:04}", f"bulk content {number:04}", "core")
         stamps = [stamp for stamp in await memory.stamps(EVERY) if stamp.size and await self._is_bulk(memory, stamp)]
         assert len(stamps) == MANY
-        before, kept, told = await _state(memory), Kept(), Told()
+        before, kept, told = await state_of(memory), Kept(), Told()
         removal = await memory.remove(stamps, kept, told)
         assert removal.cancelled
         assert 0 < removal.removed < MANY
@@ -299,19 +249,19 @@ class WritableMemoryContract:
         assert reversal.cancelled
         assert 0 < reversal.reverted < MANY
         await memory.revert(kept.last_first, undone)
-        assert await self._as_far_as_kept(memory) == _cut(before, self.keeps_rows_exactly)
+        assert await self._as_far_as_kept(memory) == cut(before, self.keeps_rows_exactly)
 
     async def test_forgetting_a_key_takes_that_memory_and_no_other(self, memory: Memory) -> None:
         """True once, and False when there is nothing of that key."""
-        before = await _state(memory)
+        before = await state_of(memory)
         row = await self._made(memory)
         assert await memory.forget(row.entry().key)
-        assert await _state(memory) == before
+        assert await state_of(memory) == before
         assert not await memory.forget("no such key, surely")
-        assert await _state(memory) == before
+        assert await state_of(memory) == before
 
     async def _made(self, memory: Memory, number: int = 0) -> StoredRow:
-        return _after(await memory.create(Draft(f"made {number}", f"made content {number}"), Kept()))
+        return written_row(await memory.create(Draft(f"made {number}", f"made content {number}"), Kept()))
 
     async def _stamps(self, memory: Memory, rows: Sequence[StoredRow]) -> list[Stamp]:
         by_id = {stamp.id: stamp for stamp in await memory.stamps(EVERY)}
@@ -324,30 +274,4 @@ class WritableMemoryContract:
         return stamp.key.startswith("bulk") or "bulk content" in (await memory.whole(stamp.handle)).content
 
     async def _as_far_as_kept(self, memory: Memory) -> Counter[tuple[Any, ...]]:
-        return _cut(await _state(memory), self.keeps_rows_exactly)
-
-
-def _after(done: Written) -> StoredRow:
-    assert done.change.after is not None
-    return done.change.after
-
-
-async def _state(memory: Memory) -> Counter[tuple[Any, ...]]:
-    """Every row; the first four fields are those that the trait stores."""
-    rows = await whole_rows(memory)
-    return Counter((row.key, row.content, row.category, row.session_id, *row.as_json().items()) for row in rows)
-
-
-def _cut(state: Counter[tuple[Any, ...]], exactly: bool) -> Counter[tuple[Any, ...]]:
-    return state if exactly else Counter(row[:4] for row in state.elements())
-
-
-async def _raises(deed: Awaitable[object], kind: type[Kind]) -> Kind:
-    try:
-        await deed
-    except kind as error:
-        caught = error
-    else:
-        raise AssertionError(f"expected {kind.__name__}")
-    assert caught.message
-    return caught
+        return cut(await state_of(memory), self.keeps_rows_exactly)

@@ -65,6 +65,11 @@ def masked(text: str) -> str:
     return "".join([*done, text[at:]])
 
 
+def masked_text(text: str) -> str:
+    """Any text with what looks like a key, a token or the password of a URL replaced by four dots."""
+    return _patterns(text)
+
+
 def _value(quoted: str, is_secret: bool) -> str:
     width = 3 if quoted.startswith(('"""', "'''")) else 1
     quote, content = quoted[:width], quoted[width:-width]

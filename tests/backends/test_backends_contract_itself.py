@@ -1,0 +1,115 @@
+"""The contract suite finds what is wrong with a store: each fault here fails the test that names it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from zeroclaw_tui.backends.base import Entries
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.memory.change import Advance, Conflict, Draft, Edit, Keep, Removal, Stamp, Vector, Written
+from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Page, Sort
+from zeroclaw_tui.testing.cancel_contract import CancelContract
+from zeroclaw_tui.testing.capability_contract import CapabilityContract
+from zeroclaw_tui.testing.many_rows_contract import ManyRowsContract
+from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.testing.two_writers_contract import TwoWritersContract
+from zeroclaw_tui.testing.verbs_contract import VerbsContract
+
+Test = Callable[..., Coroutine[Any, Any, None]]
+
+
+class NewIds(InMemory):
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        await self.forget(key)
+        await super().store(key, content, category, session_id)
+
+
+class Trimming(InMemory):
+    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
+        return await super().create(_trimmed(draft), keep, replace=replace)
+
+
+class LosingTheLast(InMemory):
+    async def store_batch(self, drafts: Sequence[Draft]) -> None:
+        await super().store_batch(drafts[:-1])
+
+
+class Capped(InMemory):
+    async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[int | str]:
+        return (await super().order(filter, sort))[:1000]
+
+
+class ByOffset(InMemory):
+    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+        start = 0 if cursor is None else int(cursor.value)
+        chosen = (await self._ordered(filter, sort))[start : start + limit + 1]
+        more = Cursor(start + limit, "") if len(chosen) > limit else None
+        return Page(tuple(chosen[:limit]), more)
+
+
+class LastOneWins(InMemory):
+    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
+        try:
+            return await super().update(id, edit, expected, keep)
+        except Conflict as conflict:
+            return await super().update(id, edit, conflict.theirs.fingerprint, keep)
+
+
+class RemovingFirst(InMemory):
+    async def remove(
+        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
+    ) -> Removal:
+        held = list(self._by_key.values())
+        for entry in held:
+            self._let_go(entry)
+        await asyncio.to_thread(keep, [])
+        return Removal(len(held))
+
+
+class Silent(InMemory):
+    capabilities = replace(InMemory.capabilities, why_not={})
+
+
+class Everybodys(InMemory):
+    async def entries(self, filter: MemoryFilter) -> Entries:
+        return await super().entries(filter.but(agent=None))
+
+
+@pytest.mark.parametrize(
+    ("store", "test"),
+    [
+        (NewIds, VerbsContract.test_a_second_store_of_a_key_keeps_id_and_creation_time),
+        (Trimming, VerbsContract.test_awkward_text_comes_back_or_is_refused),
+        (LosingTheLast, VerbsContract.test_batches_do_what_one_after_the_other_does),
+        (Capped, ManyRowsContract.test_ten_thousand_memories_are_counted_listed_paged_and_found),
+        (ByOffset, ManyRowsContract.test_pages_hold_each_untouched_row_once_while_others_come_and_go),
+        (LastOneWins, TwoWritersContract.test_of_two_edits_of_one_state_the_second_is_a_conflict),
+        (RemovingFirst, CancelContract.test_a_removal_that_is_cancelled_can_be_taken_back),
+        (Silent, CapabilityContract.test_whatever_it_cannot_do_has_a_sentence),
+        (Everybodys, CapabilityContract.test_a_filter_of_what_it_does_not_have_leaves_nothing_by_mistake),
+    ],
+    ids=lambda value: value.__name__,
+)
+async def test_a_faulty_store_does_not_pass(store: type[InMemory], test: Test) -> None:
+    contract: Any = _contract_of(test)
+    await test(contract, InMemory(_few()))
+    with pytest.raises(AssertionError):
+        await test(contract, store(_few()))
+
+
+def _contract_of(test: Test) -> Any:
+    every = (VerbsContract, ManyRowsContract, TwoWritersContract, CancelContract, CapabilityContract)
+    return next(contract() for contract in every if test.__name__ in vars(contract))
+
+
+def _few() -> list[Any]:
+    return list(sample_entries()[:4])
+
+
+def _trimmed(draft: Draft) -> Draft:
+    return replace(draft, content=draft.content.strip())

@@ -1,0 +1,223 @@
+"""A server named by its URL needs no install, and its password gets nowhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zeroclaw_tui.cli.arguments import inspector_parser, memory_arguments, open_options
+from zeroclaw_tui.cli.health import settings_shown
+from zeroclaw_tui.config.confirming import CONFIRMED, READ_ONLY, foreign_store, store_to_confirm
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.server_url import without_password
+from zeroclaw_tui.config.settings import confirm_store, confirmed_stores, save_theme, settings_file, settings_problem
+from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.memory.errors import BrokenConfig, NoInstall, WrongUse
+
+SECRET = "hunter2"
+POSTGRES = '[memory]\nbackend = "postgres"\n'
+
+
+def config_of(tmp_path: Path, *arguments: str, **variables: str) -> MemoryConfig:
+    options = open_options(memory_arguments(["list", *arguments]))
+    return configs_for(options, {"HOME": str(tmp_path), **variables})[0]
+
+
+@pytest.mark.parametrize(
+    ("url", "backend"),
+    [
+        (f"postgres://ada:{SECRET}@h/d", "postgres"), (f"PostgreSQL://ada:{SECRET}@h/d", "postgres"),
+        (f"redis://:{SECRET}@h:6379/0", "redis"), (f"rediss://h?password={SECRET}", "redis"),
+    ],
+)  # fmt: skip
+def test_a_url_alone_is_a_store_with_a_folder_of_its_own(tmp_path: Path, url: str, backend: str) -> None:
+    config = config_of(tmp_path, "--location", url, XDG_DATA_HOME=str(tmp_path / "share"))
+    install = config.install
+    assert (config.backend, config.location, install.layout, install.config_file) == (backend, url, "lone", None)
+    assert install.own_dir.parent == tmp_path / "share" / "zeroclaw-tui"
+    other = config_of(tmp_path, "--location", url.replace(SECRET, "another"), XDG_DATA_HOME=str(tmp_path / "share"))
+    assert other.install.own_dir == install.own_dir
+    elsewhere = config_of(tmp_path, "--location", url.replace("@h", "@other").replace("//h", "//other"))
+    assert elsewhere.install.own_dir.name != install.own_dir.name
+    assert not (tmp_path / "share").exists()
+    assert SECRET not in str(install)
+    assert SECRET not in str(settings_shown(config))
+    assert config.warnings == ()
+
+
+def test_the_inspector_takes_a_url_where_a_path_stands(tmp_path: Path) -> None:
+    parser = inspector_parser()
+    options = open_options(parser.parse_args(["postgres://h/d"]))
+    assert (options.path, options.location) == (None, "postgres://h/d")
+    assert configs_for(options, {"HOME": str(tmp_path)})[0].backend == "postgres"
+    with pytest.raises(WrongUse, match="name two stores"):
+        open_options(parser.parse_args(["postgres://h/d", "--location", "redis://h"]))
+
+
+def test_a_url_beside_an_install_keeps_the_install(tmp_path: Path) -> None:
+    (tmp_path / ".zeroclaw").mkdir()
+    (tmp_path / ".zeroclaw" / "config.toml").write_text('[memory]\nbackend = "sqlite"\n')
+    config = config_of(tmp_path, "--location", "redis://h/1")
+    assert (config.backend, config.install.config_dir) == ("redis", tmp_path / ".zeroclaw")
+    with pytest.raises(NoInstall):
+        config_of(tmp_path, "--config-dir", str(tmp_path / "nowhere"), "--location", "redis://h/1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--location", "mysql://ada:hunter2@h"), "No backend is known for mysql:// URLs."),
+        (("--location", "http://h:6333"), "http:// alone does not say which backend it is."),
+        (("--location", "://x"), "--location is no URL that can be read."),
+        (("--backend", "sqlite", "--location", "postgres://ada:hunter2@h"), "sqlite is not reached by a postgres://"),
+        (("--backend", "postgres", "--location", "redis://:hunter2@h"), "postgres is not reached by a redis:// URL"),
+        (("--backend", "markdown", "--location", "file:///x"), "markdown is not reached by a file:// URL"),
+    ],
+)  # fmt: skip
+def test_a_url_that_fits_no_backend_is_wrong_use(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    with pytest.raises(WrongUse) as error:
+        config_of(tmp_path, *arguments)
+    assert said in error.value.message
+    assert SECRET not in str(error.value)
+
+
+def test_a_named_server_is_not_that_of_the_environment(tmp_path: Path) -> None:
+    config = config_of(tmp_path, "--location", "postgres://h/d", DATABASE_URL="postgres://other/d")
+    assert not config.read_only
+    assert config.warnings == ()
+    assert "db_url" not in config.storage
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("postgresql://ada:p@ss/w@Host:5432/d?sslmode=require", "postgres://ada@host:5432/d?sslmode=require"),
+        ("postgres://h/d?password=x&user=ada&sslpassword=y", "postgres://h/d?user=ada"),
+        ("redis://:secret@h:1/0", "redis://h:1/0"),
+        ("rediss://ada@h", "rediss://ada@h"),
+        ("no url", ""),
+    ],
+)
+def test_what_names_a_server_has_no_password(url: str, name: str) -> None:
+    assert without_password(url) == name
+
+
+def foreign(tmp_path: Path, url: str = f"postgres://ada:{SECRET}@h/d", **options: Any) -> MemoryConfig:
+    folder = tmp_path / "zc"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.toml").write_text(POSTGRES)
+    return configs_for(OpenOptions(config_dir=folder, **options), {"HOME": str(tmp_path), "DATABASE_URL": url})[0]
+
+
+def test_the_database_of_everybody_is_read_only_until_it_is_confirmed(tmp_path: Path) -> None:
+    config = foreign(tmp_path)
+    assert config.read_only
+    assert READ_ONLY in config.warnings
+    name = store_to_confirm(config)
+    assert name == "postgres://ada@h/d public.memories"
+    confirm_store(config.install, name)
+    confirm_store(config.install, name)
+    assert confirmed_stores(config.install) == (name,)
+    assert SECRET not in settings_file(config.install).read_text()
+    confirmed = foreign(tmp_path, "postgresql://ada:another@H/d")
+    assert not confirmed.read_only
+    assert (CONFIRMED in confirmed.warnings, READ_ONLY in confirmed.warnings) == (True, False)
+    assert (store_to_confirm(confirmed), foreign_store(confirmed)) == (None, name)
+    assert foreign(tmp_path, "postgres://ada@h/another").read_only
+    assert foreign(tmp_path, read_only=True).read_only
+
+
+def test_a_confirmation_leaves_the_other_settings_as_they_are(tmp_path: Path) -> None:
+    install = foreign(tmp_path).install
+    save_theme(install, "dark")
+    confirm_store(install, "postgres://h/d public.memories")
+    confirm_store(install, "postgres://h/e public.memories")
+    save_theme(install, "light")
+    assert len(confirmed_stores(install)) == 2
+    assert 'theme = "light"' in settings_file(install).read_text()
+
+
+def test_a_broken_list_of_confirmed_stores_confirms_nothing(tmp_path: Path) -> None:
+    install = foreign(tmp_path).install
+    settings_file(install).parent.mkdir()
+    settings_file(install).write_text('confirmed_stores = "postgres://ada@h/d public.memories"\n')
+    assert foreign(tmp_path).read_only
+    assert "confirmed_stores" in (settings_problem(install) or "")
+    with pytest.raises(BrokenConfig):
+        confirm_store(install, "postgres://h/d public.memories")
+
+
+SOURCES = (
+    (
+        '[memory]\nbackend = "postgres"\n[storage.provider.config]\nprovider = "postgres"\n'
+        'dbURL = "postgres://ada:hunter2@h/d"\nschema = "mem"\nconnect_timeout_secs = 5\n',
+        {},
+        {"storage.db_url": "config.toml", "storage.schema": "config.toml", "storage.table": "default"},
+    ),
+    (
+        POSTGRES,
+        {"ZEROCLAW_STORAGE_DB_URL": "postgres://ada:hunter/2hunter2@h/d", "ZEROCLAW_STORAGE_CONNECT_TIMEOUT_SECS": "7"},
+        {
+            "storage.db_url": "environment ZEROCLAW_STORAGE_DB_URL",
+            "storage.connect_timeout_secs": "environment ZEROCLAW_STORAGE_CONNECT_TIMEOUT_SECS",
+        },
+    ),
+    (
+        'schema_version = 3\n[memory]\nbackend = "postgres.work"\n[storage.postgres.work]\n'
+        'db_url = "postgres://ada:hunter2@h/d"\ntable = "t"\n',
+        {"ZEROCLAW_storage__postgres__work__schema": "s"},
+        {
+            "memory.backend": "config.toml",
+            "storage.db_url": "config.toml",
+            "storage.table": "config.toml",
+            "storage.schema": "environment ZEROCLAW_storage__postgres__work__schema",
+        },
+    ),
+    (
+        'schema_version = 2\n[memory]\nbackend = "postgres"\n[storage.provider.config]\nprovider = "postgres"\n'
+        'db_url = "postgres://ada:hunter2@h/d"\n',
+        {},
+        {"storage.db_url": "config.toml"},
+    ),
+    (
+        '[memory]\nbackend = "qdrant"\n[memory.qdrant]\nurl = "http://ada:hunter2@h:6333"\napi_key = "hunter2"\n',
+        {"QDRANT_COLLECTION": "mine"},
+        {
+            "storage.url": "config.toml",
+            "storage.api_key": "config.toml",
+            "storage.collection": "environment QDRANT_COLLECTION",
+        },
+    ),
+    (
+        'schema_version = 3\n[memory]\nbackend = "qdrant"\n[storage.qdrant.default]\nurl = "http://h"\n'
+        'api_key = "hunter2"\n',
+        {},
+        {"storage.url": "config.toml", "storage.api_key": "config.toml"},
+    ),
+    (
+        '[memory]\nbackend = "lucid"\n',
+        {"ZEROCLAW_LUCID_CMD": "/opt/lucid", "ZEROCLAW_LUCID_BUDGET": "99"},
+        {
+            "storage.binary_path": "environment ZEROCLAW_LUCID_CMD",
+            "storage.budget": "environment ZEROCLAW_LUCID_BUDGET",
+        },
+    ),
+)
+
+
+@pytest.mark.parametrize(("text", "environ", "sources"), SOURCES, ids=range(len(SOURCES)))
+def test_health_shows_the_source_of_every_value_and_no_secret(
+    tmp_path: Path, text: str, environ: dict[str, str], sources: dict[str, str]
+) -> None:
+    folder = tmp_path / "zc"
+    folder.mkdir()
+    (folder / "config.toml").write_text(text)
+    config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(tmp_path), **environ})[0]
+    shown = settings_shown(config)
+    assert {key: shown[key]["source"] for key in sources} == sources
+    assert {f"storage.{name}" for name in config.storage} <= set(shown)
+    assert "hunter" not in str(shown)
+    assert "hunter" not in repr(config)
+    assert "hunter" not in str(config.warnings)

@@ -1,0 +1,77 @@
+"""Packages that bring backends, as pip would leave them: a module, and a dist-info that names it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tui"))
+
+from plugin_samples import CONFIG, HERE, ROWS, SCRIPTS, Answer, Installer
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installer:
+    """Put a package with one backend on the path of this process and of those it starts; gives its folder."""
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.setenv("PYTHONPATH", str(site))
+
+    def install(name: str, value: str, package: str = "shoe-box", module: str | None = None) -> Path:
+        info = site / f"{package.replace('-', '_')}-1.2.dist-info"
+        info.mkdir(exist_ok=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.2\n")
+        with (info / "entry_points.txt").open("a") as file:
+            if file.tell() == 0:
+                file.write("[zeroclaw_tui.backends]\n")
+            file.write(f"{name} = {value}\n")
+        if module is not None:
+            (site / f"{value.partition(':')[0]}.py").write_text(module)
+        return site
+
+    return install
+
+
+@pytest.fixture
+def shoe_box(installed: Installer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The config dir of an install whose config.toml names the sample plug-in; its JSON file lies beside."""
+    site = installed("shoe-box", "shoe_box:ShoeBox")
+    shutil.copy(HERE / "shoe_box.py", site)
+    monkeypatch.setenv("SHOE_BOX", str(tmp_path / "shoe_box.json"))
+    monkeypatch.delitem(sys.modules, "shoe_box", raising=False)
+    config_dir = tmp_path / "zc"
+    config_dir.mkdir()
+    (config_dir / "config.toml").write_text(CONFIG)
+    return config_dir
+
+
+@pytest.fixture
+def box(shoe_box: Path) -> Path:
+    """The JSON file of the sample plug-in, with three memories in it."""
+    file = Path(os.environ["SHOE_BOX"])
+    held = {
+        key: {"content": content, "category": category, "session_id": None, "timestamp": f"2026-01-0{day}T00:00:00Z"}
+        for day, (key, (content, category)) in enumerate(ROWS.items(), 1)
+    }
+    file.write_text(json.dumps(held), "utf-8")
+    return file
+
+
+@pytest.fixture
+def memory(shoe_box: Path) -> Callable[..., Answer]:
+    """Run `zeroclaw memory ...` over the sample plug-in, without a terminal."""
+
+    def run(*arguments: str, stdin: str = "") -> Answer:
+        command = [str(SCRIPTS / "zeroclaw"), "memory", "--config-dir", str(shoe_box), *arguments]
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, env=dict(os.environ), timeout=120)
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    return run

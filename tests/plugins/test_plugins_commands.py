@@ -1,0 +1,109 @@
+"""Every command over a plug-in that has nothing but the verbs of ZeroClaw's trait."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Memory = Callable[..., Any]
+
+
+@pytest.fixture
+def filled(memory: Memory, box: Path) -> Memory:
+    return memory
+
+
+def keys(box: Path) -> set[str]:
+    return set(json.loads(box.read_text("utf-8")))
+
+
+def test_reading_answers_and_says_what_zeroclaw_would_do(filled: Memory) -> None:
+    listed = json.loads(filled("list", "--json").out)
+    assert (listed["backend"], listed["location"], listed["total"]) == ("shoe-box", "package shoe-box 1.2", 3)
+    assert json.loads(filled("get", "lang", "--json").out)["content"] == "User prefers Rust"
+    for verb in ("recall", "search"):
+        (found,) = json.loads(filled(verb, "rust", "--json").out)["results"]
+        assert (found["key"], found["stage"], found["vector_score"]) == ("lang", "shoe-box", None)
+    assert json.loads(filled("stats", "--json").out)["total"] == 3
+    assert json.loads(filled("facets", "--json").out)["category"] == {"core": 2, "daily": 1}
+    health = json.loads(filled("health", "--json").out)
+    assert (health["ok"], health["backend"]) == (True, "shoe-box")
+    assert health["chosen"] == (
+        'shoe-box: memory.backend = "shoe-box" in config.toml; ZeroClaw itself would use markdown, since it does not '
+        "know that name."
+    )
+    assert any("does not know the backend" in finding for finding in health["findings"])
+
+
+def test_changes_are_made_and_taken_back(filled: Memory, box: Path) -> None:
+    assert filled("store", "pet", "Cat named Mio", "--category", "core").code == 0
+    assert "pet" in keys(box)
+    assert filled("undo", "--yes").code == 0
+    assert filled("edit", "lang", "--content", "User prefers Zig").code == 0
+    assert "Zig" in filled("get", "lang").out
+    assert filled("edit", "lang", "--key", "language").code == 0
+    assert keys(box) == {"language", "food", "chat"}
+    for command in (
+        ("forget", "food", "--yes"), ("purge", "--contains", "thanks", "--yes"), ("clear", "--yes"),
+    ):  # fmt: skip
+        before = keys(box)
+        assert filled(*command).code == 0, command
+        assert keys(box) < before
+        assert json.loads(filled("undo", "--yes", "--json").out)["count"] >= 1
+        assert keys(box) == before
+
+
+def test_the_trash_brings_one_memory_back(filled: Memory, box: Path) -> None:
+    assert filled("forget", "food", "--yes").code == 0
+    (kept,) = json.loads(filled("trash", "list", "--json").out)["entries"]
+    assert filled("trash", "restore", str(kept["number"]), "--yes").code == 0
+    assert "food" in keys(box)
+    assert filled("trash", "history", "food").code == 0
+    assert filled("trash", "empty", "--yes").code == 0
+
+
+def test_what_it_exports_it_imports(filled: Memory, box: Path, tmp_path: Path) -> None:
+    file = tmp_path / "out.jsonl"
+    assert filled("export", str(file)).code == 0
+    assert filled("clear", "--yes").code == 0
+    assert filled("import", str(file), "--yes").code == 0
+    assert keys(box) == {"lang", "food", "chat"}
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        (("hygiene", "--dry-run"), 0, "Nothing has to go"),
+        (("hygiene", "--yes"), 0, "Nothing has to go"),
+        (("audit",), 0, "too short"),
+        (("audit", "--only", "too-short", "--purge", "--yes"), 0, "in the trash"),
+        (("audit", "--only", "too-short", "--recategorise", "daily", "--yes"), 0, "daily"),
+        (("doctor",), 0, "shoe-box store answers and holds 3 memories"),
+        (("doctor", "--deep"), 0, "nothing to check page by page"),
+        (("snapshot", "--yes"), 1, "only for the backends sqlite and lucid"),
+        (("snapshot", "--diff"), 1, "only for the backends sqlite and lucid"),
+        (("hydrate", "--yes"), 1, "only for the backends sqlite and lucid"),
+        (("compact", "--yes"), 1, "has no database file"),
+        (("reindex", "--yes"), 1, "This store keeps no vectors."),
+        (("store", "k", "v", "--pinned"), 1, "This store keeps no pins."),
+        (("store", "k", "v", "--agent", "ada"), 1, "does not tell agents apart"),
+        (("edit", "lang", "--importance", "0.3"), 1, "This store keeps no importance."),
+        (("edit", "nobody", "--content", "x"), 1, "No memory entry found for key: nobody"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_upkeep_works_or_says_why_not(
+    filled: Memory, box: Path, command: tuple[str, ...], code: int, said: str
+) -> None:
+    before = keys(box)
+    answer = filled(*command)
+    assert answer.code == code, answer.err
+    assert said in " ".join((answer.out + answer.err).split())
+    assert "Traceback" not in answer.err
+    assert "fault of the program" not in answer.err
+    if code:
+        assert keys(box) == before

@@ -1,0 +1,113 @@
+"""From an entry point to its store, or to one sentence that names what is wrong with which package."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from plugin_samples import Installer
+
+from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.plugins import plugin_names, plugins, shadowed_sentences
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.memory.errors import InspectorError, Refused, WrongUse
+
+VERBS = ("store", "recall", "get", "list", "forget", "count", "health_check")
+WHOLE = (
+    "from zeroclaw_tui.backends.base import Memory\n"
+    + "class Box(Memory):\n"
+    + "".join(f"    async def {verb}(self, *parts, **named): return None\n" for verb in VERBS)
+)
+
+
+def config_of(root: Path, backend: str, **parts: object) -> MemoryConfig:
+    install = Install(root, root / "workspace", root / "brain.db", "workspace", "a test", root / "zeroclaw-tui")
+    return MemoryConfig(install, backend=backend, **parts)  # type: ignore[arg-type]
+
+
+def test_a_plug_in_of_the_verbs_alone_is_called_as_its_entry_point_is(installed: Installer, tmp_path: Path) -> None:
+    installed("Box", "box_whole:Box", module=WHOLE)
+    memory = create_memory(config_of(tmp_path, "box"))
+    assert (memory.name, memory.location) == ("box", "package shoe-box 1.2")
+    memory = create_memory(config_of(tmp_path, "box", location="https://ada:hunter2@box.example/x"))
+    assert memory.location == "https://ada:••••@box.example/x"
+    (plugin,) = plugins()
+    assert (plugin.profile.key, plugin.profile.label) == ("box", "box: from the package shoe-box 1.2")
+    assert not plugin.profile.in_zeroclaw
+
+
+@pytest.mark.parametrize(
+    ("value", "module", "said"),
+    [
+        ("box_gone:Box", None, "cannot be imported: ModuleNotFoundError: No module named 'box_gone'"),
+        ("box_empty:Box", "", "cannot be imported: AttributeError"),
+        ("box_raises:Box", "raise ValueError('bad\\nday, password=hunter2')", "ValueError: bad day"),
+        ("box_exits:Box", "raise SystemExit(7)", "cannot be imported: SystemExit: 7"),
+        ("box_other:Box", "class Box: pass", "names box_other:Box, which is no class of"),
+        ("box_part:Box", WHOLE.partition("    async")[0] + "    pass\n", "lacks count, forget"),
+        ("box_asks:Box", WHOLE + "    def __init__(self, more): pass\n", "cannot be made: TypeError"),
+        ("box_gives:Box", WHOLE + "    from_config = classmethod(lambda cls, config: 3)\n", "gives int in place of"),
+    ],
+)  # fmt: skip
+def test_a_plug_in_that_is_not_usable_is_told_in_one_sentence(
+    installed: Installer, tmp_path: Path, value: str, module: str | None, said: str
+) -> None:
+    installed("box", value, module=module)
+    with pytest.raises(Refused) as refusal:
+        create_memory(config_of(tmp_path, "box"))
+    assert said in refusal.value.message
+    assert "'box' of the package shoe-box 1.2" in refusal.value.message
+    assert "\n" not in refusal.value.message
+    assert "uninstall that package" in refusal.value.hint
+
+
+def test_what_a_plug_in_itself_says_of_the_config_is_left_as_it_is(installed: Installer, tmp_path: Path) -> None:
+    body = (
+        "    @classmethod\n    def from_config(cls, config):\n"
+        "        from zeroclaw_tui.memory.errors import WrongUse\n        raise WrongUse('The box needs a lid.')\n"
+    )
+    installed("box", "box_says:Box", module=WHOLE + body)
+    with pytest.raises(WrongUse, match="The box needs a lid"):
+        create_memory(config_of(tmp_path, "box"))
+
+
+def test_our_own_name_wins_and_health_can_tell(installed: Installer, tmp_path: Path) -> None:
+    installed("in-memory", "box_never:Box", module="raise RuntimeError('imported')")
+    assert type(create_memory(config_of(tmp_path, "in-memory"))).__name__ == "InMemory"
+    assert plugin_names() == ()
+    assert shadowed_sentences() == (
+        "The package shoe-box 1.2 offers a backend 'in-memory'; this program's own of that name is used.",
+    )
+
+
+def test_two_packages_with_one_name_are_both_named(installed: Installer, tmp_path: Path) -> None:
+    installed("box", "box_whole:Box", package="one", module=WHOLE)
+    installed("box", "box_whole:Box", package="two")
+    with pytest.raises(Refused, match=r"Several packages offer a backend 'box': one 1\.2, two 1\.2"):
+        create_memory(config_of(tmp_path, "box"))
+
+
+def test_an_unknown_name_is_told_with_the_plug_ins_beside_our_own(installed: Installer, tmp_path: Path) -> None:
+    installed("shoe-box", "shoe_box:ShoeBox")
+    with pytest.raises(InspectorError) as error:
+        create_memory(config_of(tmp_path, "zzzzzzz"))
+    assert "sqlite" in error.value.hint
+    assert "shoe-box" in error.value.hint
+    with pytest.raises(InspectorError) as error:
+        create_memory(config_of(tmp_path, "shoe-bx"))
+    assert "Did you mean 'shoe-box'?" in error.value.hint
+
+
+def test_packages_are_not_looked_through_for_a_name_of_ours() -> None:
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom zeroclaw_tui.backends.factory import create_memory\n"
+        "from zeroclaw_tui.config.install import Install\nfrom zeroclaw_tui.config.memory_config import MemoryConfig\n"
+        "here = Path('/nowhere')\n"
+        "create_memory(MemoryConfig(Install(here, here, here / 'brain.db', 'lone', '', here), backend='none'))\n"
+        "print('zeroclaw_tui.backends.plugins' in sys.modules, 'importlib.metadata' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.split() == ["False", "False"]

@@ -1,0 +1,90 @@
+"""The inspector on a plug-in that has nothing but the verbs of ZeroClaw's trait."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plugin_samples import ROWS
+from textual.pilot import Pilot
+from tui_samples import STILL, click_text, screen_words, until
+
+from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.tui.app import InspectorApp
+
+
+@asynccontextmanager
+async def opened(box: Path, shoe_box: Path) -> AsyncIterator[Pilot[Any]]:
+    app = InspectorApp(OpenOptions(config_dir=shoe_box), clock=lambda: datetime(2026, 1, 9, tzinfo=UTC), pace=STILL)
+    async with app.run_test(size=(120, 36), notifications=True) as pilot:
+        await shown(pilot, "3 memories", "lang")
+        yield pilot
+
+
+def contents(box: Path) -> dict[str, str]:
+    return {key: row["content"] for key, row in json.loads(box.read_text("utf-8")).items()}
+
+
+def words(pilot: Pilot[Any]) -> str:
+    """The screen and what the notifications say."""
+    notes = " ".join(str(note.message) for note in pilot.app._notifications)
+    return f"{screen_words(pilot.app)} {' '.join(notes.split())}"
+
+
+async def shown(pilot: Pilot[Any], *wanted: str) -> None:
+    await until(pilot, lambda: all(text in words(pilot) for text in wanted), f"{wanted} in {words(pilot)}")
+
+
+async def test_it_is_browsed_and_searched(box: Path, shoe_box: Path) -> None:
+    async with opened(box, shoe_box) as pilot:
+        assert "shoe-box" in words(pilot)
+        assert "ZeroClaw would use markdown" in words(pilot)
+        await pilot.press("slash", *"rust")
+        await shown(pilot, "1 of 1")
+        await pilot.press("ctrl+f", "ctrl+u", *"peanuts")
+        await shown(pilot, "Allergic to peanuts")
+
+
+async def test_a_memory_is_edited_deleted_and_brought_back(box: Path, shoe_box: Path) -> None:
+    async with opened(box, shoe_box) as pilot:
+        await pilot.press("d")
+        await shown(pilot, "Delete")
+        await pilot.press("y")
+        await shown(pilot, "2 memories")
+        assert len(contents(box)) == 2
+        await pilot.press("u")
+        await shown(pilot, "3 memories")
+        assert contents(box) == {key: row[0] for key, row in ROWS.items()}
+        await pilot.press("e")
+        await shown(pilot, "This store keeps no pins.")
+        await click_text(pilot, "Allergic", "#content")
+        await pilot.press("x", "ctrl+s")
+        await until(pilot, lambda: contents(box)["food"] != ROWS["food"][0])
+        assert contents(box) == {"lang": ROWS["lang"][0], "food": "xAllergic to peanuts", "chat": ROWS["chat"][0]}
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("H", "Nothing has to go"),
+        ("A", "too short"),
+        ("D", "shoe-box store answers"),
+        ("I", "3"),
+        ("T", "trash"),
+        ("S", "only for SQLite and Lucid"),
+        ("b", "shoe-box"),
+        ("question_mark", "keys"),
+    ],
+)
+async def test_every_screen_opens_or_says_why_not(box: Path, shoe_box: Path, key: str, said: str) -> None:
+    async with opened(box, shoe_box) as pilot:
+        await pilot.press(key)
+        await shown(pilot, said)
+        assert "fault of the program" not in words(pilot)
+        await pilot.press("escape")
+        await shown(pilot, "3 memories")

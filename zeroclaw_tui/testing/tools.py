@@ -1,0 +1,128 @@
+"""What the contracts share: what was kept, who was told, how rows are compared, and the hooks a test class may set."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.memory.change import Draft, RowChange, StoredRow, Written
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, Refused
+from zeroclaw_tui.memory.query import MemoryFilter, Sort, Superseded
+
+Kind = TypeVar("Kind", bound=InspectorError)
+Result = TypeVar("Result")
+EVERY = MemoryFilter(superseded=Superseded.SHOW)
+PATIENCE_SECONDS = 30.0
+"""Longer than any verb over a few rows may take; what hangs fails here and not never."""
+
+
+class StoreHooks:
+    """What a test class may say about its store. Every contract but the reading one takes these."""
+
+    keeps_rows_exactly = True
+    """Whether ids, times and every field come back; False for a store that has nothing but the trait's verbs."""
+    has_keys = True
+    """Whether `get` finds a memory by the key it was stored with; False where a key is a place in a file."""
+    keeps_every_text = True
+    """Whether line ends, blanks at the ends and control characters come back; a store may refuse what it cannot."""
+
+    async def another(self, memory: Memory) -> Memory:
+        """A second open object on the same store, as another process has one; the test closes it.
+
+        A store that lives in one object is its own neighbour: then this is `memory` itself, as it is here.
+        """
+        return memory
+
+    async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
+        """Put thousands of rows into the store, in that order; by `store_batch`, or faster past the object."""
+        await memory.store_batch(drafts)
+
+
+class Kept:
+    """What was kept, numbered as a trash would; with `fails` nothing can be kept."""
+
+    def __init__(self) -> None:
+        self.changes: list[RowChange] = []
+        self.fails = False
+
+    def __call__(self, changes: Sequence[RowChange]) -> None:
+        """Keep some."""
+        if self.fails:
+            raise Refused("The disk is full.")
+        first = len(self.changes) + 1
+        self.changes += [
+            RowChange(change.before, change.after, number, change.reverses)
+            for number, change in enumerate(changes, first)
+        ]
+
+    def last_first(self) -> Iterator[Sequence[RowChange]]:
+        """As `revert` takes them."""
+        for at in range(len(self.changes), 0, -100):
+            yield self.changes[max(0, at - 100) : at][::-1]
+
+
+class Told:
+    """What an `advance` was told; it stops the work unless `goes_on`."""
+
+    def __init__(self) -> None:
+        self.counts: list[int] = []
+        self.goes_on = False
+
+    def __call__(self, done: int) -> bool:
+        """Told once more."""
+        self.counts.append(done)
+        return self.goes_on
+
+
+async def whole_rows(memory: Memory) -> list[MemoryEntry]:
+    """Every row with its full content, superseded ones included."""
+    return [await memory.whole(handle) for handle in await memory.order(EVERY, Sort())]
+
+
+async def state_of(memory: Memory) -> Counter[tuple[Any, ...]]:
+    """Every row; the first four fields are those that the trait stores."""
+    rows = await whole_rows(memory)
+    return Counter((row.key, row.content, row.category, row.session_id, *row.as_json().items()) for row in rows)
+
+
+def cut(state: Counter[tuple[Any, ...]], exactly: bool) -> Counter[tuple[Any, ...]]:
+    """A state, or of each row only what the trait stores."""
+    return state if exactly else Counter(row[:4] for row in state.elements())
+
+
+def written_row(done: Written) -> StoredRow:
+    """The row as it was written."""
+    assert done.change.after is not None
+    return done.change.after
+
+
+def numbered(count: int, word: str = "bulk") -> list[Draft]:
+    """So many drafts in three categories, told apart by their number."""
+    categories = ("core", "daily", "conversation")
+    return [
+        Draft(f"{word} {number:05}", f"{word} content {number:05}", categories[number % 3]) for number in range(count)
+    ]
+
+
+async def raises(deed: Awaitable[object], kind: type[Kind]) -> Kind:
+    """The error of this kind that it ends in; a sentence is in it."""
+    try:
+        await deed
+    except kind as error:
+        caught = error
+    else:
+        raise AssertionError(f"expected {kind.__name__}")
+    assert caught.message
+    return caught
+
+
+async def soon(deed: Awaitable[Result]) -> Result:
+    """What it gives, or AssertionError for what hangs."""
+    try:
+        return await asyncio.wait_for(asyncio.ensure_future(deed), PATIENCE_SECONDS)
+    except TimeoutError as error:
+        raise AssertionError(f"nothing came within {PATIENCE_SECONDS:g} s") from error
