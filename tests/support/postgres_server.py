@@ -11,7 +11,7 @@ import socket
 import subprocess
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -33,10 +33,11 @@ class PostgresServer:
 
     host = "127.0.0.1"
 
-    def __init__(self, folder: Path, port: int, program: Path) -> None:
+    def __init__(self, folder: Path, port: int, program: Path, control: Callable[..., None]) -> None:
         self.folder = folder
         self.port = port
         self._program = program
+        self._control = control
 
     def url(self, user: str, password: str | None, database: str) -> str:
         """The URL of a user and a database over TCP."""
@@ -58,6 +59,19 @@ class PostgresServer:
         """The ended psql of statements that another user sends over TCP; they may fail."""
         command = [self._program, "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", self.url(user, password, database)]
         return subprocess.run(command, input=statements, capture_output=True, text=True, check=False)
+
+    def stop(self) -> None:
+        """Break off every connection and end; the data stay."""
+        self._control("-m", "immediate", "stop")
+
+    def start(self) -> None:
+        """Come back after `stop`, at the same port."""
+        self._control("-o", self.options, "start")
+
+    @property
+    def options(self) -> str:
+        """What the server is started with."""
+        return f"-h {self.host} -p {self.port} -k {self.folder} {_SETTINGS}"
 
     def make_user(self, name: str, password: str) -> None:
         """A user who may sign in and nothing else."""
@@ -86,14 +100,17 @@ def running_postgres() -> Iterator[PostgresServer]:
         (cluster / "pg_hba.conf").write_text(_ACCESS)
         if made.system_user is not None:
             shutil.chown(folder, made.system_user)
-        port = _free_port()
-        options = f"-h {PostgresServer.host} -p {port} -k {folder} {_SETTINGS}"
         on_cluster = ("-w", "-D", str(cluster), "-l", str(cluster / "log"))
-        pgexec("pg_ctl", (*on_cluster, "-o", options, "start"), bin_path=made.bin_path, user=made.system_user)
+
+        def control(*words: str) -> None:
+            pgexec("pg_ctl", (*on_cluster, *words), bin_path=made.bin_path, user=made.system_user)
+
+        server = PostgresServer(folder, _free_port(), made.bin_path / "psql", control)
+        server.start()
         try:
-            yield PostgresServer(folder, port, made.bin_path / "psql")
+            yield server
         finally:
-            pgexec("pg_ctl", (*on_cluster, "-m", "immediate", "stop"), bin_path=made.bin_path, user=made.system_user)
+            server.stop()
     finally:
         shutil.rmtree(folder)
 

@@ -2,13 +2,181 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zeroclaw_tui.backends.postgres.table import Table
-from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.backends.postgres.categories import category_text, category_to_sort, spellings
+from zeroclaw_tui.backends.postgres.rows import entry_columns
+from zeroclaw_tui.backends.postgres.table import Table, base_type
+from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Sort, SortField, Superseded
+from zeroclaw_tui.memory.text import is_unicode
+
+ROWS_AT_ONCE = 500
+"""The most rows fetched in one statement, so that the event loop never waits long for Python objects to be made."""
+
+IDS_AT_ONCE = 2000
+"""The same for ids alone."""
+
+_BY_CONTENT = 200
+_TIMES = {SortField.STORED: "updated_at", SortField.UPDATED: "updated_at", SortField.AGE: "created_at"}
+_UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def conditions(filter: MemoryFilter, table: Table, start: int = 1) -> tuple[str, Sequence[Any]]:
-    """A filter as `TRUE AND …` with parameters numbered from `start`, and their values; nothing is ever pasted in."""
-    raise NotImplementedError
+    """A filter as `TRUE AND …` with parameters numbered from `start`, and their values; nothing is ever pasted in.
+
+    The table is called `m`. A part about something the table lacks leaves no rows, as does text that PostgreSQL cannot
+    hold.
+    """
+    found = _Conditions(start)
+    if filter.superseded is Superseded.ONLY:
+        found.nothing()
+    if filter.category is not None:
+        found.one_of(category_text(table, "m."), spellings(filter.category, table))
+    if filter.session is not None:
+        found.one_of("coalesce(m.session_id::text, '')" if table.has("session_id") else None, filter.session)
+    if filter.namespace is not None:
+        found.one_of("m.namespace::text" if table.has("namespace") else None, filter.namespace)
+    if filter.agent is not None:
+        found.one_of("m.agent_id::text" if table.has("agent_id") else None, _agent_ids(filter.agent, table))
+    if filter.longer_than is not None:
+        found.also("octet_length(m.content) > {}::bigint", min(filter.longer_than, 2**62))
+    if filter.shorter_than is not None:
+        found.also("octet_length(m.content) < {}::bigint", min(filter.shorter_than, 2**62))
+    _window(found, filter, table)
+    if filter.contains:
+        _containing(found, filter.contains)
+    return " AND ".join(found.conditions), found.values
+
+
+class _Conditions:
+    """Conditions that must all hold, and what to bind."""
+
+    def __init__(self, start: int) -> None:
+        self.conditions = ["TRUE"]
+        self.values: list[Any] = []
+        self._start = start
+
+    def also(self, condition: str, value: Any) -> None:
+        """One more, with {} for the place of its value."""
+        place = f"${self._start + len(self.values)}"
+        self.values.append(value)
+        self.conditions.append(condition.replace("{}", place))
+
+    def one_of(self, column: str | None, values: Sequence[str]) -> None:
+        """The column has one of these values."""
+        known = [value for value in values if _can_be_held(value)]
+        if column is None or not known:
+            self.nothing()
+        else:
+            self.also(f"{column} = ANY({{}}::text[])", known)
+
+    def nothing(self) -> None:
+        """No row is left."""
+        self.conditions.append("FALSE")
+
+
+def _agent_ids(aliases: Sequence[str], table: Table) -> list[str]:
+    """The ids of these aliases; an id that no agent has stands for itself."""
+    by_alias = {alias: agent_id for agent_id, alias in table.agents.items()}
+    return [by_alias.get(alias, alias) for alias in aliases]
+
+
+def _window(found: _Conditions, filter: MemoryFilter, table: Table) -> None:
+    created = f"m.{table.created}"
+    if base_type(table.columns[table.created]) == "timestamp without time zone":
+        created = f"({created} AT TIME ZONE 'UTC')"
+    for text, sign in ((filter.older_than, "<"), (filter.newer_than, ">")):
+        if text is None:
+            continue
+        limit = moment(text)
+        if limit is not None:
+            # A limit that is no moment leaves what is a moment at all, as everywhere.
+            found.also(f"{created} {sign} {{}}::text::timestamp with time zone", limit.isoformat())
+
+
+def _containing(found: _Conditions, text: str) -> None:
+    if not _can_be_held(text):
+        found.nothing()
+        return
+    lowered = f"translate({{text}}, '{_UPPER}', '{_UPPER.lower()}')"
+    looked_for = lowered.format(text="{}::text")
+    in_columns = [
+        f"position({looked_for} IN {lowered.format(text=f'm.{name}::text')}) > 0" for name in ("content", "key")
+    ]
+    found.also(f"({' OR '.join(in_columns)})", text)
+
+
+def _can_be_held(text: str) -> bool:
+    return "\0" not in text and is_unicode(text)
+
+
+def order_by(table: Table, sort: Sort) -> str:
+    """The clause of an order; equal values fall back on the id. Text is compared code point by code point."""
+    direction = "DESC" if sort.descending else "ASC"
+    return "ORDER BY " + ", ".join(f"{key} {direction}" for key in _sort_keys(table, sort))
+
+
+def _sort_keys(table: Table, sort: Sort) -> tuple[str, str]:
+    id_key = 'm.id COLLATE "C"' if base_type(table.columns["id"]) != "uuid" else "m.id"
+    match sort.field:
+        case SortField.KEY:
+            return 'm.key COLLATE "C"', id_key
+        case SortField.CATEGORY:
+            return f'({category_to_sort(table, "m.")}) COLLATE "C"', id_key
+        case SortField.CONTENT:
+            return f'left(m.content, {_BY_CONTENT}) COLLATE "C"', id_key
+        case SortField.SIZE:
+            return "octet_length(m.content)", id_key
+        case SortField.AGE:
+            return f"m.{table.created}", id_key
+        case SortField.STORED | SortField.UPDATED:
+            return f"m.{table.updated}", id_key
+
+
+def _value_type(table: Table, sort: Sort) -> str:
+    match sort.field:
+        case SortField.KEY | SortField.CATEGORY | SortField.CONTENT:
+            return "text"
+        case SortField.SIZE:
+            return "bigint"
+        case SortField.AGE:
+            return table.columns[table.created]
+        case SortField.STORED | SortField.UPDATED:
+            return table.columns[table.updated]
+
+
+def page_statement(
+    table: Table, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int
+) -> tuple[str, list[Any]]:
+    """What selects the rows after `cursor` as excerpts with their sort value, one more than `limit`."""
+    condition, values = conditions(filter, table)
+    value_key, id_key = _sort_keys(table, sort)
+    bound = [*values]
+    if cursor is not None:
+        sign = "<" if sort.descending else ">"
+        id_type = table.columns["id"]
+        at = len(bound)
+        after = f"(${at + 1}::text::{_value_type(table, sort)}, ${at + 2}::text::{id_type})"
+        condition += f" AND ({value_key}, {id_key}) {sign} {after}"
+        bound += [cursor.value, str(cursor.handle)]
+    bound.append(limit + 1)
+    # To write a time as text takes the server longer than to find the row: those of the memory are used again.
+    more = "" if sort.field in _TIMES else f", ({value_key})::text AS sort_value"
+    statement = (
+        f"SELECT {entry_columns(table, excerpt=True)}{more} FROM {table.quoted} AS m "
+        f"WHERE {condition} {order_by(table, sort)} LIMIT ${len(bound)}::bigint"
+    )
+    return statement, bound
+
+
+def cursor_after(record: Mapping[str, Any], sort: Sort) -> Cursor:
+    """Where the page behind this record of `page_statement` begins."""
+    return Cursor(record[_TIMES.get(sort.field, "sort_value")], record["id"])
+
+
+def takes_long(filter: MemoryFilter, sort: Sort) -> bool:
+    """Whether a page may have to look at every row: a text or a length is looked for, or no index has the order."""
+    looks_inside = (filter.contains, filter.longer_than, filter.shorter_than) != (None, None, None)
+    return looks_inside or sort.field not in (SortField.STORED, SortField.UPDATED)

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlsplit
 
+from zeroclaw_tui.backends.qdrant.address import is_address, is_header_value, place_of
+from zeroclaw_tui.backends.qdrant.collection import vector_size
+from zeroclaw_tui.backends.qdrant.troubles import KeyRefused, hangs, not_qdrant, result_of, unreachable
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.embeddings.factory import create_embedder
-from zeroclaw_tui.embeddings.openai import tls_trouble
-from zeroclaw_tui.memory.errors import NOT_REACHABLE, REFUSED, WRONG_USE, InspectorError
+from zeroclaw_tui.memory.errors import REFUSED, WRONG_USE, NotReachable, Refused
 from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.probes.embedding import check_host, effective_embedding, open_key_facts
 from zeroclaw_tui.onboard.probes.finding import Finding
 from zeroclaw_tui.onboard.probes.values import HostUnknown, plain_answer
 
-if TYPE_CHECKING:
-    import httpx
-
 _SUBJECT = "qdrant"
 _SHAPE = "It should look like http://localhost:6333."
 _NO_VECTORS = "no embedding provider is on: ZeroClaw cannot store anything in Qdrant without one"
-
-
-class _Trouble(InspectorError):
-    exit_code = NOT_REACHABLE
-
-
-class _KeyTrouble(_Trouble):
-    exit_code = REFUSED
 
 
 async def probe(answers: Answers, seconds: float) -> Finding:
@@ -52,16 +42,12 @@ async def probe(answers: Answers, seconds: float) -> Finding:
             await check_host(url)
             described = await _collection(url, key, collection)
             answers_in = f"answers in {(time.perf_counter() - began) * 1000:.0f} ms"
-    except (_Trouble, HostUnknown) as error:
-        return Finding(_SUBJECT, "bad", error.message, tuple(facts), error.hint, error.exit_code)
+    except (NotReachable, Refused, HostUnknown) as error:
+        code = REFUSED if isinstance(error, KeyRefused) else error.exit_code
+        return Finding(_SUBJECT, "bad", error.message, tuple(facts), error.hint, code)
     except TimeoutError:
-        return Finding(
-            _SUBJECT,
-            "bad",
-            f"Qdrant at {_place(url)} did not answer within {seconds:g} s.",
-            tuple(facts),
-            "Is it running, and is nothing in between that swallows the connection?",
-        )
+        slow = hangs(_place(url), seconds)
+        return Finding(_SUBJECT, "bad", slow.message, tuple(facts), slow.hint)
     return _judged(described, collection, dimensions, answers_in, facts)
 
 
@@ -73,15 +59,10 @@ def _key(answers: Answers) -> str:
 
 
 def _wrong_address(url: str, key: str) -> Finding | None:
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        is_address = False
-    if not is_address:
+    if not is_address(url):
         sentence = "The Qdrant URL is no http:// or https:// address." if url else "There is no Qdrant URL."
         return Finding(_SUBJECT, "bad", sentence, hint=_SHAPE, exit_code=WRONG_USE)
-    if not (key.isascii() and key.isprintable()):
+    if not is_header_value(key):
         sentence = "The Qdrant key has characters that no HTTP header takes."
         return Finding(_SUBJECT, "bad", sentence, hint="Copy the key again.", exit_code=WRONG_USE)
     return None
@@ -90,59 +71,24 @@ def _wrong_address(url: str, key: str) -> Finding | None:
 def _place(url: str) -> str:
     """Scheme, host and port, without user, password, path and query."""
     parts = urlsplit(url)
-    return shown(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
+    return place_of(f"{parts.scheme}://{parts.netloc}")
 
 
 async def _collection(url: str, key: str, collection: str) -> Any:
-    """What Qdrant says of the collection, None when there is none of that name. Raises _Trouble kinds."""
+    """What Qdrant says of the collection, None when there is none of that name. Raises NotReachable, Refused."""
     import httpx
 
-    headers = {"api-key": key} if key else {}
+    headers, place = {"api-key": key} if key else {}, _place(url)
     try:
         async with httpx.AsyncClient(headers=headers, timeout=None) as client:
             listed = await client.get(f"{url}/collections")
-            collections = _result(listed, url, has_key=bool(key))
+            collections = result_of(listed, place, has_key=bool(key))
             if not isinstance(collections, dict) or not isinstance(collections.get("collections"), list):
-                raise _not_qdrant(url)
+                raise not_qdrant(place)
             one = await client.get(f"{url}/collections/{quote(collection, safe='')}")
-            return None if one.status_code == httpx.codes.NOT_FOUND else _result(one, url, has_key=bool(key))
+            return None if one.status_code == httpx.codes.NOT_FOUND else result_of(one, place, has_key=bool(key))
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, ImportError) as error:
-        raise _unreachable(error, url) from None
-
-
-def _unreachable(error: Exception, url: str) -> _Trouble:
-    import httpx
-
-    trouble = tls_trouble(error)
-    if trouble is not None:
-        return _Trouble(f"Qdrant at {_place(url)} {trouble[0]}.", hint=trouble[1])
-    if isinstance(error, httpx.ConnectError):
-        return _Trouble(f"Nothing answers at {_place(url)}.", hint="Is Qdrant running, and are host and port right?")
-    if isinstance(error, httpx.RemoteProtocolError | httpx.DecodingError):
-        return _not_qdrant(url)
-    return _Trouble(f"The connection to {_place(url)} broke off.", hint="Check the address and any proxy; try again.")
-
-
-def _not_qdrant(url: str) -> _Trouble:
-    return _Trouble(
-        f"What answers at {_place(url)} is not Qdrant.", hint="Its HTTP port is 6333 as a rule; 6334 is for gRPC."
-    )
-
-
-def _result(response: httpx.Response, url: str, *, has_key: bool) -> Any:
-    status = response.status_code
-    if status in (401, 403):
-        what = "refuses the API key" if has_key else "wants an API key"
-        raise _KeyTrouble(f"Qdrant at {_place(url)} {what} (HTTP {status}).", hint="Set storage.qdrant.api_key.")
-    if status >= 500:
-        raise _Trouble(f"Qdrant at {_place(url)} has an error of its own (HTTP {status}).", hint="Try again later.")
-    try:
-        document = json.loads(response.content)
-    except (ValueError, RecursionError):
-        document = None
-    if status != 200 or not isinstance(document, dict) or "result" not in document:
-        raise _not_qdrant(url)
-    return document["result"]
+        raise unreachable(error, url, place) from None
 
 
 def _judged(described: Any, collection: str, dimensions: int, answers_in: str, facts: list[str]) -> Finding:
@@ -150,7 +96,7 @@ def _judged(described: Any, collection: str, dimensions: int, answers_in: str, f
     if described is None:
         made = "ZeroClaw makes it" if dimensions else "ZeroClaw makes it once an embedding provider is on"
         return Finding(_SUBJECT, "good", answers_in, (f"has no collection {name} yet: {made}", *facts))
-    size = _vector_size(described)
+    size = vector_size(described)
     if size is None:
         return Finding(
             _SUBJECT,
@@ -174,12 +120,3 @@ def _judged(described: Any, collection: str, dimensions: int, answers_in: str, f
     if isinstance(points, int):
         facts.insert(0, f"the collection {name} holds {points:,} {'memory' if points == 1 else 'memories'}")
     return Finding(_SUBJECT, "good", answers_in, (*facts, f"its vectors have {size:,} numbers"))
-
-
-def _vector_size(described: Any) -> int | None:
-    """The length of a collection's vectors; None when they have names, or there are none."""
-    try:
-        size = described["config"]["params"]["vectors"]["size"]
-    except (KeyError, TypeError):
-        return None
-    return size if isinstance(size, int) else None

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
-import threading
-from collections.abc import Callable
-from contextlib import suppress
-
+from zeroclaw_tui.backends import host_names
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, InspectorError
 from zeroclaw_tui.onboard.answers.answers import Answers
-
-_Tell = Callable[[tuple[str, ...] | None], None]
 
 
 class HostUnknown(InspectorError):
@@ -38,30 +31,8 @@ def plain_answer(answers: Answers, name: str) -> str:
 
 
 async def addresses_of(host: str) -> tuple[str, ...]:
-    """The numeric addresses of a host. Raises HostUnknown.
-
-    A thread of its own asks: one of the event loop's would have to be waited for when a slow name server is given up.
-    """
-    loop = asyncio.get_running_loop()
-    found: asyncio.Future[tuple[str, ...] | None] = loop.create_future()
-
-    def tell(addresses: tuple[str, ...] | None) -> None:
-        if not found.done():
-            found.set_result(addresses)
-
-    threading.Thread(target=_look_up, args=(host, loop, tell), daemon=True).start()
-    addresses = await found
+    """The numeric addresses of a host. Raises HostUnknown."""
+    addresses = await host_names.addresses_of(host)
     if not addresses:
         raise HostUnknown(f"There is no host named {shown(host)}.", hint="Check the spelling, and that DNS works here.")
     return addresses
-
-
-def _look_up(host: str, loop: asyncio.AbstractEventLoop, tell: _Tell) -> None:
-    try:
-        rows = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-        addresses: tuple[str, ...] | None = tuple(dict.fromkeys(str(row[4][0]) for row in rows))
-    except (OSError, UnicodeError, ValueError):
-        addresses = None
-    # The one who asked may have given up, and its loop be closed.
-    with suppress(RuntimeError):
-        loop.call_soon_threadsafe(tell, addresses)

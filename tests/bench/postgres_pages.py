@@ -1,0 +1,192 @@
+"""Pages, orders and counts of a PostgreSQL table beside asyncpg's own statement in the same run.
+
+    python tests/bench/postgres_pages.py [ROUNDS]
+
+A page at 1,000,000 rows, first and deep, may take 1.5 times what it takes at 1,000. At 10,000 and 100,000 rows a page,
+the whole order and facets may take 1.5 times what asyncpg takes for the bare statement: as it is used behind a pooler
+(statement_cache_size=0, in a transaction with a time-out), and, for comparison, on a connection of its own with
+prepared statements and no transaction, which a pooler does not allow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+import tracemalloc
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from support.postgres_place import PostgresPlace
+from support.postgres_server import running_postgres
+
+from zeroclaw_tui.backends.postgres.address import read_url
+from zeroclaw_tui.backends.postgres.store import PostgresMemory
+from zeroclaw_tui.memory.query import NEWEST_STORED, Cursor, MemoryFilter, Page
+
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+ROWS = 100
+NOW = "2026-11-22T00:00:00+00:00"
+COLUMNS = (
+    "id, key, left(content, 400) AS content, octet_length(content) AS size, category, created_at::text, "
+    "updated_at::text, session_id"
+)
+LIMITS = "SET LOCAL statement_timeout = 30000"
+FACETS = """SELECT category, session_id,
+  CASE WHEN created_at > '2026-11-21' THEN 0 WHEN created_at > '2026-11-15' THEN 1
+  WHEN created_at > '2026-10-23' THEN 2 ELSE 3 END AS age, count(*) FROM "{0}".memories GROUP BY 1, 2, 3"""
+FILL = """INSERT INTO "{0}".memories SELECT gen_random_uuid()::text, 'key_' || n, repeat(md5(n::text) || ' ', 6),
+  (ARRAY['core', 'daily', 'conversation', 'notes'])[1 + n % 4], t, t, CASE n % 3 WHEN 0 THEN 'cli' END
+  FROM (SELECT n, '2026-11-22'::timestamptz - n * interval '1 minute' AS t FROM generate_series(1, {1}) n) AS made;
+  VACUUM ANALYZE "{0}".memories"""
+
+Ways = Mapping[str, Callable[[], Awaitable[object]]]
+
+
+async def medians(ways: Ways, rounds: int) -> dict[str, float]:
+    """The median milliseconds of each way, run in turns after one warm-up."""
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for way in ways.values():
+        await way()
+    for _ in range(rounds):
+        for name, way in ways.items():
+            start = time.perf_counter()
+            await way()
+            taken[name].append((time.perf_counter() - start) * 1000)
+    return {name: median(times) for name, times in taken.items()}
+
+
+def bare_page(connection: Any, schema: str, cursor: Cursor | None) -> Callable[[], Awaitable[object]]:
+    """The statement of a page as one would write it for asyncpg, rows left as the driver gives them."""
+    if cursor is None:
+        statement = (
+            f'SELECT {COLUMNS} FROM "{schema}".memories AS m ORDER BY m.updated_at DESC, m.id DESC LIMIT {ROWS + 1}'
+        )
+        return lambda: connection.fetch(statement)
+    statement = (
+        f'SELECT {COLUMNS} FROM "{schema}".memories AS m '
+        "WHERE (m.updated_at, m.id) < ($1::text::timestamptz, $2::text) "
+        f"ORDER BY m.updated_at DESC, m.id DESC LIMIT {ROWS + 1}"
+    )
+    return lambda: connection.fetch(statement, cursor.value, cursor.handle)
+
+
+def in_transaction(connection: Any, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[object]]:
+    async def done() -> object:
+        async with connection.transaction(readonly=True):
+            await connection.execute(LIMITS)
+            return await work()
+
+    return done
+
+
+async def deep_cursor(memory: PostgresMemory) -> Cursor:
+    """Where the page in the middle begins."""
+    order = await memory.order(MemoryFilter(), NEWEST_STORED)
+    entry = await memory.whole(order[len(order) // 2])
+    assert entry.updated_at is not None
+    return Cursor(entry.updated_at, entry.handle)
+
+
+async def of_size(
+    place: PostgresPlace, size: int, rounds: int, pages: dict[str, dict[int, Callable[[], Awaitable[Page]]]]
+) -> PostgresMemory:
+    """Measure one table, and leave its pages to be compared across sizes."""
+    import asyncpg
+
+    schema = f"rows{size}"
+    memory = PostgresMemory(read_url(place.url), schema=schema)
+    await memory.open()
+    pooled = await asyncpg.connect(place.url, statement_cache_size=0)
+    own = await asyncpg.connect(place.url)
+    middle = await deep_cursor(memory)
+    for name, cursor in (("first page", None), ("deep page", middle)):
+        bare, prepared = bare_page(pooled, schema, cursor), bare_page(own, schema, cursor)
+        pages[name][size] = lambda cursor=cursor: memory.page(MemoryFilter(), NEWEST_STORED, cursor, ROWS)
+        ways: Ways = {"ours": pages[name][size], "bare": in_transaction(pooled, bare), "prepared": prepared}
+        tell(f"{size:>9,} rows, {name}", await medians(ways, rounds))
+    if size < SIZES[-1]:
+        await whole_passes(memory, schema, pooled, own, max(3, rounds // (1 + size // 20_000)))
+    await pooled.close()
+    await own.close()
+    return memory
+
+
+async def whole_passes(memory: PostgresMemory, schema: str, pooled: Any, own: Any, rounds: int) -> None:
+    """Measure what looks at every row."""
+    facets = FACETS.format(schema)
+    ways = {
+        "ours": lambda: memory.facets(MemoryFilter(), NOW),
+        "bare": in_transaction(pooled, lambda: pooled.fetch(facets)),
+        "prepared": lambda: own.fetch(facets),
+    }
+    tell(f"{schema}, facets", await medians(ways, rounds))
+    statement = f'SELECT id FROM "{schema}".memories ORDER BY updated_at DESC, id DESC'
+    ways = {
+        "ours": lambda: memory.order(MemoryFilter(), NEWEST_STORED),
+        "bare": in_transaction(pooled, lambda: pooled.fetch(statement)),
+        "prepared": lambda: own.fetch(statement),
+    }
+    tell(f"{schema}, order", await medians(ways, rounds))
+
+
+def tell(what: str, found: Mapping[str, float]) -> None:
+    ours = found["ours"]
+    others = ", ".join(
+        f"{name} {taken:.2f} ms ({ours / taken:.2f} x)" for name, taken in found.items() if name != "ours"
+    )
+    print(f"{what}: {ours:.2f} ms; {others}", flush=True)
+
+
+async def tell_order_of_the_biggest(memory: PostgresMemory) -> None:
+    """The memory the whole order takes, and the longest the event loop stood still meanwhile."""
+    longest, stop = 0.0, False
+
+    async def watch() -> None:
+        nonlocal longest
+        while not stop:
+            start = time.perf_counter()
+            await asyncio.sleep(0.001)
+            longest = max(longest, time.perf_counter() - start - 0.001)
+
+    watching = asyncio.create_task(watch())
+    await memory.order(MemoryFilter(), NEWEST_STORED)
+    stop = True
+    await watching
+    tracemalloc.start()
+    order = await memory.order(MemoryFilter(), NEWEST_STORED)
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    print(
+        f"order of {len(order):,}: {held / 1e6:.0f} MB held, {peak / 1e6:.0f} MB at most; "
+        f"the loop stood still for {longest * 1000:.0f} ms at most"
+    )
+
+
+async def main(rounds: int) -> None:
+    """Fill four tables and print the figures."""
+    with running_postgres() as server:
+        place = PostgresPlace(server, "bench")
+        pages: dict[str, dict[int, Callable[[], Awaitable[Page]]]] = {"first page": {}, "deep page": {}}
+        memories = []
+        for size in SIZES:
+            place.make_table("key", f"rows{size}")
+            # They are not looked at here, and would make filling take minutes.
+            place.run(f'DROP INDEX "rows{size}".idx_memories_content_fts, "rows{size}".idx_memories_key_fts')
+            for statement in FILL.format(f"rows{size}", size).split(";"):
+                place.run_as_superuser(statement)
+            memories.append(await of_size(place, size, rounds, pages))
+        for name, ways in pages.items():
+            found = await medians({str(size): way for size, way in ways.items()}, rounds * 3)
+            told = ", ".join(f"{int(size):,} rows {taken:.2f} ms" for size, taken in found.items())
+            print(f"{name}: {told}; {found[str(SIZES[-1])] / found[str(SIZES[0])]:.2f} x at the biggest")
+        await tell_order_of_the_biggest(memories[-1])
+        for memory in memories:
+            await memory.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 60))

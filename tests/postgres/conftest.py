@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import itertools
+import socket
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from support.pgbouncer import PgBouncer, running_pgbouncer
+from support.postgres_place import PASSWORD, PostgresPlace
+from support.postgres_server import PostgresServer, running_postgres
+
+from zeroclaw_tui.backends.postgres.address import read_url
+from zeroclaw_tui.backends.postgres.store import PostgresMemory
+
+Opens = Callable[..., Awaitable[PostgresMemory]]
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def place(postgres: PostgresServer) -> PostgresPlace:
+    """A database of its own for the test, empty but for pgvector."""
+    return PostgresPlace(postgres, f"inspector{next(_numbers)}")
+
+
+@pytest.fixture
+async def opens(place: PostgresPlace) -> AsyncIterator[Opens]:
+    """Opens a table of the place, with another URL where one is given; closed when the test is over."""
+    opened: list[PostgresMemory] = []
+
+    async def made(url: str | None = None, **settings: Any) -> PostgresMemory:
+        memory = PostgresMemory(read_url(url or place.url), **settings)
+        opened.append(memory)
+        await memory.open()
+        return memory
+
+    yield made
+    for memory in opened:
+        await memory.close()
+
+
+@pytest.fixture
+def pooler(place: PostgresPlace) -> Iterator[PgBouncer]:
+    """A PgBouncer in transaction mode before the place."""
+    with running_pgbouncer(place.server, {place.user: PASSWORD}) as running:
+        yield running
+
+
+@pytest.fixture
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture
+def hanging_port() -> Iterator[int]:
+    """A port that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield int(listener.getsockname()[1])
+
+
+@pytest.fixture
+def talking_port() -> Iterator[int]:
+    """A port behind which something answers that is no PostgreSQL."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def talk() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    with connection:
+                        connection.recv(65536)
+                        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        threading.Thread(target=talk, daemon=True).start()
+        yield int(listener.getsockname()[1])
+        listener.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,231 @@
+"""Whatever is wrong with a database: one sentence, the right exit code, no secret anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import logging
+import socket
+from typing import Any
+
+import pytest
+from support.postgres_place import PASSWORD, PostgresPlace
+from support.postgres_server import TLS_ONLY
+
+from zeroclaw_tui.backends.postgres.address import read_url
+from zeroclaw_tui.backends.postgres.store import PostgresMemory
+from zeroclaw_tui.memory.errors import InspectorError, NothingYet, NotReachable, Refused, Unreadable, WrongUse
+
+WRONG = "falsch-Klee-9"
+SECRETS = (PASSWORD, WRONG)
+
+
+@pytest.fixture(autouse=True)
+def no_name_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names under .invalid are unknown without asking anybody outside this machine."""
+    real = socket.getaddrinfo
+
+    def answered(host: Any, *arguments: Any, **named: Any) -> Any:
+        if str(host).endswith(".invalid"):
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return real(host, *arguments, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", answered)
+
+
+@pytest.fixture
+def refused(caplog: pytest.LogCaptureFixture):
+    """Opens what cannot be opened, and gives the error after looking for secrets in it and in the log."""
+    caplog.set_level(logging.DEBUG)
+
+    async def tried(url: str, **settings: Any) -> InspectorError:
+        memory = PostgresMemory(read_url(url), **settings)
+        with pytest.raises(InspectorError) as caught:
+            await memory.open()
+        await memory.close()
+        error = caught.value
+        told = f"{error} {error!r} {error.args} {memory!r} {memory.location} {memory.address!r} {caplog.text}"
+        assert not [secret for secret in SECRETS if secret in told]
+        assert error.message.endswith(".")
+        assert error.message.count(". ") == 0
+        assert "\n" not in str(error)
+        assert error.__suppress_context__ or error.__context__ is None
+        return error
+
+    return tried
+
+
+async def test_a_wrong_password(place: PostgresPlace, refused) -> None:
+    error = await refused(place.server.url(place.user, WRONG, place.database))
+    assert isinstance(error, NotReachable)
+    assert error.exit_code == 3
+    assert "refuses the password" in error.message
+    assert place.user in error.message
+
+
+async def test_no_password_though_one_is_wanted_and_the_environment_has_no_say(
+    place: PostgresPlace, refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    monkeypatch.setenv("PGHOST", "elsewhere.invalid")
+    monkeypatch.setenv("PGDATABASE", "elsewhere")
+    monkeypatch.setenv("PGSSLMODE", "verify-full")
+    error = await refused(place.server.url(place.user, None, place.database))
+    assert "wants a password" in error.message
+
+
+async def test_an_unknown_host(refused) -> None:
+    error = await refused(f"postgres://agent:{PASSWORD}@nowhere.invalid/memory")
+    assert (type(error), error.message) == (NotReachable, "There is no host named nowhere.invalid.")
+
+
+async def test_a_closed_port(closed_port: int, refused) -> None:
+    error = await refused(f"postgres://agent:{PASSWORD}@127.0.0.1:{closed_port}/memory")
+    assert (type(error), error.message) == (NotReachable, f"Nothing listens at 127.0.0.1:{closed_port}.")
+
+
+async def test_a_hanging_port_is_given_up_after_the_connect_time_out(hanging_port: int, refused) -> None:
+    error = await refused(f"postgres://agent:{PASSWORD}@127.0.0.1:{hanging_port}/memory", connect_seconds=0.2)
+    assert isinstance(error, NotReachable)
+    assert "did not answer within 0.2 s" in error.message
+
+
+async def test_the_urls_own_time_out_counts_where_the_config_has_none(hanging_port: int, refused) -> None:
+    error = await refused(f"postgres://agent:{PASSWORD}@127.0.0.1:{hanging_port}/memory?connect_timeout=1")
+    assert "did not answer within 1 s" in error.message
+
+
+async def test_something_else_that_listens(talking_port: int, refused) -> None:
+    error = await refused(f"postgres://agent:{PASSWORD}@127.0.0.1:{talking_port}/memory")
+    assert isinstance(error, NotReachable)
+    assert "is not PostgreSQL" in error.message
+
+
+async def test_an_unknown_database(place: PostgresPlace, refused) -> None:
+    error = await refused(place.server.url(place.user, PASSWORD, "not_made"))
+    assert isinstance(error, NotReachable)
+    assert "has no database not_made" in error.message
+
+
+async def test_a_server_that_wants_tls_and_has_none(place: PostgresPlace, refused) -> None:
+    place.server.make_database(TLS_ONLY)
+    error = await refused(place.server.url(place.user, PASSWORD, TLS_ONLY) + "?sslmode=disable")
+    assert isinstance(error, NotReachable)
+    assert "over TLS only" in error.message
+
+
+async def test_the_second_host_of_a_url_is_tried(place: PostgresPlace, closed_port: int, opens) -> None:
+    place.make_table("key")
+    url = place.url.replace("@127.0.0.1", f"@127.0.0.1:{closed_port},127.0.0.1")
+    assert await (await opens(url)).count() == 0
+
+
+async def test_a_missing_driver_names_what_brings_it(
+    place: PostgresPlace, refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *arguments: Any, **named: Any) -> Any:
+        if name.partition(".")[0] == "asyncpg":
+            raise ImportError(name)
+        return real(name, *arguments, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    error = await refused(place.url)
+    assert isinstance(error, Refused)
+    assert "pip install 'zeroclaw_tui[postgres]'" in error.hint
+
+
+@pytest.mark.parametrize("name", ["", "1st", "agent-memory", 'x"; DROP TABLE memories; --', "größe", "a" * 64, "a b"])
+@pytest.mark.parametrize("what", ["schema", "table"])
+def test_a_name_zeroclaw_does_not_take_is_wrong_use(what: str, name: str) -> None:
+    with pytest.raises(WrongUse) as caught:
+        PostgresMemory(read_url("postgres://agent@127.0.0.1/memory"), **{what: name})
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        (f"mysql://agent:{PASSWORD}@h/d", "does not begin with postgres://"),
+        (f"postgres://agent:{PASSWORD}@/d", "names no host"),
+        (f"postgres://agent:{PASSWORD}@h:70000/d", "no number from 1 to 65535"),
+        (f"postgres://agent:p@{PASSWORD}@h/d", "more than one @"),
+        (f"postgres://agent:{PASSWORD}@h/d?sslmode=always", "sslmode is always"),
+        (f"postgres://agent:{PASSWORD}@h/d?pool={WRONG}", "option pool"),
+        (f"postgres://agent:{PASSWORD}@h/d?target_session_attrs=fast", "target_session_attrs is fast"),
+    ],
+)
+def test_a_url_that_is_none_is_wrong_use(url: str, told: str) -> None:
+    with pytest.raises(WrongUse) as caught:
+        read_url(url)
+    assert told in caught.value.message
+    assert not [secret for secret in SECRETS if secret in str(caught.value)]
+
+
+async def test_no_table_and_no_schema_are_nothing_yet(place: PostgresPlace, refused) -> None:
+    error = await refused(place.url)
+    assert (type(error), error.message) == (NothingYet, "There is no table public.memories yet.")
+    error = await refused(place.url, schema="later")
+    assert isinstance(error, NothingYet)
+    assert "no schema later" in error.message
+
+
+async def test_another_programs_table_is_left_alone_and_what_it_lacks_is_named(place: PostgresPlace, refused) -> None:
+    place.run("CREATE TABLE memories (id BIGINT PRIMARY KEY, content TEXT, created_at TIMESTAMPTZ)")
+    error = await refused(place.url)
+    assert isinstance(error, Unreadable)
+    assert error.exit_code == 3
+    assert error.message == (
+        "The table public.memories is not ZeroClaw's: it has no columns key, category, updated_at."
+    )
+    place.run("ALTER TABLE memories ADD key TEXT, ADD category TEXT, ADD updated_at TIMESTAMPTZ")
+    assert "its column id is of type bigint" in (await refused(place.url)).message
+    place.run("CREATE SEQUENCE counter")
+    assert "is no table" in (await refused(place.url, table="counter")).message
+
+
+async def test_a_user_without_the_right_to_read_is_told(place: PostgresPlace, refused) -> None:
+    place.make_table("key", "kept")
+    url = place.another_user()
+    error = await refused(url, schema="kept")
+    assert isinstance(error, Refused)
+    assert "may not look into the schema kept" in error.message
+    place.run(f'GRANT USAGE ON SCHEMA kept TO "{place.user}_other"')
+    error = await refused(url, schema="kept")
+    assert "may not read the table kept.memories" in error.message
+    assert f'GRANT SELECT ON "kept"."memories" TO "{place.user}_other";' in error.hint
+
+
+async def test_a_server_that_stops_is_told_and_found_again_when_it_is_back(place: PostgresPlace, opens) -> None:
+    place.make_table("key")
+    place.fill("key")
+    memory = await opens()
+    counted = await memory.count()
+    sleeping = asyncio.ensure_future(_asleep(memory))
+    await _until_asleep(memory)
+    place.server.stop()
+    try:
+        with pytest.raises(NotReachable) as middle:
+            await sleeping
+        assert "went away" in middle.value.message
+        with pytest.raises(NotReachable) as after:
+            await memory.count()
+        assert "Nothing listens at" in after.value.message
+        assert not await memory.health_check()
+    finally:
+        place.server.start()
+    assert await memory.count() == counted
+    assert await memory.health_check()
+
+
+async def _asleep(memory: PostgresMemory) -> None:
+    async with memory.connections.reading(seconds=60) as connection:
+        await connection.execute("SELECT pg_sleep(60)")
+
+
+async def _until_asleep(memory: PostgresMemory) -> None:
+    statement = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)' AND state = 'active'"
+    async with memory.connections.reading(seconds=30) as connection:
+        while not await connection.fetchval(statement):
+            await connection.execute("SELECT pg_stat_clear_snapshot()")

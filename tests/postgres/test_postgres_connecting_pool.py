@@ -1,0 +1,172 @@
+"""A few connections that are made on use, leave nothing behind, and can be called off."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from support.pgbouncer import PgBouncer
+from support.postgres_place import PASSWORD, PostgresPlace
+
+from zeroclaw_tui.backends.postgres.connection import MOST_CONNECTIONS
+from zeroclaw_tui.backends.postgres.store import PostgresMemory
+from zeroclaw_tui.memory.errors import Locked, NotReachable, Refused, SearchInterrupted
+from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
+from zeroclaw_tui.testing.samples import sample_entries
+
+SLEEP = "SELECT pg_sleep(60)"
+
+
+@pytest.fixture
+async def memory(place: PostgresPlace, opens) -> PostgresMemory:
+    place.make_table("key")
+    place.fill("key")
+    return await opens()
+
+
+async def asleep(memory: PostgresMemory, *, interruptible: bool = True) -> None:
+    async with memory.connections.reading(seconds=60, interruptible=interruptible) as connection:
+        await connection.execute(SLEEP)
+
+
+async def sleepers(memory: PostgresMemory, wanted: int) -> None:
+    """Wait until so many statements sleep on the server."""
+    async with memory.connections.reading(seconds=30, interruptible=False) as connection:
+        counting = f"SELECT count(*) FROM pg_stat_activity WHERE query = '{SLEEP}' AND state = 'active'"
+        while await connection.fetchval(counting) != wanted:
+            await connection.execute("SELECT pg_stat_clear_snapshot()")
+
+
+async def test_many_at_once_share_a_few_connections(memory: PostgresMemory, place: PostgresPlace) -> None:
+    counts = await asyncio.gather(*(memory.count() for _ in range(40)))
+    assert set(counts) == {len(sample_entries())}
+    open_ones = place.run(
+        f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{place.database}' AND pid <> pg_backend_pid()"
+    )
+    assert 1 <= int(open_ones) <= MOST_CONNECTIONS
+
+
+async def test_nothing_is_connected_after_closing(memory: PostgresMemory, place: PostgresPlace) -> None:
+    sleeping = asyncio.ensure_future(asleep(memory, interruptible=False))
+    await sleepers(memory, 1)
+    await memory.close()
+    with pytest.raises((SearchInterrupted, NotReachable)):
+        await sleeping
+    place.run(
+        "SET statement_timeout = '10s'; DO $$ BEGIN WHILE EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = "
+        "current_database() AND pid <> pg_backend_pid()) LOOP PERFORM pg_stat_clear_snapshot(); END LOOP; END $$"
+    )
+    with pytest.raises(NotReachable):
+        await memory.count()
+
+
+async def test_interrupting_stops_searches_and_leaves_listings_alone(memory: PostgresMemory) -> None:
+    searching = asyncio.ensure_future(asleep(memory))
+    listing = asyncio.ensure_future(asleep(memory, interruptible=False))
+    await sleepers(memory, 2)
+    memory.connections.interrupt()
+    with pytest.raises(SearchInterrupted):
+        await searching
+    await sleepers(memory, 1)
+    assert not listing.done()
+    listing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await listing
+    await sleepers(memory, 0)
+    assert await memory.count() == len(sample_entries())
+
+
+async def test_a_cancelled_await_stops_the_statement_on_the_server_and_frees_the_connection(
+    memory: PostgresMemory,
+) -> None:
+    for _ in range(MOST_CONNECTIONS + 2):
+        task = asyncio.ensure_future(asleep(memory))
+        await sleepers(memory, 1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await sleepers(memory, 0)
+    assert await memory.count() == len(sample_entries())
+
+
+async def test_a_statement_that_takes_too_long_is_stopped(memory: PostgresMemory) -> None:
+    with pytest.raises(NotReachable) as caught:
+        async with memory.connections.reading(seconds=0.05) as connection:
+            await connection.execute(SLEEP)
+    assert "took too long" in caught.value.message
+    assert await memory.count() == len(sample_entries())
+
+
+async def test_reading_cannot_write(memory: PostgresMemory) -> None:
+    with pytest.raises(Refused):
+        async with memory.connections.reading() as connection:
+            await connection.execute("DELETE FROM memories")
+    assert await memory.count() == len(sample_entries())
+
+
+async def test_writing_is_all_or_nothing(memory: PostgresMemory) -> None:
+    async with memory.connections.writing() as connection:
+        await connection.execute("DELETE FROM memories WHERE key = 'lang'")
+    assert await memory.get("lang") is None
+    with pytest.raises(RuntimeError):
+        await _deletes_and_fails(memory)
+    assert await memory.count() == len(sample_entries()) - 1
+    task = asyncio.ensure_future(_deletes_and_sleeps(memory))
+    await sleepers(memory, 1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await memory.count() == len(sample_entries()) - 1
+
+
+async def _deletes_and_fails(memory: PostgresMemory) -> None:
+    async with memory.connections.writing() as connection:
+        await connection.execute("DELETE FROM memories")
+        raise RuntimeError
+
+
+async def _deletes_and_sleeps(memory: PostgresMemory) -> None:
+    async with memory.connections.writing(seconds=60) as connection:
+        await connection.execute("DELETE FROM memories")
+        await connection.execute(SLEEP)
+
+
+async def test_a_row_somebody_holds_is_told(memory: PostgresMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zeroclaw_tui.backends.postgres.connection._LOCK_SECONDS", 0.05)
+    async with memory.connections.writing() as holder:
+        await holder.execute("UPDATE memories SET content = 'x' WHERE key = 'lang'")
+        with pytest.raises(Locked):
+            async with memory.connections.writing() as other:
+                await other.execute("UPDATE memories SET content = 'y' WHERE key = 'lang'")
+
+
+async def test_nothing_stays_on_a_pooled_connection(
+    memory: PostgresMemory, place: PostgresPlace, pooler: PgBouncer, opens
+) -> None:
+    """Limits and time zone end with the transaction, and no prepared statement is left, behind PgBouncer too."""
+    pooled = await opens(pooler.url(place.user, PASSWORD, place.database))
+    place.run_as_superuser(f"""ALTER ROLE "{place.user}" SET TimeZone = 'Asia/Tokyo'""")
+    await asyncio.gather(*(pooled.page(MemoryFilter(contains="rust"), NEWEST_STORED, None, 5) for _ in range(20)))
+    left = []
+    for _ in range(6):
+        async with pooled.connections.writing() as connection:
+            await connection.execute("ROLLBACK; BEGIN")
+            left.append(
+                (
+                    await connection.fetchval("SHOW statement_timeout"),
+                    await connection.fetchval("SHOW lock_timeout"),
+                    await connection.fetchval("SELECT count(*) FROM pg_prepared_statements WHERE name <> ''"),
+                )
+            )
+    assert set(left) == {("0", "0", 0)}
+
+
+async def test_a_pooler_that_hands_out_other_servers_every_time_is_no_matter(
+    memory: PostgresMemory, place: PostgresPlace, pooler: PgBouncer, opens
+) -> None:
+    pooled = await opens(pooler.url(place.user, PASSWORD, place.database))
+    wanted = list(await memory.order(MemoryFilter(), NEWEST_STORED))
+    found = await asyncio.gather(*(pooled.order(MemoryFilter(), NEWEST_STORED) for _ in range(12)))
+    assert all(list(order) == wanted for order in found)
+    listings = await asyncio.gather(*(pooled.list() for _ in range(12)))
+    assert {len(listing) for listing in listings} == {len(wanted)}

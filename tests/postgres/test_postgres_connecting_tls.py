@@ -1,0 +1,109 @@
+"""TLS as the URL says it. The wheel's server has none, so a PgBouncer with a certificate stands before it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.pgbouncer import PgBouncer, running_pgbouncer
+from support.postgres_place import PASSWORD, PostgresPlace
+
+from zeroclaw_tui.backends.postgres.store import PostgresMemory
+from zeroclaw_tui.memory.errors import NotReachable, WrongUse
+
+ENCRYPTED, PLAIN = "yes", "no"
+
+
+@pytest.fixture
+def guarded(place: PostgresPlace):
+    """A pooler that lets nobody in without TLS."""
+    place.make_table("key")
+    with running_pgbouncer(place.server, {place.user: PASSWORD}, tls="require") as running:
+        yield running
+
+
+@pytest.fixture
+def either(place: PostgresPlace):
+    """A pooler that lets in with TLS and without."""
+    place.make_table("key")
+    with running_pgbouncer(place.server, {place.user: PASSWORD}, tls="allow") as running:
+        yield running
+
+
+def url_of(pooler: PgBouncer, place: PostgresPlace, options: str = "") -> str:
+    return pooler.url(place.user, PASSWORD, place.database, options)
+
+
+async def tls_of(memory: PostgresMemory) -> str:
+    return str((await memory.health()).facts["tls"])
+
+
+async def test_without_sslmode_tls_is_used_where_it_is_offered(place: PostgresPlace, either: PgBouncer, opens) -> None:
+    assert await tls_of(await opens(url_of(either, place))) == ENCRYPTED
+    assert await tls_of(await opens(place.url)) == PLAIN
+
+
+async def test_disable_and_allow_go_without_where_that_is_enough(
+    place: PostgresPlace, either: PgBouncer, opens
+) -> None:
+    for mode in ("disable", "allow"):
+        assert await tls_of(await opens(url_of(either, place, f"sslmode={mode}"))) == PLAIN
+
+
+async def test_allow_encrypts_where_it_must(place: PostgresPlace, guarded: PgBouncer, opens) -> None:
+    assert await tls_of(await opens(url_of(guarded, place, "sslmode=allow"))) == ENCRYPTED
+
+
+async def test_require_encrypts_without_asking_who_signed(place: PostgresPlace, guarded: PgBouncer, opens) -> None:
+    memory = await opens(url_of(guarded, place, "sslmode=require"))
+    assert await tls_of(memory) == ENCRYPTED
+    assert "ZeroClaw itself connects without TLS" in memory.notices[0]
+
+
+async def test_require_is_refused_where_there_is_no_tls(place: PostgresPlace, opens) -> None:
+    with pytest.raises(NotReachable) as caught:
+        await opens(place.url + "?sslmode=require")
+    assert "speaks no TLS" in caught.value.message
+
+
+async def test_disable_is_refused_where_tls_is_a_must(place: PostgresPlace, guarded: PgBouncer, opens) -> None:
+    with pytest.raises(NotReachable) as caught:
+        await opens(url_of(guarded, place, "sslmode=disable"))
+    assert "over TLS only" in caught.value.message
+
+
+@pytest.mark.parametrize("mode", ["verify-ca", "verify-full"])
+async def test_a_certificate_nobody_knows_is_refused_unless_it_is_named(
+    mode: str, place: PostgresPlace, guarded: PgBouncer, opens
+) -> None:
+    with pytest.raises(NotReachable) as caught:
+        await opens(url_of(guarded, place, f"sslmode={mode}"))
+    assert "is not to be trusted" in caught.value.message
+    known = await opens(url_of(guarded, place, f"sslmode={mode}&sslrootcert={guarded.certificate}"))
+    assert await tls_of(known) == ENCRYPTED
+    assert any("sslrootcert" in notice for notice in known.notices)
+
+
+async def test_verify_full_holds_the_name_against_the_certificate(
+    place: PostgresPlace, guarded: PgBouncer, opens
+) -> None:
+    for mode, good in (("verify-ca", True), ("verify-full", False)):
+        options = f"sslmode={mode}&sslrootcert={guarded.certificate}"
+        url = url_of(guarded, place, options).replace("127.0.0.1", "localhost")
+        if good:
+            assert await tls_of(await opens(url)) == ENCRYPTED
+            continue
+        with pytest.raises(NotReachable) as caught:
+            await opens(url)
+        assert "is not to be trusted" in caught.value.message
+
+
+async def test_a_certificate_that_cannot_be_read_is_wrong_use(
+    place: PostgresPlace, guarded: PgBouncer, opens, tmp_path: Path
+) -> None:
+    rubbish = tmp_path / "rubbish.pem"
+    rubbish.write_text("no certificate")
+    for path in (rubbish, tmp_path / "missing.pem"):
+        with pytest.raises(WrongUse) as caught:
+            await opens(url_of(guarded, place, f"sslmode=verify-ca&sslrootcert={path}"))
+        assert "cannot be read as a certificate" in caught.value.message

@@ -1,0 +1,148 @@
+"""The table as each ZeroClaw makes it at its first start, and who may not make one."""
+
+from __future__ import annotations
+
+import pytest
+from support.postgres_place import PostgresPlace
+
+from zeroclaw_tui.backends.postgres.address import read_url
+from zeroclaw_tui.backends.postgres.store import PostgresMemory
+from zeroclaw_tui.memory.errors import NothingYet, Refused
+from zeroclaw_tui.scoring.profiles import profile_for
+
+PLAIN = ["id", "key", "content", "category", "created_at", "updated_at", "session_id"]
+INDEXES = {"idx_memories_category", "idx_memories_session_id", "idx_memories_updated_at"}
+WORD_INDEXES = {"idx_memories_content_fts", "idx_memories_key_fts"}
+
+
+async def not_there(url: str, schema: str = "agent_memory", **settings) -> PostgresMemory:
+    memory = PostgresMemory(read_url(url), schema=schema, **settings)
+    with pytest.raises(NothingYet):
+        await memory.open()
+    return memory
+
+
+def columns(place: PostgresPlace, schema: str = "agent_memory", table: str = "memories") -> list[str]:
+    return place.run(
+        "SELECT column_name FROM information_schema.columns "
+        f"WHERE table_schema = '{schema}' AND table_name = '{table}' ORDER BY ordinal_position"
+    ).splitlines()
+
+
+def indexes(place: PostgresPlace, schema: str = "agent_memory") -> set[str]:
+    return set(place.run(f"SELECT indexname FROM pg_indexes WHERE schemaname = '{schema}'").splitlines())
+
+
+@pytest.mark.parametrize(
+    ("version", "more"), [("0.1.2", set()), ("0.5.6", set()), ("0.5.7", WORD_INDEXES), ("0.7.5", WORD_INDEXES)]
+)
+async def test_before_agents_a_key_is_unique(version, more, place):
+    memory = await not_there(place.url)
+    try:
+        await memory.make(profile_for(version))
+        assert columns(place) == PLAIN
+        assert indexes(place) == {*INDEXES, *more, "memories_pkey", "memories_key_key"}
+        await memory.store("k", "c", "core")
+        await memory.store("k", "d", "core")
+        assert [entry.content for entry in await memory.list()] == ["d"]
+    finally:
+        await memory.close()
+
+
+@pytest.mark.parametrize("version", ["0.8.0", "0.8.4"])
+async def test_with_agents_a_key_is_unique_for_each(version, place):
+    """With the agent that ZeroClaw gives what is nobody's, its version table and its three named rules."""
+    memory = await not_there(place.url)
+    try:
+        await memory.make(profile_for(version))
+        assert columns(place) == [*PLAIN, "agent_id"]
+        wanted = {"idx_memories_agent_id", "memories_agent_key_uniq", "memories_pkey", *INDEXES, *WORD_INDEXES}
+        assert wanted <= indexes(place)
+        rules = place.run("SELECT conname FROM pg_constraint WHERE conrelid = 'agent_memory.memories'::regclass")
+        assert {"memories_agent_id_notnull_chk", "memories_agent_id_fk", "memories_agent_key_uniq"} <= set(
+            rules.split()
+        )
+        assert place.run("SELECT component, version FROM agent_memory.schema_version") == "memories|1"
+        await memory.store("k", "c", "core")
+        assert [(entry.key, entry.agent) for entry in await memory.list()] == [("k", "default")]
+        await memory.store_batch([])
+    finally:
+        await memory.close()
+
+
+async def test_a_second_table_in_one_schema_works_too(place):
+    """ZeroClaw's names of rules and indexes are taken then."""
+    for table in ("memories", "notes"):
+        memory = await not_there(place.url, table=table)
+        try:
+            await memory.make(profile_for("0.8.4"))
+            await memory.store("k", table, "core")
+            await memory.store("k", f"{table} again", "core")
+            assert await memory.count() == 1
+        finally:
+            await memory.close()
+    assert place.run("SELECT count(*) FROM agent_memory.agents") == "1"
+
+
+async def test_with_the_option_for_vectors_there_are_columns_for_them_where_pgvector_is(place):
+    memory = await not_there(place.url)
+    memory.vector_dimensions = 5
+    try:
+        await memory.make(profile_for("0.8.4"))
+        assert columns(place) == [*PLAIN, "agent_id", "namespace", "importance", "embedding"]
+        assert memory.table.dimensions == 5
+    finally:
+        await memory.close()
+    place.run_as_superuser("DROP SCHEMA agent_memory CASCADE; DROP EXTENSION vector")
+    memory = await not_there(place.url)
+    memory.vector_dimensions = 5
+    try:
+        await memory.make(profile_for("0.7.5"))
+        assert columns(place) == PLAIN
+    finally:
+        await memory.close()
+
+
+async def test_a_version_without_postgresql_makes_nothing(place):
+    memory = await not_there(place.url)
+    try:
+        with pytest.raises(Refused, match=r"ZeroClaw 0\.7\.0 knows no PostgreSQL"):
+            await memory.make(profile_for("0.7.0"))
+    finally:
+        await memory.close()
+    assert columns(place) == []
+
+
+async def test_opened_read_only_it_makes_nothing(place):
+    memory = await not_there(place.url, read_only=True)
+    try:
+        with pytest.raises(Refused, match="read-only"):
+            await memory.make(profile_for("0.8.4"))
+    finally:
+        await memory.close()
+    assert columns(place) == []
+
+
+async def test_what_is_there_already_is_not_made_again(place, opens):
+    place.make_table("key")
+    memory = await opens()
+    with pytest.raises(Refused, match=r"a table public\.memories already"):
+        await memory.make(profile_for("0.8.4"))
+
+
+async def test_who_may_not_make_it_gets_the_sentence_that_grants_it(place):
+    """One who may not make a schema, and one who may not make a table in it; nothing is left half done."""
+    url = place.another_user()
+    memory = await not_there(url)
+    try:
+        with pytest.raises(Refused, match="may not make the schema agent_memory") as refused:
+            await memory.make(profile_for("0.8.4"))
+        assert "GRANT CREATE ON DATABASE" in refused.value.hint
+        place.run(f'CREATE SCHEMA agent_memory; GRANT USAGE ON SCHEMA agent_memory TO "{place.user}_other"')
+        with pytest.raises(Refused, match="may not make a table in the schema agent_memory") as refused:
+            await memory.make(profile_for("0.8.4"))
+        place.run(refused.value.hint.split(": ")[1])
+        await memory.make(profile_for("0.8.4"))
+        await memory.store("k", "c", "core")
+    finally:
+        await memory.close()

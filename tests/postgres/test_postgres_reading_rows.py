@@ -1,0 +1,156 @@
+"""A row comes out as it is stored, and goes back in as it was, whatever the server and the role are set to."""
+
+from __future__ import annotations
+
+import json
+import struct
+
+import pytest
+from support.postgres_place import PostgresPlace
+
+from zeroclaw_tui.backends.postgres.rows import casts, parameters, stored_columns, stored_row
+from zeroclaw_tui.backends.postgres.store import PostgresMemory
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.query import MemoryFilter, Sort
+
+MORE = """
+ALTER TABLE memories ADD COLUMN "Odd ""name%s" JSONB, ADD COLUMN raw BYTEA, ADD COLUMN lasted INTERVAL,
+  ADD COLUMN exactly NUMERIC, ADD COLUMN words TEXT[], ADD COLUMN ratio DOUBLE PRECISION, ADD COLUMN yes BOOLEAN,
+  ADD COLUMN seen TIMESTAMPTZ, ADD COLUMN local TIMESTAMP, ADD COLUMN place POINT, ADD COLUMN spans INT4RANGE,
+  ADD COLUMN twice INTEGER GENERATED ALWAYS AS (length(content) * 2) STORED;
+UPDATE memories SET "Odd ""name%s" = '{"a": [1, 2.50, "ü"]}', raw = '\\x00ff10', lasted = '1 mon 3 days 04:05:06.789',
+  exactly = 12345678901234567890.1234567890, words = ARRAY['a', NULL, '"b", {c}', ''], ratio = 0.1 + 0.2, yes = true,
+  seen = '2026-03-04 05:06:07.000001+05:45', local = '2026-03-04 05:06:07', place = '(1.5,-2)', spans = '[3,7)'
+"""
+AWKWARD_SETTINGS = (
+    "DateStyle = 'SQL, DMY'", "TimeZone = 'Asia/Kathmandu'", "IntervalStyle = 'iso_8601'", "bytea_output = 'escape'",
+    "extra_float_digits = -3", "statement_timeout = '30s'",
+)  # fmt: skip
+
+
+async def rows_of(memory: PostgresMemory) -> dict[str, StoredRow]:
+    table = memory.table
+    async with memory.connections.reading() as connection:
+        records = await connection.fetch(f"SELECT {stored_columns(table)} FROM {table.quoted}")
+    rows = [stored_row(record, table) for record in records]
+    return {row.id: row for row in rows}
+
+
+async def put_back(memory: PostgresMemory, row: StoredRow) -> None:
+    table = memory.table
+    values, places = parameters(row, table), casts(table)
+    names = ", ".join('"' + name.replace('"', '""') + '"' for name in values)
+    marks = ", ".join(places[name] % f"${number}" for number, name in enumerate(values, 1))
+    async with memory.connections.writing() as connection:
+        await connection.execute(f"INSERT INTO {table.quoted} ({names}) VALUES ({marks})", *values.values())
+
+
+@pytest.mark.parametrize("form", ["key", "vector", "agents", "uuid"])
+async def test_every_column_goes_out_and_in_without_a_change(form: str, place: PostgresPlace, opens) -> None:
+    """Unknown columns and vectors too, with a role whose settings write times, numbers and bytes in odd ways."""
+    place.make_table(form)
+    place.fill(form)
+    place.run(MORE)
+    if form != "key":
+        place.run(
+            "UPDATE memories SET embedding = '[0.1,-3.4028235e38,1e-45]', content = 'with a vector' WHERE key = 'lang'"
+        )
+    if form == "vector":
+        place.run("UPDATE memories SET importance = 0.7")
+    if form == "uuid":
+        place.run("UPDATE memories SET category = 'plain' WHERE key = 'lang'")
+    else:
+        place.run("UPDATE memories SET created_at = '-infinity', updated_at = '0044-03-15 BC' WHERE key = 'editor'")
+    for setting in AWKWARD_SETTINGS:
+        place.run_as_superuser(f'ALTER ROLE "{place.user}" SET {setting}')
+    exactly = "SELECT m::text FROM memories AS m ORDER BY id"
+    before = place.run(exactly)
+    memory = await opens()
+    rows = await rows_of(memory)
+    place.run("DELETE FROM memories")
+    for row in rows.values():
+        await put_back(memory, row)
+    assert place.run(exactly) == before
+    again = await rows_of(memory)
+    assert again == rows
+    assert {row.fingerprint for row in again.values()} == {row.fingerprint for row in rows.values()}
+
+
+async def test_a_vector_is_float32_little_endian_and_its_length_is_in_the_listing(place: PostgresPlace, opens) -> None:
+    place.make_table("vector")
+    place.fill("vector")
+    place.run("UPDATE memories SET embedding = '[0.1,2,-3.5]', importance = 0.7 WHERE key = 'lang'")
+    memory = await opens()
+    entry = await memory.get("lang")
+    row = (await rows_of(memory))[entry.id]
+    assert row.values["embedding"] == struct.pack("<3f", 0.1, 2, -3.5)
+    assert (row.values["importance"], entry.importance, entry.embedding_dimensions) == (0.7, 0.7, 3)
+    assert await memory.vector_norm(entry.handle) == pytest.approx(4.0323, abs=1e-4)
+    other = await memory.get("editor")
+    assert (other.embedding_dimensions, await memory.vector_norm(other.handle)) == (None, None)
+
+
+@pytest.mark.parametrize("kind", ["vector", "halfvec(3)", "real[]"])
+async def test_vectors_of_other_columns_types_are_read_too(kind: str, place: PostgresPlace, opens) -> None:
+    place.make_table("key")
+    place.fill("key")
+    place.run(f"ALTER TABLE memories ADD embedding {kind}")
+    written = "{0.5,2,-3.5}" if kind.endswith("[]") else "[0.5,2,-3.5]"
+    place.run(f"UPDATE memories SET embedding = '{written}' WHERE key = 'lang'")
+    memory = await opens()
+    entry = await memory.get("lang")
+    row = (await rows_of(memory))[entry.id]
+    assert row.values["embedding"] == struct.pack("<3f", 0.5, 2, -3.5)
+    assert entry.embedding_dimensions == 3
+    before = place.run("SELECT embedding::text FROM memories WHERE key = 'lang'")
+    place.run("DELETE FROM memories WHERE key = 'lang'")
+    await put_back(memory, row)
+    assert place.run("SELECT embedding::text FROM memories WHERE key = 'lang'") == before
+
+
+async def test_times_are_rfc_3339_in_utc(place: PostgresPlace, opens) -> None:
+    place.make_table("key")
+    place.run(
+        "INSERT INTO memories VALUES ('1', 'k', 'c', 'core', '2026-01-02 03:04:05.5+02', '2026-01-02 03:04:05+00')"
+    )
+    place.run_as_superuser(f"""ALTER ROLE "{place.user}" SET TimeZone = 'America/St_Johns'""")
+    entry = await (await opens()).get("k")
+    assert (entry.timestamp, entry.updated_at) == (
+        "2026-01-02T01:04:05.500000+00:00", "2026-01-02T03:04:05.000000+00:00",
+    )  # fmt: skip
+
+
+async def test_the_tutorials_categories_are_read_in_every_spelling(place: PostgresPlace, opens) -> None:
+    """serde's JSON, plain text, and text that only looks like JSON."""
+    spelled = {
+        '"Core"': "core", "core": "core", '{"Custom":"recipes and menus"}': "recipes and menus", '"Daily"': "daily",
+        '{"Custom": "größe \\"x\\""}': 'größe "x"', "{not json": "{not json", '"Conversation"': "conversation",
+    }  # fmt: skip
+    place.make_table("uuid")
+    document = json.dumps([{"key": f"k{at}", "content": "c", "category": text} for at, text in enumerate(spelled)])
+    place.run(
+        "INSERT INTO memories (key, content, category) SELECT key, content, category FROM "
+        f"json_to_recordset($x${document}$x$) AS r(key TEXT, content TEXT, category TEXT)"
+    )
+    memory = await opens()
+    for at, name in enumerate(spelled.values()):
+        assert (await memory.get(f"k{at}")).category == name
+        listed = await memory.list(name)
+        assert {entry.category for entry in listed} == {name}
+        assert f"k{at}" in {entry.key for entry in listed}
+    assert len(await memory.order(MemoryFilter(category=("core",)), Sort())) == 2
+
+
+async def test_the_tutorials_category_may_be_a_json_column(place: PostgresPlace, opens) -> None:
+    place.make_table("uuid")
+    place.fill("uuid")
+    place.run("ALTER TABLE memories ALTER category TYPE jsonb USING category::jsonb")
+    memory = await opens()
+    assert (await memory.get("recipe")).category == "recipes and menus"
+    assert [entry.key for entry in await memory.list("recipes and menus")] == ["recipe"]
+    before = place.run("SELECT m::text FROM memories AS m ORDER BY id")
+    rows = await rows_of(memory)
+    place.run("DELETE FROM memories")
+    for row in rows.values():
+        await put_back(memory, row)
+    assert place.run("SELECT m::text FROM memories AS m ORDER BY id") == before

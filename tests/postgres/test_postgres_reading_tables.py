@@ -1,0 +1,270 @@
+"""What is found in a database, and what may be done with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.postgres_place import PASSWORD, PostgresPlace
+
+from zeroclaw_tui.backends.postgres.many_ids import ManyIds
+from zeroclaw_tui.backends.postgres.store import PostgresMemory
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.memory.change import EDITABLE
+from zeroclaw_tui.memory.errors import NotThere, WrongUse
+from zeroclaw_tui.memory.query import NEWEST_STORED, NEWEST_UPDATED, MemoryFilter, Sort, SortField
+from zeroclaw_tui.testing.samples import sample_entries
+
+TOLD = ("vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "write", "watch")
+
+
+@pytest.mark.parametrize(
+    ("form", "can"),
+    [
+        ("key", {"sessions"}),
+        ("vector", {"sessions", "namespaces", "importance", "vectors"}),
+        ("agents", {"sessions", "namespaces", "importance", "vectors", "agents"}),
+        ("uuid", {"vectors"}),
+    ],
+)
+async def test_what_a_table_lacks_has_a_reason(form: str, can: set[str], place: PostgresPlace, opens) -> None:
+    place.make_table(form)
+    memory = await opens()
+    found = memory.capabilities
+    assert {name for name in TOLD if getattr(found, name)} == can | {"write", "watch"}
+    assert set(found.why_not) == {name for name in TOLD if not getattr(found, name)} | (
+        set(EDITABLE) - set(found.editable)
+    )
+    assert all(reason.endswith(".") for reason in found.why_not.values())
+
+
+async def test_a_table_of_any_name_in_any_schema_opens_as_the_config_says(place: PostgresPlace, memory_config) -> None:
+    place.make_table("agents", "Team_2", "Erinnerungen")
+    place.fill("agents", schema="Team_2", table="Erinnerungen")
+    config = memory_config(storage={"db_url": place.url, "schema": "Team_2", "table": "Erinnerungen"})
+    memory = PostgresMemory.from_config(config)
+    await memory.open()
+    try:
+        assert await memory.count() == len(sample_entries())
+        assert memory.location == f"postgres://{place.user}@127.0.0.1:{place.server.port}/{place.database}"
+        assert PASSWORD not in memory.location
+    finally:
+        await memory.close()
+
+
+def test_without_a_url_it_is_wrong_use(memory_config) -> None:
+    with pytest.raises(WrongUse) as caught:
+        PostgresMemory.from_config(memory_config(storage={}))
+    assert "names no database URL" in caught.value.message
+
+
+async def test_what_was_opened_read_only_says_so(place: PostgresPlace, memory_config) -> None:
+    place.make_table("key")
+    memory = PostgresMemory.from_config(memory_config(location=place.url, read_only=True))
+    await memory.open()
+    await memory.close()
+    assert memory.read_only_because == "It was opened read-only, as asked."
+    assert not memory.capabilities.write
+    assert memory.capabilities.editable == ()
+
+
+async def test_who_may_only_read_reads(place: PostgresPlace, opens) -> None:
+    place.make_table("agents")
+    place.fill("agents")
+    url = place.another_user("GRANT SELECT ON memories, agents TO {0}")
+    memory = await opens(url)
+    assert (
+        memory.read_only_because
+        == f"The user {place.user}_other lacks INSERT, UPDATE and DELETE on the table public.memories."
+    )
+    assert {entry.agent for entry in await memory.list()} == {"default"}
+    assert (await memory.health()).facts["the user may"] == ["SELECT"]
+
+
+async def test_who_may_not_read_the_agents_sees_their_ids(place: PostgresPlace, opens) -> None:
+    place.make_table("agents")
+    place.fill("agents")
+    memory = await opens(place.another_user("GRANT SELECT ON memories TO {0}"))
+    assert {entry.agent for entry in await memory.list()} == {"a-default"}
+
+
+async def test_a_role_set_to_read_only_is_told(place: PostgresPlace, opens) -> None:
+    place.make_table("key")
+    place.run_as_superuser(f'ALTER ROLE "{place.user}" SET default_transaction_read_only = on')
+    memory = await opens()
+    assert "takes no writes" in memory.read_only_because
+
+
+async def test_views_and_partitioned_tables_are_read(place: PostgresPlace, opens) -> None:
+    place.make_table("key", table="kept")
+    place.fill("key", table="kept")
+    place.run("CREATE VIEW memories AS SELECT *, 1 AS one FROM kept UNION ALL SELECT *, 1 FROM kept WHERE false")
+    place.run(
+        "CREATE TABLE parts (LIKE kept) PARTITION BY LIST (category); CREATE TABLE core_part PARTITION OF parts FOR "
+        "VALUES IN ('core'); CREATE TABLE rest_part PARTITION OF parts DEFAULT; INSERT INTO parts SELECT * FROM kept"
+    )
+    view, parts = await opens(), await opens(table="parts")
+    assert view.read_only_because == "public.memories is a view that takes no writes."
+    assert await view.data_version() is None
+    assert parts.read_only_because is None
+    for memory in (view, parts):
+        assert len(await memory.list()) == len(sample_entries())
+        assert (await memory.health()).facts["memories"] == len(sample_entries())
+
+
+async def test_agents_are_filtered_by_alias_and_a_new_one_is_found(place: PostgresPlace, opens) -> None:
+    place.make_table("agents")
+    first, second, *rest = sample_entries()
+    place.fill("agents", [first, replace(second, agent="scout"), *rest])
+    memory = await opens()
+    version = await memory.data_version()
+    assert [entry.key for entry in await memory.entries(MemoryFilter(agent=("scout",)))] == [second.key]
+    place.run(
+        "INSERT INTO agents VALUES ('a-new', 'newcomer', now()); UPDATE memories SET agent_id = 'a-new' WHERE id = "
+        f"'{first.id}'"
+    )
+    assert await memory.data_version() != version
+    assert [entry.agent for entry in await memory.entries(MemoryFilter(agent=("newcomer",)))] == ["newcomer"]
+    assert await memory.order(MemoryFilter(agent=("nobody",)), Sort()) is not None
+    assert len(await memory.order(MemoryFilter(agent=("nobody",)), Sort())) == 0
+
+
+async def test_one_key_of_several_agents_the_oldest_first(place: PostgresPlace, opens) -> None:
+    place.make_table("agents")
+    old, new, *_ = sample_entries()
+    place.fill("agents", [replace(new, key="same", agent="scout"), replace(old, key="same")])
+    memory = await opens()
+    assert [entry.agent for entry in await memory.with_key("same")] == ["default", "scout"]
+    assert [entry.agent for entry in await memory.with_key("same", "scout")] == ["scout"]
+    assert (await memory.get("same")).agent == "default"
+    assert [entry.agent for entry in await memory.get_batch(["none", "same", "same"])] == ["default", "default"]
+
+
+async def test_data_version_changes_with_every_kind_of_write_and_not_without(place: PostgresPlace, opens) -> None:
+    place.make_table("key")
+    place.fill("key")
+    memory = await opens()
+    for statement in (
+        "UPDATE memories SET session_id = 'x' WHERE key = 'lang'",
+        "DELETE FROM memories WHERE key = 'lang'",
+        "INSERT INTO memories VALUES ('n', 'n', 'n', 'core', '2020-01-01', '2020-01-01')",
+        "ALTER TABLE memories ADD note TEXT",
+    ):
+        version = await memory.data_version()
+        assert await memory.data_version() == version
+        place.run(statement)
+        assert await memory.data_version() != version
+    assert memory.table.has("note")
+
+
+async def test_a_big_table_tells_of_a_store_at_once(place: PostgresPlace, opens) -> None:
+    place.make_table("key")
+    place.run(
+        "INSERT INTO memories SELECT n::text, n::text, repeat(md5(n::text), 30), 'core', '2020-01-01', '2020-01-01' "
+        "FROM generate_series(1, 12000) n"
+    )
+    memory = await opens()
+    version = await memory.data_version()
+    place.run("UPDATE memories SET updated_at = now() WHERE key = '77'")
+    assert await memory.data_version() != version
+
+
+async def test_pages_hold_while_rows_come_and_go(place: PostgresPlace, opens) -> None:
+    """No row that stays is missing or comes twice, in both directions of the order that ZeroClaw's index has."""
+    place.make_table("key")
+    place.run(
+        "INSERT INTO memories SELECT n::text, 'k' || n, 'c', 'core', now(), '2026-01-01'::timestamptz + n / 7 * "
+        "interval '1 second' FROM generate_series(1, 300) n"
+    )
+    memory = await opens()
+    for sort in (NEWEST_STORED, NEWEST_UPDATED, Sort(SortField.STORED, descending=False)):
+        seen: list[str] = []
+        page = await memory.page(MemoryFilter(), sort, None, 20)
+        while True:
+            seen += [entry.handle for entry in page.entries]
+            if page.next is None:
+                break
+            place.run(f"DELETE FROM memories WHERE id = '{page.next.handle}'")
+            place.run("INSERT INTO memories SELECT gen_random_uuid(), gen_random_uuid(), 'c', 'core', now(), now()")
+            page = await memory.page(MemoryFilter(), sort, page.next, 20)
+        stay = place.run("SELECT id FROM memories WHERE length(id) < 5").splitlines()
+        assert set(stay) <= set(seen)
+        assert len(seen) == len(set(seen))
+
+
+async def test_a_page_looks_at_as_many_rows_as_it_shows(place: PostgresPlace, opens) -> None:
+    """However deep: the statement goes along ZeroClaw's index on updated_at."""
+    place.make_table("key")
+    place.run(
+        "INSERT INTO memories SELECT n::text, 'k' || n, repeat('c', 200), 'core', now(), '2026-01-01'::timestamptz + n "
+        "* interval '1 second' FROM generate_series(1, 20000) n; ANALYZE memories"
+    )
+    memory = await opens()
+    order = await memory.order(MemoryFilter(), NEWEST_STORED)
+    middle = (await memory.page(MemoryFilter(), NEWEST_STORED, None, 1)).next
+    middle = replace(middle, value="2026-01-01 02:46:40+00", handle="10000")
+    place.run("SELECT pg_stat_force_next_flush()")
+    fetched = "SELECT idx_tup_fetch + seq_tup_read FROM pg_stat_user_tables WHERE relname = 'memories'"
+    async with memory.connections.reading() as connection:
+        await connection.execute("SELECT pg_stat_force_next_flush()")
+    before = int(place.run(fetched))
+    page = await memory.page(MemoryFilter(), NEWEST_STORED, middle, 50)
+    assert [entry.handle for entry in page.entries] == [str(number) for number in range(9999, 9949, -1)]
+    assert list(order[10001:10051]) == [entry.handle for entry in page.entries]
+    async with memory.connections.reading() as connection:
+        await connection.execute("SELECT pg_stat_force_next_flush()")
+    assert int(place.run(fetched)) - before < 500
+
+
+async def test_text_postgresql_cannot_hold_finds_nothing(place: PostgresPlace, opens) -> None:
+    place.make_table("key")
+    place.fill("key")
+    memory = await opens()
+    for text in ("\0", "half \ud83d", "a\0b"):
+        assert await memory.get(text) is None
+        assert await memory.keys_starting(text, 5) == []
+        assert await memory.with_id(text) is None
+        assert await memory.rows([text]) == []
+        for wanted in (MemoryFilter(contains=text), MemoryFilter(category=(text,)), MemoryFilter(session=(text,))):
+            assert len(await memory.order(wanted, Sort())) == 0
+        with pytest.raises(NotThere):
+            await memory.whole(text)
+
+
+async def test_health_names_missing_indexes_and_what_the_server_is(place: PostgresPlace, opens) -> None:
+    place.make_table("agents")
+    place.fill("agents")
+    memory = await opens()
+    whole = await memory.health()
+    assert whole.ok
+    assert "indexes missing" not in whole.facts
+    assert whole.facts["server"].startswith("PostgreSQL 1")
+    assert whole.facts["agents"] == ["default", "scout"]
+    place.run("DROP INDEX idx_memories_updated_at, idx_memories_key_fts")
+    lacking = await memory.health()
+    assert lacking.facts["indexes missing"] == ["updated_at", "words of key"]
+    assert "There is no index on updated_at" in lacking.findings[0]
+
+
+def test_many_ids_are_a_sequence() -> None:
+    ids, plain = ManyIds(), [f"id {number}" + "ü" * (number % 3) for number in range(1000)]
+    for start in range(0, 1000, 130):
+        ids.add(plain[start : start + 130])
+    ids.add([])
+    assert (len(ids), list(ids)) == (1000, plain)
+    assert (ids[0], ids[-1], ids[129], ids[130]) == (plain[0], plain[-1], plain[129], plain[130])
+    assert ids[995:] == plain[995:]
+    assert ids[10:3:-2] == plain[10:3:-2]
+    assert ids.index(plain[700]) == 700
+    with pytest.raises(IndexError):
+        ids[1000]
+
+
+@pytest.fixture
+def memory_config(tmp_path):
+    def made(**settings):
+        install = Install(None, tmp_path, tmp_path / "brain.db", "lone", "for a test", tmp_path / "own")
+        return MemoryConfig(install, backend="postgres", **settings)
+
+    return made

@@ -1,0 +1,196 @@
+"""Recall of ZeroClaw's own tables, version by version: what is found, in which order, with which numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from support.postgres_place import PostgresPlace
+
+from zeroclaw_tui.backends.base import StoreRecall
+from zeroclaw_tui.backends.postgres.store import PostgresMemory
+from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+SUBSTRINGS = ("0.1.2", "0.5.6")
+WORDS = ("0.5.7", "0.6.2", "0.7.4", "0.7.5", "0.8.0", "0.8.4")
+MOMENT = "2026-03-{:02d}T10:00:00Z"
+ROWS = (
+    ("a", "rust", "the language of the tools", "s1"),
+    ("b", "tools", "rust and Python, Rust above all", None),
+    ("c", "rust_notes", "on rust", "s1"),
+    ("d", "100%_sure", "a_b or aXb", None),
+    ("e", "other", "nothing of that", "s2"),
+)
+
+Opens = Callable[..., Awaitable[PostgresMemory]]
+
+
+@pytest.fixture
+async def memory(place: PostgresPlace, opens: Opens) -> PostgresMemory:
+    place.make_table("key")
+    for day, (row_id, key, content, session) in enumerate(ROWS, 1):
+        moment, owned = MOMENT.format(day), "NULL" if session is None else f"'{session}'"
+        place.run(
+            f"INSERT INTO memories VALUES ('{row_id}', '{key}', '{content}', 'core', '{moment}', '{moment}', {owned})"
+        )
+    return await opens()
+
+
+async def recalled(memory: PostgresMemory, query: str, version: str, **asked: Any) -> StoreRecall:
+    request = RecallRequest(query, asked.pop("limit", 10), **asked)
+    return await memory.search(request, profile_for(version), ScoringSettings())
+
+
+def ids(found: StoreRecall) -> list[str]:
+    return [scored.entry.id for scored in found.entries]
+
+
+@pytest.mark.parametrize("version", SUBSTRINGS)
+async def test_the_whole_query_is_one_substring_worth_two_in_the_key_and_one_in_the_content(memory, version):
+    """Counted by hand: c has it in both, a in the key, b in the content; capitals do not matter."""
+    found = await recalled(memory, " RUST ", version)
+    assert [(scored.entry.id, scored.keyword_raw) for scored in found.entries] == [("c", 3), ("a", 2), ("b", 1)]
+    assert {scored.score for scored in found.entries} == {None}
+    assert {scored.stage for scored in found.entries} == {"postgres"}
+    assert found.scale == "2 x key + content matches"
+    assert "cannot read this score" in found.notes[-1]
+    assert ids(await recalled(memory, "rust and", version)) == ["b"]
+    assert ids(await recalled(memory, "and rust", version)) == []
+
+
+@pytest.mark.parametrize("version", SUBSTRINGS)
+async def test_of_equal_scores_the_one_stored_last_comes_first(memory, version, place):
+    place.run("UPDATE memories SET updated_at = '2026-04-01T00:00:00Z' WHERE id = 'b'")
+    found = await recalled(memory, "o", version)
+    assert [(scored.entry.id, scored.keyword_raw) for scored in found.entries] == [
+        ("b", 3), ("e", 3), ("c", 3), ("d", 1), ("a", 1),
+    ]  # fmt: skip
+    assert ids(await recalled(memory, "o", version, limit=2)) == ["b", "e"]
+
+
+@pytest.mark.parametrize("version", SUBSTRINGS)
+async def test_wildcards_of_the_query_are_wildcards_and_told(memory, version):
+    found = await recalled(memory, "a_b", version)
+    assert ids(found) == ["d"]
+    assert any("does not escape _" in note for note in found.notes)
+    assert ids(await recalled(memory, "r%t", version)) == ["c", "a", "b"]
+    assert "d" in ids(await recalled(memory, "0%s", version))
+    assert ids(await recalled(memory, "\\%", version)) == ["d"]
+    assert not any("does not escape" in note for note in (await recalled(memory, "rust", version)).notes)
+
+
+@pytest.mark.parametrize("query", ["rust", "rust tools", "Rust python", "notes rust", "the of"])
+async def test_words_are_ranked_by_the_servers_own_functions(memory, place, query):
+    """The same rows and numbers as psql gives for ZeroClaw's rule, written out here once more."""
+    asked = f"plainto_tsquery('simple', '{query}')"
+    expected = place.run(
+        f"SELECT id, ts_rank_cd(to_tsvector('simple', key), {asked})::float8 * 2.0::float8"
+        f" + ts_rank_cd(to_tsvector('simple', content), {asked})::float8 AS score FROM memories"
+        f" WHERE to_tsvector('simple', key || ' ' || content) @@ {asked} ORDER BY score DESC, updated_at DESC"
+    )
+    printed = [tuple(line.split("|")) for line in expected.splitlines()]
+    assert printed
+    for version in WORDS:
+        found = await recalled(memory, query, version)
+        got = [(scored.entry.id, scored.score) for scored in found.entries]
+        assert got == [(row_id, pytest.approx(float(score), rel=1e-12)) for row_id, score in printed]
+        assert found.scale == "ts_rank_cd"
+        assert [scored.keyword_raw for scored in found.entries] == [score for _, score in got]
+
+
+async def test_every_word_has_to_occur_but_not_in_one_place(memory):
+    """ "rust tools": a has one in the key and one in the content, b too; c has no tools."""
+    assert sorted(ids(await recalled(memory, "rust tools", "0.8.4"))) == ["a", "b"]
+    assert ids(await recalled(memory, "rust absent", "0.8.4")) == []
+
+
+async def test_a_blank_query_lists_the_newest(memory):
+    for version in (*SUBSTRINGS, *WORDS):
+        for query in ("", " \t"):
+            found = await recalled(memory, query, version)
+            assert ids(found) == ["e", "d", "c", "b", "a"]
+            assert [(scored.score, scored.keyword_raw) for scored in found.entries] == [(None, None)] * 5
+        assert ids(await recalled(memory, "", version, limit=2)) == ["e", "d"]
+
+
+async def test_a_lone_star_lists_the_newest_where_zeroclaw_takes_it_for_that(memory):
+    assert ids(await recalled(memory, "*", "0.7.5")) == ["e", "d", "c", "b", "a"]
+    assert ids(await recalled(memory, "*", "0.6.2")) == []
+
+
+@pytest.mark.parametrize("version", ["0.5.6", "0.8.4"])
+async def test_session_times_and_limit_narrow_what_is_found(memory, version):
+    assert ids(await recalled(memory, "rust", version, session_id="s1")) == ["c", "a"]
+    assert ids(await recalled(memory, "rust", version, session_id="none")) == []
+    since = await recalled(memory, "rust", version, since="2026-03-02T11:00:00+01:00", until=MOMENT.format(2))
+    assert ids(since) == ["b"]
+    assert ids(await recalled(memory, "rust", version, limit=0)) == []
+    with pytest.raises(WrongUse, match="no moment"):
+        await recalled(memory, "rust", version, since="yesterday")
+
+
+async def test_before_there_were_time_bounds_none_are_applied_and_that_is_told(memory):
+    found = await recalled(memory, "rust", "0.1.2", since=MOMENT.format(3))
+    assert len(found.entries) == 3
+    assert any("no time bounds" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("version", ["0.6.3", "0.7.3"])
+async def test_a_version_without_postgresql_says_what_it_would_do_instead(memory, version):
+    found = await recalled(memory, "rust", version)
+    assert any("it would use Markdown" in note for note in found.notes)
+    assert not (await recalled(memory, "rust", "0.7.4")).notes
+
+
+@pytest.mark.parametrize("version", ["0.5.6", "0.8.4"])
+async def test_a_hostile_query_is_only_looked_for(memory, place, version):
+    """Each finds the one memory that has it as its content, where PostgreSQL sees words in it at all."""
+    hostile = ["'; DROP TABLE memories; --", "a & !b | (c", "$1 %s {x}", "'x' \"y\"", ":*z", "\x1b[31mred", "日本語"]
+    for query in hostile:
+        await memory.store(query, query, "core")
+        assert query in [scored.entry.content for scored in (await recalled(memory, query, version)).entries]
+    assert await memory.count() == len(ROWS) + len(hostile)
+    await recalled(memory, "%" * 500 + "\\", version)
+
+
+@pytest.mark.parametrize("query", ["a\x00b", "\ud800"])
+async def test_what_no_postgresql_holds_is_found_nowhere_and_a_note_says_so(memory, query):
+    answer = await recalled(memory, query, "0.8.4")
+    assert answer.entries == ()
+    assert "PostgreSQL holds no NUL" in answer.notes[0]
+
+
+async def test_a_session_that_no_postgresql_holds_is_refused_in_a_sentence(memory):
+    with pytest.raises(Refused, match="PostgreSQL stores no text"):
+        await recalled(memory, "rust", "0.8.4", session_id="a\x00b")
+
+
+async def test_agents_and_namespaces_of_the_newer_tables(place, opens):
+    place.make_table("agents")
+    place.run(
+        "INSERT INTO memories (id, key, content, category, created_at, updated_at, agent_id, namespace) VALUES "
+        "('a', 'k', 'rust', 'core', now(), now(), 'a-default', 'default'), "
+        "('b', 'k', 'rust too', 'core', now(), now() - interval '1 h', 'a-scout', 'work'), "
+        "('c', 'l', 'rust again', 'core', now(), now() - interval '2 h', 'a-scout', NULL)"
+    )
+    memory = await opens()
+    assert ids(await recalled(memory, "rust", "0.8.0")) == ["a", "b", "c"]
+    assert ids(await recalled(memory, "rust", "0.8.0", agents=("scout",))) == ["b", "c"]
+    assert ids(await recalled(memory, "rust", "0.8.4", agents=("scout",), limit=1)) == ["b"]
+    assert ids(await recalled(memory, "", "0.8.4", agents=("scout", "default"))) == ["a", "b", "c"]
+    assert ids(await recalled(memory, "rust", "0.8.4", agents=("nobody",))) == []
+    assert ids(await recalled(memory, "rust", "0.8.4", namespace="work")) == ["b"]
+    assert ids(await recalled(memory, "rust", "0.8.4", namespace="default")) == ["a", "c"]
+    unscoped = await recalled(memory, "rust", "0.7.5", agents=("scout",))
+    assert ids(unscoped) == ["a", "b", "c"]
+    assert any("knows no agents" in note for note in unscoped.notes)
+
+
+async def test_the_traits_own_recall_is_that_of_the_newest_version(memory):
+    found = await memory.recall("rust", 2)
+    assert [scored.entry.id for scored in found] == ids(await recalled(memory, "rust", "0.8.4", limit=2))
+    assert [scored.entry.id for scored in await memory.recall("rust", 9, "s1")] == ["c", "a"]

@@ -1,0 +1,189 @@
+"""Storing and editing by ZeroClaw's rules, form by form, and what is refused before anything is done."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.postgres_place import FORMS
+
+from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, NewVector, Vector
+from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.query import Sort, SortField
+from zeroclaw_tui.testing.tools import EVERY, Kept, written_row
+
+OLD = "2026-01-01T00:00:00Z"
+ONE = Vector(np.array([1, 0, 0], dtype="<f4").tobytes(), "hash", "hash:3")
+TWO = Vector(np.array([0, 1, 0], dtype="<f4").tobytes(), "hash", "hash:3")
+FOUR = Vector(np.ones(4, dtype="<f4").tobytes(), "hash", "hash:4")
+STORED = Sort(SortField.STORED, descending=False)
+
+
+def one_old_row(place, form: str) -> None:
+    place.make_table(form)
+    more = ", agent_id" if form == "agents" else ""
+    owner = ", 'a-default'" if form == "agents" else ""
+    place.run(
+        f"INSERT INTO memories (id, key, content, category, created_at, updated_at, session_id{more}) "
+        f"VALUES ('old', 'lang', 'Prefers Rust', 'core', '{OLD}', '{OLD}', 's'{owner})"
+    )
+
+
+@pytest.mark.parametrize("form", ["key", "vector", "agents"])
+async def test_storing_a_key_again_keeps_its_id_and_the_time_it_was_made(form, place, opens):
+    """The rest is that of the new one, the session too; namespace and importance ZeroClaw never writes."""
+    one_old_row(place, form)
+    if form != "key":
+        place.run("UPDATE memories SET namespace = 'work', importance = 0.9, embedding = '[1,2,3]'")
+    memory = await opens()
+    before = await memory.stored("old")
+    await memory.store("lang", "Prefers Python", "daily")
+    after = await memory.stored("old")
+    changed = {name for name in after.values if after.values[name] != before.values[name]}
+    assert changed - {"embedding"} == {"content", "category", "session_id", "updated_at"}
+    assert after.values["updated_at"] > before.values["updated_at"]
+    assert after.values.get("embedding") is None
+    assert await memory.count() == 1
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_batch_is_what_its_stores_one_by_one_would_be(form, place, opens):
+    """Of two with one key the later counts; an old key keeps id and creation time; the order is that of the batch."""
+    place.make_table(form)
+    memory = await opens()
+    await memory.store("k 00007", "old", "core")
+    first = await memory.get("k 00007")
+    drafts = [Draft(f"k {number:05}", f"c {number}", "daily") for number in range(2500)]
+    await memory.store_batch([*drafts, Draft("k 00001", "later", "Core")])
+    assert await memory.count() == 2500
+    again = await memory.get("k 00007")
+    assert (again.id, again.content, again.category) == (first.id, "c 7", "daily")
+    assert again.timestamp == first.timestamp
+    later = await memory.get("k 00001")
+    assert (later.content, later.category) == ("later", "core")
+    order = [entry.key for entry in await memory.rows(list(await memory.order(EVERY, STORED))[-3:])]
+    # The tutorial's table knows one time only, that of the first store.
+    assert order == ["k 02497", "k 02498", "k 02499", "k 00001"][0 if form == "uuid" else 1 :][:3]
+    with pytest.raises(WrongUse):
+        await memory.store_batch([Draft("new", "content"), Draft("blank", " ")])
+    assert await memory.get("new") is None
+
+
+async def test_a_batch_goes_in_where_no_rule_says_that_a_key_is_unique(place, opens):
+    place.make_table("key")
+    place.run("ALTER TABLE memories DROP CONSTRAINT memories_key_key")
+    memory = await opens()
+    await memory.store_batch([Draft("a", "one"), Draft("a", "two"), Draft("b", "three")])
+    assert sorted(entry.content for entry in await memory.list()) == ["three", "two"]
+
+
+async def test_agents_have_their_own_keys_and_new_ones_are_added(place, opens):
+    one_old_row(place, "agents")
+    memory, kept = await opens(), Kept()
+    hers = written_row(await memory.create(Draft("lang", "hers", agent="Ada"), kept))
+    assert hers.agent == "Ada"
+    assert [change.row.table for change in kept.changes] == ["agents", "memories"]
+    assert written_row(await memory.create(Draft("tz", "usual"), Kept())).agent == "default"
+    with pytest.raises(DuplicateKey, match="of agent Ada"):
+        await memory.create(Draft("lang", "again", agent="Ada"), Kept())
+    assert place.run("SELECT alias FROM agents ORDER BY 1").splitlines() == ["Ada", "default", "scout"]
+    await memory.revert(kept.last_first, Kept())
+    assert place.run("SELECT alias FROM agents ORDER BY 1").splitlines() == ["default", "scout"]
+
+
+async def test_an_agent_that_owns_something_by_now_stays(place, opens):
+    place.make_table("agents")
+    memory, kept = await opens(), Kept()
+    await memory.create(Draft("k", "c", agent="Ada"), kept)
+    await memory.create(Draft("l", "c", agent="Ada"), Kept())
+    await memory.revert(kept.last_first, Kept())
+    assert place.run("SELECT alias FROM agents ORDER BY 1").splitlines() == ["Ada", "default", "scout"]
+    assert await memory.count() == 1
+
+
+async def test_without_a_usual_agent_one_has_to_be_named(place, opens):
+    place.make_table("agents")
+    place.run("UPDATE agents SET alias = 'Bob' WHERE alias = 'default'")
+    memory = await opens()
+    with pytest.raises(Refused, match="belongs to the agents Bob, scout"):
+        await memory.create(Draft("k", "c"), Kept())
+    place.run("DELETE FROM agents")
+    assert written_row(await memory.create(Draft("k", "c"), Kept())).agent == "default"
+
+
+async def test_forgetting_a_key_takes_it_from_every_agent(place, opens):
+    """As ZeroClaw's own verb without an agent does."""
+    one_old_row(place, "agents")
+    memory = await opens()
+    await memory.create(Draft("lang", "hers", agent="scout"), Kept())
+    assert await memory.forget("lang")
+    assert await memory.count() == 0
+    assert not await memory.forget("lang")
+
+
+async def test_a_session_is_stored_as_the_newer_zeroclaw_writes_it(place, opens):
+    place.make_table("agents")
+    memory = await opens()
+    done = await memory.create(Draft("k", "c", session_id="slack C1.2"), Kept())
+    assert written_row(done).values["session_id"] == "slack_C1_2"
+    assert "stored as 'slack_C1_2'" in done.notes[0]
+
+
+async def test_an_old_table_of_unique_keys_refuses_a_second_agents_key_in_a_sentence(place, opens):
+    place.make_table("agents")
+    place.run("ALTER TABLE memories ADD UNIQUE (key)")
+    memory = await opens()
+    await memory.create(Draft("lang", "his"), Kept())
+    with pytest.raises(Refused, match="does not take another memory with the key 'lang'"):
+        await memory.create(Draft("lang", "hers", agent="scout"), Kept())
+
+
+@pytest.mark.parametrize("form", ["vector", "agents", "uuid"])
+async def test_a_vector_stays_only_with_the_content_it_was_made_of(form, place, opens):
+    place.make_table(form)
+    memory = await opens()
+    row = written_row(await memory.create(Draft("k", "first"), Kept(), vector=ONE))
+    assert row.values["embedding"] == ONE.data
+    assert memory.capabilities.own_fusion
+    row = written_row(await memory.update(row.id, Edit({"category": "daily"}), row.fingerprint, Kept()))
+    assert row.values["embedding"] == ONE.data
+    row = written_row(await memory.update(row.id, Edit({"content": "x"}), row.fingerprint, Kept(), vector=TWO))
+    assert row.values["embedding"] == TWO.data
+    row = written_row(await memory.update(row.id, Edit({"content": "y"}), row.fingerprint, Kept()))
+    assert row.values["embedding"] is None
+    done = await memory.create(Draft("four", "c"), Kept(), vector=FOUR)
+    assert written_row(done).values["embedding"] is None
+    assert "takes vectors of 3 numbers only" in done.notes[0]
+
+
+@pytest.mark.parametrize("form", ["vector", "agents", "uuid"])
+async def test_vectors_are_filled_into_rows_that_did_not_change(form, place, opens):
+    place.make_table(form)
+    memory = await opens()
+    rows = [written_row(await memory.create(Draft(f"k{number}", "c"), Kept())) for number in range(3)]
+    await memory.update(rows[1].id, Edit({"content": "changed"}), rows[1].fingerprint, Kept())
+    await memory.remove(await memory.stamps_of([rows[2].id]), Kept())
+    filled = await memory.fill_vectors([NewVector(row.id, row.fingerprint, ONE) for row in rows])
+    assert (filled.filled, filled.left) == (1, (rows[1].id, rows[2].id))
+    stored = await memory.stored(rows[0].id)
+    assert stored.values == {**rows[0].values, "embedding": ONE.data}
+    with pytest.raises(Refused, match="takes vectors of 3 numbers"):
+        await memory.fill_vectors([NewVector(rows[0].id, rows[0].fingerprint, FOUR)])
+
+
+async def test_a_table_without_vectors_says_so(place, opens):
+    place.make_table("key")
+    memory = await opens()
+    row = written_row(await memory.create(Draft("k", "c"), Kept()))
+    with pytest.raises(Refused, match="no column for vectors"):
+        await memory.fill_vectors([NewVector(row.id, row.fingerprint, ONE)])
+
+
+async def test_the_tutorials_store_writes_a_category_as_serde_does(place, opens):
+    place.make_table("uuid")
+    memory = await opens()
+    await memory.store("k", "c", "core")
+    await memory.store("l", "c", "recipes")
+    written = place.run("SELECT category FROM memories ORDER BY key").splitlines()
+    assert written == ['"Core"', '{"Custom":"recipes"}']
+    row = (await memory.with_key("k"))[0]
+    assert row.category == "core"

@@ -1,0 +1,170 @@
+"""Any sequence of stores, edits, removals and purges, then all of it taken back: the table is what it was."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from contextlib import suppress
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.postgres_place import FORMS, PostgresPlace
+
+from zeroclaw_tui.backends.postgres.address import read_url
+from zeroclaw_tui.backends.postgres.store import PostgresMemory
+from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, Vector
+from zeroclaw_tui.memory.query import Sort
+from zeroclaw_tui.testing.tools import EVERY, Kept
+
+_STORED = Sort()
+KEYS = ("a", "b", "c d", "ключ", "x" * 300, "odd 0")
+_schemas = itertools.count()
+
+texts = st.one_of(
+    st.sampled_from(["alpha", "naïve", "odd content"]),
+    st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), min_size=1, max_size=40),
+).filter(lambda text: bool(text.strip()))
+vectors = st.none() | st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=3, max_size=3)
+
+
+@dataclass(frozen=True)
+class Store:
+    key: str
+    content: str
+    category: str
+    agent: str | None
+    vector: list[float] | None
+    replace: bool
+
+
+@dataclass(frozen=True)
+class Change:
+    which: int
+    values: dict[str, object]
+    vector: list[float] | None
+
+
+@dataclass(frozen=True)
+class Remove:
+    which: frozenset[int]
+
+
+fields = st.fixed_dictionaries(
+    {},
+    optional={
+        "content": texts,
+        "key": st.sampled_from(KEYS),
+        "category": texts,
+        "session_id": st.none() | texts,
+        "importance": st.sampled_from([0, 0.25, 0.1]),
+        "namespace": texts,
+    },
+)
+steps = st.lists(
+    st.one_of(
+        st.builds(
+            Store, st.sampled_from(KEYS), texts, texts, st.sampled_from([None, "writer"]), vectors, st.booleans()
+        ),
+        st.builds(Change, st.integers(0, 20), fields, vectors),
+        st.builds(Remove, st.frozensets(st.integers(0, 20), max_size=8)),
+        st.just(Remove(frozenset(range(20)))),
+    ),
+    max_size=12,
+)
+
+
+def odd_table(place: PostgresPlace, form: str) -> str:
+    """A table with columns that nobody here knows, some of which PostgreSQL fills by itself."""
+    schema = f"s{next(_schemas)}"
+    place.make_table(form, schema)
+    times, owner = ("timestamp", "") if form == "uuid" else ("created_at, updated_at", "")
+    moments = "'2026-01-01T00:00:00.1Z'" + ("" if form == "uuid" else ", 'infinity'")
+    agent = "" if form != "agents" else ", 'a-scout'"
+    owner = "" if form != "agents" else ", agent_id"
+    rows = ", ".join(
+        f"('00000000-0000-4000-8000-00000000000{number}', 'odd {number}', E'odd \\t content', "
+        f"""'{'{"Custom": "x"}' if form == "uuid" else "x"}', {moments}{agent})"""
+        for number in range(4)
+    )
+    place.run(
+        f"""SET search_path = "{schema}", public;
+        ALTER TABLE memories ADD more JSONB DEFAULT '{{"a": [1, null]}}', ADD bits BYTEA DEFAULT '\\x00ff',
+            ADD tags TEXT[] DEFAULT ARRAY['a,b', NULL, '"'], ADD "odd ""name" NUMERIC DEFAULT 1.10,
+            ADD counted BIGINT GENERATED ALWAYS AS IDENTITY,
+            ADD long INTEGER GENERATED ALWAYS AS (length(content)) STORED;
+        INSERT INTO memories (id, key, content, category, {times}{owner}) VALUES {rows}"""
+    )
+    if form != "key":
+        place.run(f"""UPDATE "{schema}".memories SET embedding = '[0.1,-2e-30,3]' WHERE key = 'odd 1'""")
+    return schema
+
+
+def dump(place: PostgresPlace, schema: str, form: str) -> list[str]:
+    agents = f"""SELECT alias FROM "{schema}".agents ORDER BY alias;""" if form == "agents" else ""
+    return place.run(f'{agents} SELECT m::text FROM "{schema}".memories AS m ORDER BY id').splitlines()
+
+
+def as_vector(numbers: list[float] | None) -> Vector | None:
+    import numpy as np
+
+    return None if numbers is None else Vector(np.array(numbers, dtype="<f4").tobytes(), "hash", "hash:3")
+
+
+async def take(step: Store | Change | Remove, memory: PostgresMemory, kept: Kept, form: str) -> None:
+    rows = await memory.stored_of(list(await memory.order(EVERY, _STORED)))
+    match step:
+        case Store():
+            agent = step.agent if form == "agents" else None
+            draft = Draft(step.key, step.content, step.category, agent=agent)
+            with suppress(DuplicateKey):
+                await memory.create(draft, kept, vector=as_vector(step.vector), replace=step.replace)
+        case Change() if rows:
+            row = rows[step.which % len(rows)]
+            values = {name: value for name, value in step.values.items() if name in memory.capabilities.editable}
+            with suppress(DuplicateKey):
+                await memory.update(row.id, Edit(values), row.fingerprint, kept, vector=as_vector(step.vector))
+        case Remove():
+            stamps = await memory.stamps_of([row.id for at, row in enumerate(rows) if at in step.which])
+            await memory.remove(stamps, kept)
+
+
+async def there_and_back(place: PostgresPlace, form: str, taken: list[Store | Change | Remove]) -> None:
+    schema = odd_table(place, form)
+    before = dump(place, schema, form)
+    memory = PostgresMemory(read_url(place.url), schema=schema)
+    await memory.open()
+    try:
+        kept = Kept()
+        for step in taken:
+            await take(step, memory, kept, form)
+        after = dump(place, schema, form)
+        undone = Kept()
+        await memory.revert(kept.last_first, undone)
+        assert dump(place, schema, form) == before
+        await memory.revert(undone.last_first, Kept())
+        assert dump(place, schema, form) == after
+    finally:
+        await memory.close()
+
+
+def sequences(place: PostgresPlace, form: str, examples: int) -> None:
+    @settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+    @given(steps)
+    def taken_back(taken: list[Store | Change | Remove]) -> None:
+        asyncio.run(there_and_back(place, form, taken))
+
+    taken_back()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_whatever_was_done_is_taken_back_to_the_letter_and_that_again(form, place):
+    """Unknown columns, infinite times, vectors and counted numbers come back; the undo can be undone too."""
+    sequences(place, form, 8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
+def test_many_more_sequences_are_taken_back(form, place):
+    sequences(place, form, 150)
