@@ -1,0 +1,44 @@
+"""A Lucid bridge over a small database, with a stand-in for its program and a clock that only tests move."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lucid_samples import PATIENT, Clock, OpenBridge
+from support.lucid_program import LucidProgram
+from support.small_store import make
+
+from zeroclaw_tui.backends.lucid.settings import LucidConfig
+from zeroclaw_tui.backends.lucid.store import LucidMemory
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def bridge(tmp_path: Path, clock: Clock) -> AsyncIterator[OpenBridge]:
+    """Opens a bridge over these rows, by default a schema of ZeroClaw 0.5.7 to 0.7.5."""
+    opened: list[LucidMemory] = []
+
+    async def bridge(
+        program: LucidProgram | None, rows: Sequence[dict[str, Any]] = (), generation: str = "G2", **settings: Any
+    ) -> LucidMemory:
+        folder = tmp_path / "workspace"
+        (folder / "memory").mkdir(parents=True)
+        path = make(folder / "memory" / "brain.db", generation, rows)
+        command = str(program.path) if program else str(tmp_path / "no such program")
+        given = {"binary_path": command, **PATIENT, **settings}
+        config = LucidConfig(given, {}) if generation in ("G1", "G2") else LucidConfig({}, given)
+        memory = LucidMemory(path, project=folder, config=config, clock=clock)
+        opened.append(memory)
+        await memory.open()
+        return memory
+
+    yield bridge
+    for memory in opened:
+        await memory.close()

@@ -1,0 +1,187 @@
+"""The commands as processes, on an install that is configured for lucid, with the stand-in on PATH."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.lucid_program import LucidProgram, write_program
+from support.small_store import make
+
+CONFIG = 'default_temperature = 0.7\n[memory]\nbackend = "lucid"\nauto_save = true\n'
+MODERN = 'schema_version = 3\n[memory]\nbackend = "lucid.work"\n[storage.lucid.work]\nrecall_timeout_ms = 60000\n'
+ROWS = [{"key": "tea", "content": "Likes green tea"}, {"key": "cup", "content": "The blue cup"}]
+LUCID = [("decision", "lang: prefers tea"), ("Visual, image", "a \x1b[31mpot of tea")]
+KEEPS = "Lucid keeps its own copy: its program has no command to delete."
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def install(folder: Path, text: str = CONFIG, generation: str = "G2", layout: str = "workspace") -> None:
+    database = folder / ".zeroclaw" / layout / "memory" / "brain.db"
+    database.parent.mkdir(parents=True)
+    (folder / ".zeroclaw" / "config.toml").write_text(text)
+    make(database, generation, ROWS)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> LucidProgram:
+    return write_program(tmp_path / "bin", memories=LUCID)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Command:
+    """Run `zeroclaw memory …` with the folder `bin` first on PATH."""
+
+    def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {
+            **os.environ,
+            "HOME": str(tmp_path),
+            "PATH": f"{tmp_path}/bin:/usr/bin:/bin",
+            "ZEROCLAW_LUCID_RECALL_TIMEOUT_MS": "60000",
+            "ZEROCLAW_LUCID_STORE_TIMEOUT_MS": "60000",
+            **variables,
+        }
+        script = Path(sys.executable).parent / "zeroclaw"
+        return subprocess.run(
+            [str(script), "memory", *arguments], capture_output=True, text=True, env=environment, timeout=120
+        )
+
+    return run
+
+
+def stages(document: dict[str, Any]) -> Sequence[tuple[str, str]]:
+    return [(row["key"], row["stage"]) for row in document["results"]]
+
+
+def test_recall_has_lucid_s_rows(tmp_path: Path, program: LucidProgram, run: Command) -> None:
+    """Marked by their stage; the arguments are ZeroClaw's; what happened is told beside the document."""
+    install(tmp_path)
+    done = run("recall", "tea", "--json")
+    document = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert (document["backend"], document["mode"]) == ("lucid", "keyword")
+    assert stages(document) == [("tea", "keyword"), ("lucid_0", "lucid"), ("lucid_1", "lucid")]
+    assert [row["score"] for row in document["results"][1:]] == [1.0, 0.95]
+    assert document["results"][2]["content"] == "a \x1b[31mpot of tea"
+    assert "zeroclaw: Lucid was asked and gave 2 memories in " in done.stderr
+    assert program.calls == [["context", "tea", "--budget=200", f"--project={tmp_path}/.zeroclaw/workspace"]]
+
+
+def test_recall_for_people_shows_no_escape_sequence(tmp_path: Path, program: LucidProgram, run: Command) -> None:
+    """What lucid holds is as hostile as any memory."""
+    install(tmp_path)
+    done = run("recall", "tea")
+    assert "lang: prefers tea" in done.stdout
+    assert "pot of tea" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "lucid by rank" in done.stdout
+
+
+def test_an_install_of_0_8_4_reads_its_table(tmp_path: Path, program: LucidProgram, run: Command) -> None:
+    """The variables of older versions do nothing; the folder is `data`."""
+    install(tmp_path, f'{MODERN}binary_path = "{program.path}"\n', "G4", "data")
+    done = run("--profile", "0.8.4", "recall", "tea", "--json", PATH="/usr/bin:/bin")
+    assert stages(json.loads(done.stdout))[1:] == [("lucid_0", "lucid"), ("lucid_1", "lucid")]
+    assert program.calls[0][-1] == f"--project={tmp_path}/.zeroclaw/data"
+    assert "its agents recall from the local database alone" in done.stderr
+
+
+def test_without_the_program_recall_is_the_database_s(tmp_path: Path, run: Command) -> None:
+    """Exit code 0, and one sentence on stderr; the second line of a batch finds lucid at rest."""
+    install(tmp_path)
+    batch = tmp_path / "batch.jsonl"
+    batch.write_text('{"query": "tea"}\n{"query": "cup"}\n')
+    done = run("recall", "--batch", str(batch))
+    assert done.returncode == 0
+    assert [stages(json.loads(line)) for line in done.stdout.splitlines()] == [
+        [("tea", "keyword")],
+        [("cup", "keyword")],
+    ]
+    assert "zeroclaw: Local memories only: There is no lucid on PATH." in done.stderr
+    assert "zeroclaw: Lucid was not asked: it rests for 15 s after it failed." in done.stderr
+
+
+def test_a_stored_memory_is_handed_over_and_a_failure_is_a_remark(tmp_path: Path, run: Command) -> None:
+    """The memory is stored either way."""
+    install(tmp_path)
+    program = write_program(tmp_path / "bin")
+    assert run("store", "drink", "tea").returncode == 0
+    assert program.contents == ["drink: tea"]
+    write_program(tmp_path / "bin", "failing")
+    done = run("store", "food", "cake")
+    assert done.returncode == 0
+    assert "zeroclaw: Stored here, but not in lucid: lucid ended with exit code 1: Error: the database" in done.stderr
+    assert json.loads(run("get", "food", "--json").stdout)["content"] == "cake"
+
+
+def test_read_only_runs_nothing_that_writes(tmp_path: Path, program: LucidProgram, run: Command) -> None:
+    """Recall still asks; a store is refused before anything runs."""
+    install(tmp_path)
+    assert run("--read-only", "store", "drink", "tea").returncode == 1
+    assert program.calls == []
+    assert len(json.loads(run("--read-only", "recall", "tea", "--json").stdout)["results"]) == 3
+    assert [call[0] for call in program.calls] == ["context"]
+
+
+def test_deletions_and_edits_say_that_lucid_keeps_its_copy(tmp_path: Path, program: LucidProgram, run: Command) -> None:
+    """Undo brings the rows back, and the program never runs."""
+    install(tmp_path)
+    for arguments in (("edit", "tea", "--content", "black"), ("forget", "cup", "--yes"), ("purge", "tea", "--yes")):
+        done = run(*arguments)
+        assert done.returncode == 0
+        assert KEEPS in done.stderr
+    for _ in range(3):
+        assert run("undo", "--yes").returncode == 0
+    assert json.loads(run("get", "tea", "--json").stdout)["content"] == "Likes green tea"
+    assert json.loads(run("list", "--json").stdout)["total"] == 2
+    assert program.calls == []
+
+
+def test_an_import_stays_local(tmp_path: Path, program: LucidProgram, run: Command) -> None:
+    """Thousands of memories would run the program thousands of times."""
+    install(tmp_path)
+    file = tmp_path / "memories.jsonl"
+    assert run("export", str(file)).returncode == 0
+    assert run("clear", "--yes").returncode == 0
+    done = run("import", str(file), "--yes")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(run("list", "--json").stdout)["total"] == 2
+    assert program.calls == []
+    assert "it never hears of deletions, edits, undo, imports and copies" in done.stderr
+
+
+def test_what_was_deleted_under_sqlite_comes_back_under_lucid(
+    tmp_path: Path, program: LucidProgram, run: Command
+) -> None:
+    """The rows are of one file, so they share one trash."""
+    install(tmp_path)
+    assert run("--backend", "sqlite", "forget", "cup", "--yes").returncode == 0
+    assert run("undo", "--yes").returncode == 0
+    assert json.loads(run("get", "cup", "--json").stdout)["content"] == "The blue cup"
+
+
+def test_upkeep_works_on_the_database(tmp_path: Path, program: LucidProgram, run: Command) -> None:
+    """Doctor, statistics, hygiene, snapshot and compacting are SQLite's; none of them runs the program."""
+    install(tmp_path)
+    for arguments in (
+        ("doctor", "--json"),
+        ("stats", "--json"),
+        ("hygiene", "--json", "--yes"),
+        ("snapshot", "--json"),
+        ("audit", "--json"),
+        ("compact", "--dry-run"),
+        ("health", "--json"),
+    ):
+        done = run(*arguments)
+        assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+    health = json.loads(done.stdout)
+    assert health["backend"] == "lucid"
+    assert health["facts"]["lucid program"] == str(program.path)
+    assert program.calls == []

@@ -1,0 +1,72 @@
+"""The bridge holds to every contract of a store, whether or not there is a program."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+from support.lucid_program import write_program
+from support.small_store import add, make
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.lucid.settings import LucidConfig
+from zeroclaw_tui.backends.lucid.store import LucidMemory
+from zeroclaw_tui.memory.change import Draft
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.testing.store_contract import StoreContract
+
+
+def row_of(entry: MemoryEntry) -> dict[str, str | None]:
+    return {
+        "id": entry.id,
+        "key": entry.key,
+        "content": entry.content,
+        "category": entry.category,
+        "created_at": entry.timestamp,
+        "updated_at": entry.updated_at,
+        "session_id": entry.session_id,
+    }
+
+
+def bridge(folder: Path, command: str) -> LucidMemory:
+    """Over the database of a folder, by the settings of any version."""
+    return LucidMemory(folder / "brain.db", config=LucidConfig({"binary_path": command}, {"binary_path": command}))
+
+
+@pytest.mark.parametrize("generation", ["G1", "G2", "G4"])
+class TestReading(MemoryContract):
+    @pytest.fixture
+    async def memory(self, tmp_path: Path, generation: str) -> AsyncIterator[Memory]:
+        """A program that has nothing relevant to say."""
+        make(tmp_path / "brain.db", generation, map(row_of, sample_entries()))
+        memory = bridge(tmp_path, str(write_program(tmp_path / "bin").path))
+        await memory.open()
+        yield memory
+        await memory.close()
+
+
+class TestWriting(StoreContract):
+    @pytest.fixture
+    async def memory(self, tmp_path: Path) -> AsyncIterator[Memory]:
+        """No program at all: each new memory gets a note, and nothing else is different."""
+        make(tmp_path / "brain.db", "G4", map(row_of, sample_entries()[:6]))
+        memory = bridge(tmp_path, str(tmp_path / "nowhere"))
+        await memory.open()
+        yield memory
+        await memory.close()
+
+    async def another(self, memory: Memory) -> Memory:
+        """A second bridge on the same file."""
+        assert isinstance(memory, LucidMemory)
+        other = bridge(memory.path.parent, str(memory.path.parent / "nowhere"))
+        await other.open()
+        return other
+
+    async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
+        """As another program would."""
+        rows = ({"key": draft.key, "content": draft.content, "category": draft.category} for draft in drafts)
+        numbered = ({"id": f"many {number}", **row} for number, row in enumerate(rows))
+        add(Path(memory.location), numbered)

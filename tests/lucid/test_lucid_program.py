@@ -1,0 +1,213 @@
+"""Running the program: exact arguments, one sentence for each way to fail, and nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from support.lucid_program import LucidProgram, until, wait_for_end, write_program, write_saying
+
+from zeroclaw_tui.backends.lucid.program import MOST_BYTES, run
+from zeroclaw_tui.memory.errors import NotReachable
+
+PATIENT = 60_000
+
+
+def script(path: Path, text: str, mode: int = 0o755) -> Path:
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+async def failure_of(command: object, *arguments: str, milliseconds: int = PATIENT) -> str:
+    with pytest.raises(NotReachable) as failure:
+        await run(str(command), arguments, milliseconds)
+    assert "\n" not in failure.value.message
+    return failure.value.message
+
+
+async def hanging(program: LucidProgram, count: int) -> list[int]:
+    await until(lambda: len(program.hanging) == count)
+    return program.hanging
+
+
+async def test_arguments_reach_the_program_as_they_are(tmp_path: Path) -> None:
+    """No shell takes part: quotes, blanks, `$` and line ends are one argument."""
+    program = write_program(tmp_path)
+    arguments = ["context", "tea; echo $HOME `id` \"x\" 'y'\n z", "--budget=200", "--project=/a b=c"]
+    await run(str(program.path), arguments, PATIENT)
+    assert program.calls == [arguments]
+
+
+async def test_an_option_and_a_task_that_begin_with_dashes(tmp_path: Path) -> None:
+    """The program takes such a query for an option, so it sees no task and fails; that is its own way."""
+    program = write_program(tmp_path)
+    message = await failure_of(program.path, "context", "--help", "--budget=200")
+    assert "exit code 1: Usage: lucid context <task>" in message
+    assert program.calls == [["context", "--help", "--budget=200"]]
+
+
+async def test_the_stand_in_answers_as_the_real_program_does(tmp_path: Path) -> None:
+    """Stored memories come back between the tags, the text cut to 150 characters; nothing relevant is no output."""
+    program = write_program(tmp_path, memories=[("bug", "tea " + "x" * 200), ("Visual, image", "tea cup")])
+    stored = await run(str(program.path), ["store", "k: green tea", "--type=a=b", "--project=/w"], PATIENT)
+    assert stored.text == '{"success":true,"id":"stand-in-3"}\n'
+    answer = await run(str(program.path), ["context", "tea", "--budget=200", "--project=/w"], PATIENT)
+    assert answer.text.splitlines() == [
+        "<lucid-context>",
+        "Relevant context (2 text, 1 visual, ~41 tokens):",
+        "- [bug] tea " + "x" * 146,
+        "- [Visual, image] tea cup",
+        "- [a] k: green tea",
+        "</lucid-context>",
+    ]
+    assert (await run(str(program.path), ["context", "coffee"], PATIENT)).text == ""
+    assert (await run(str(program.path), [], PATIENT)).text.startswith("lucid <context|store|")
+    assert "Usage: lucid store" in await failure_of(program.path, "store", "--type=bug")
+
+
+async def test_a_program_on_the_path_is_found_and_has_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name without a slash is looked for on PATH; variables are passed on."""
+    script(tmp_path / "lucid-of-a-test", "#!/bin/sh\necho $LUCID_CLIENT\n")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("LUCID_CLIENT", "mine")
+    assert (await run("lucid-of-a-test", [], PATIENT)).text == "mine\n"
+
+
+async def test_the_program_cannot_read_the_keyboard(tmp_path: Path) -> None:
+    """Its input is empty."""
+    program = script(tmp_path / "reads", "#!/bin/sh\nread line && exit 1; echo no input\n")
+    assert (await run(str(program), [], PATIENT)).text == "no input\n"
+
+
+async def test_output_that_is_no_utf_8_is_read_all_the_same(tmp_path: Path) -> None:
+    """What cannot be decoded becomes U+FFFD; escape sequences stay for those who show them to clean."""
+    program = write_saying(tmp_path, "a\udcff\udcfeb \x1b[31m")
+    assert (await run(str(program.path), ["context"], PATIENT)).text == "a\ufffd\ufffdb \x1b[31m"
+
+
+async def test_ten_megabytes_are_not_kept(tmp_path: Path) -> None:
+    """The beginning is kept, the rest is read so that the program can end."""
+    program = write_program(tmp_path, "flood")
+    answer = await run(str(program.path), ["context", "tea"], PATIENT)
+    assert answer.is_cut
+    assert len(answer.text) == MOST_BYTES
+    exact = write_saying(tmp_path / "exact", "x" * MOST_BYTES)
+    assert not (await run(str(exact.path), ["context"], PATIENT)).is_cut
+
+
+async def test_a_program_that_fails_says_why_on_one_clean_line(tmp_path: Path) -> None:
+    """The exit code and the first line of its error output, without escape sequences."""
+    program = write_program(tmp_path, "failing")
+    message = await failure_of(program.path, "context", "tea")
+    assert message.endswith("/lucid ended with exit code 1: Error: the database ␛[31mis locked")
+
+
+async def test_secrets_in_its_error_output_are_masked(tmp_path: Path) -> None:
+    """A key it prints is not shown."""
+    program = script(tmp_path / "lucid", "#!/bin/sh\necho key sk-abcdefghijklmnopqrstuvwxyz >&2; exit 3\n")
+    message = await failure_of(program)
+    assert "abcdefghijklmnop" not in message
+    assert "exit code 3: key sk-" in message
+
+
+async def test_a_program_that_is_killed(tmp_path: Path) -> None:
+    """The signal is named."""
+    program = script(tmp_path / "lucid", "#!/bin/sh\nkill -9 $$\n")
+    assert (await failure_of(program)).endswith("lucid was ended by signal 9.")
+
+
+async def test_a_program_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+    """After the time-out nothing of it runs any more."""
+    program = write_program(tmp_path, "hanging")
+    running = asyncio.ensure_future(failure_of(program.path, "context", "tea", milliseconds=1200))
+    numbers = await hanging(program, 2)
+    assert (await running).endswith("lucid did not answer within 1200 ms.")
+    for number in numbers:
+        wait_for_end(number)
+
+
+async def test_a_program_that_closes_its_output_is_waited_for_no_longer_than_the_time_out(tmp_path: Path) -> None:
+    """An answer is one only when the program has ended."""
+    program = write_program(tmp_path, "closes early")
+    running = asyncio.ensure_future(failure_of(program.path, "context", "tea", milliseconds=1200))
+    numbers = await hanging(program, 1)
+    assert "did not answer within" in await running
+    wait_for_end(numbers[0])
+
+
+async def test_a_cancelled_call_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Program and children end; no file of this process stays open."""
+    program = write_program(tmp_path, "hanging")
+    before = set(os.listdir("/proc/self/fd"))
+    running = asyncio.ensure_future(run(str(program.path), ["context", "tea"], PATIENT))
+    numbers = await hanging(program, 2)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    for number in numbers:
+        wait_for_end(number)
+    await until(lambda: len(os.listdir("/proc/self/fd")) <= len(before))
+
+
+async def test_a_call_cancelled_at_once_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Also while the program is being started."""
+    program = write_program(tmp_path, "hanging")
+    for turns in range(6):
+        running = asyncio.ensure_future(run(str(program.path), ["context", "tea"], PATIENT))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    for number in program.hanging:
+        wait_for_end(number)
+
+
+async def test_a_child_that_keeps_the_output_open_is_ended_at_the_time_out(tmp_path: Path) -> None:
+    """A program has answered when its output is closed, as ZeroClaw waits for it."""
+    own = tmp_path / "child"
+    program = script(tmp_path / "lucid", f"#!/bin/sh\nsleep 1000 & echo $! > {own}\n")
+    running = asyncio.ensure_future(failure_of(program, milliseconds=1200))
+    await until(lambda: own.exists() and own.read_text().strip() != "")
+    assert "did not answer" in await running
+    wait_for_end(int(own.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("no-such-program-at-all", "There is no no-such-program-at-all on PATH."),
+        ("/no/such/file", "There is no file /no/such/file."),
+        ("", "The path of the lucid program is empty."),
+    ],
+)
+async def test_a_program_that_is_not_there(command: str, sentence: str) -> None:
+    """One sentence names it."""
+    assert await failure_of(command) == sentence
+
+
+async def test_what_is_no_program(tmp_path: Path) -> None:
+    """A folder, a file that may not be run, one of no known form, and a script whose interpreter is missing."""
+    assert (await failure_of(tmp_path)).endswith(" is a folder and no program.")
+    assert (await failure_of(script(tmp_path / "a", "#!/bin/sh\n", 0o644))).endswith(" may not be run by this user.")
+    assert "cannot be run: Exec format error" in await failure_of(script(tmp_path / "b", "text"))
+    assert "cannot be run: No such file" in await failure_of(script(tmp_path / "c", "#!/no/such/interpreter\n"))
+
+
+@pytest.mark.parametrize("query", ["a\x00b", "half \ud800 a pair"])
+async def test_a_text_no_program_can_be_given(tmp_path: Path, query: str) -> None:
+    """It is refused before anything runs."""
+    program = write_program(tmp_path)
+    assert "cannot be given to a program" in await failure_of(program.path, "context", query)
+    assert program.calls == []
+
+
+async def test_a_text_longer_than_the_system_takes(tmp_path: Path) -> None:
+    """Linux takes 128 KiB for one argument."""
+    program = write_program(tmp_path)
+    assert "cannot be run: Argument list too long" in await failure_of(program.path, "store", "x" * 200_000)

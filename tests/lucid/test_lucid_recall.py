@@ -1,0 +1,337 @@
+"""Recall: when the program is asked, what its answer adds, and what happens when it fails."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from lucid_samples import Clock, OpenBridge
+from support.lucid_program import until, wait_for_end, write_program, write_saying
+
+from zeroclaw_tui.backends.base import StoreRecall
+from zeroclaw_tui.backends.lucid.store import LucidMemory
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.memory.errors import NotThere, SearchInterrupted
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+TEA = [{"key": f"tea{number}", "content": f"tea of kind {number}"} for number in range(4)]
+LUCID = [("decision", "tea: green"), ("Visual, image", "tea cup"), ("bug", "tea spilt")]
+CONTEXT = "<lucid-context>\n- [decision] a\n- [bug] b\n- [context] c\n</lucid-context>\n"
+
+
+async def search(memory: LucidMemory, query: str = "tea", version: str = "0.7.5", **parts: Any) -> StoreRecall:
+    return await memory.search(RecallRequest(query, **parts), profile_for(version), ScoringSettings())
+
+
+def contents(found: StoreRecall) -> list[str]:
+    return [row.entry.content for row in found.entries]
+
+
+async def test_lucid_adds_what_the_database_lacks(bridge: OpenBridge, tmp_path: Any) -> None:
+    """Local rows first, then lucid's, marked by their stage, scored by their place; the note says what happened."""
+    program = write_program(tmp_path / "bin", memories=LUCID)
+    memory = await bridge(program, TEA[:2])
+    found = await search(memory)
+    assert [(row.entry.key, row.stage, row.rank) for row in found.entries[2:]] == [
+        ("lucid_0", "lucid", 3),
+        ("lucid_1", "lucid", 4),
+        ("lucid_2", "lucid", 5),
+    ]
+    assert {row.stage for row in found.entries[:2]} == {"keyword"}
+    assert [row.entry.category for row in found.entries[2:]] == ["core", "visual", "daily"]
+    assert [row.score for row in found.entries[2:]] == pytest.approx([1.0, 0.95, 0.9])
+    assert found.scale == "raw bm25; lucid by rank: 1.0, 0.95, 0.90 … 0.1"
+    assert found.mode == "keyword"
+    assert found.notes[0].startswith("Lucid was asked and gave 3 memories in ")
+    assert program.calls == [["context", "tea", "--budget=200", f"--project={tmp_path}/workspace"]]
+
+
+async def test_lucid_alone_answers_by_its_own_rule(bridge: OpenBridge, tmp_path: Any) -> None:
+    """Mode and scale are lucid's where no local row is among the results."""
+    found = await search(await bridge(write_program(tmp_path / "bin", memories=LUCID)))
+    assert (found.mode, found.scale) == ("lucid", "lucid by rank: 1.0, 0.95, 0.90 … 0.1")
+    assert contents(found) == ["tea: green", "tea cup", "tea spilt"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "limit", "threshold", "asked"),
+    [(2, 5, 3, True), (3, 5, 3, False), (2, 2, 3, False), (1, 2, 3, True), (4, 9, 5, True), (1, 5, 1, False)],
+)
+async def test_lucid_is_asked_only_for_too_few_local_hits(
+    bridge: OpenBridge, tmp_path: Any, rows: int, limit: int, threshold: int, asked: bool
+) -> None:
+    """Fewer than the limit, and fewer than the threshold; else nothing runs, and the note says why."""
+    program = write_program(tmp_path / "bin", memories=LUCID)
+    memory = await bridge(program, TEA[:rows], local_hit_threshold=threshold)
+    found = await search(memory, limit=limit)
+    assert bool(program.calls) is asked
+    assert len(found.entries) == (min(rows + 3, limit) if asked else rows)
+    if not asked:
+        hits = "1 local hit is" if rows == 1 else f"{rows} local hits are"
+        assert found.notes == (f"Lucid was not asked: {hits} enough.",)
+
+
+async def test_for_a_limit_of_0_nothing_runs(bridge: OpenBridge, tmp_path: Any) -> None:
+    """There is nothing lucid could add."""
+    program = write_program(tmp_path / "bin", memories=LUCID)
+    found = await search(await bridge(program), limit=0)
+    assert (found.entries, program.calls) == ((), [])
+
+
+async def test_nothing_relevant_is_no_failure(bridge: OpenBridge, tmp_path: Any) -> None:
+    """The program prints nothing then; it is asked again the next time."""
+    program = write_program(tmp_path / "bin")
+    memory = await bridge(program, TEA[:1])
+    for _ in range(2):
+        found = await search(memory)
+        assert contents(found) == ["tea of kind 0"]
+        assert found.notes[0].startswith("Lucid was asked and has nothing on this, after ")
+        assert found.scale == "raw bm25"
+    assert len(program.calls) == 2
+    assert memory.standing is None
+
+
+async def test_after_a_failure_lucid_rests_for_15_seconds(bridge: OpenBridge, tmp_path: Any, clock: Clock) -> None:
+    """The local rows stay; the rest is told with its seconds, and then it is asked again."""
+    program = write_program(tmp_path / "bin", "failing")
+    memory = await bridge(program, TEA[:1])
+    found = await search(memory)
+    assert contents(found) == ["tea of kind 0"]
+    assert "exit code 1: Error: the database ␛[31mis locked" in found.notes[0]
+    assert memory.standing == "lucid rests for 15 s"
+    clock.seconds += 3.5
+    assert memory.standing == "lucid rests for 12 s"
+    assert (await search(memory)).notes == ("Lucid was not asked: it rests for 12 s after it failed.",)
+    assert len(program.calls) == 1
+    clock.seconds += 11.5
+    assert memory.standing is None
+    await search(memory)
+    assert len(program.calls) == 2
+
+
+async def test_an_answer_ends_the_rest(bridge: OpenBridge, tmp_path: Any, clock: Clock) -> None:
+    """A program that works again is asked at every recall."""
+    folder = tmp_path / "bin"
+    memory = await bridge(write_program(folder, "failing"))
+    await search(memory)
+    clock.seconds += 15
+    program = write_program(folder, memories=LUCID)
+    for _ in range(2):
+        assert len((await search(memory)).entries) == 3
+    assert len(program.calls) == 3
+
+
+async def test_a_program_that_takes_too_long_is_ended(bridge: OpenBridge, tmp_path: Any) -> None:
+    """Its children too; the note names the time it had."""
+    program = write_program(tmp_path / "bin", "hanging")
+    memory = await bridge(program, TEA[:1], recall_timeout_ms=1200)
+    running = asyncio.ensure_future(search(memory))
+    await until(lambda: len(program.hanging) == 2)
+    found = await running
+    assert contents(found) == ["tea of kind 0"]
+    assert "did not answer within 1200 ms" in found.notes[0]
+    assert memory.standing is not None
+    for number in program.hanging:
+        wait_for_end(number)
+
+
+async def test_a_slow_program_is_waited_for(bridge: OpenBridge, tmp_path: Any) -> None:
+    """Within its time-out."""
+    memory = await bridge(write_program(tmp_path / "bin", "slow", LUCID))
+    assert len((await search(memory)).entries) == 3
+
+
+async def test_a_program_that_is_not_there_costs_only_its_rows(bridge: OpenBridge) -> None:
+    """One sentence says so."""
+    memory = await bridge(None, TEA[:2])
+    found = await search(memory)
+    assert len(found.entries) == 2
+    assert found.notes[0].startswith("Local memories only: There is no file ")
+
+
+async def test_garbage_gives_no_rows(bridge: OpenBridge, tmp_path: Any) -> None:
+    """It is no failure for ZeroClaw, so there is no rest; a note says that it was not understood."""
+    memory = await bridge(write_program(tmp_path / "bin", "garbage"), TEA[:1])
+    found = await search(memory)
+    assert contents(found) == ["tea of kind 0"]
+    assert "its answer has another form" in found.notes[0]
+    assert memory.standing is None
+
+
+async def test_ten_megabytes_give_no_more_rows_than_the_limit(bridge: OpenBridge, tmp_path: Any) -> None:
+    """What was too much to read is told."""
+    context = "<lucid-context>\n" + "- [bug] tea\n" * 900_000
+    memory = await bridge(write_saying(tmp_path / "bin", context))
+    found = await search(memory, limit=5)
+    assert contents(found) == ["tea"] * 5
+    assert found.notes[1] == "Lucid printed more than 1 MiB; the rest was not read."
+
+
+async def test_hostile_text_is_kept_as_it_came(bridge: OpenBridge, tmp_path: Any) -> None:
+    """Those who show it clean it."""
+    text = "\x1b]0;owned\x07 \u202egnp [/bold]"
+    said = f"<lucid-context>\n- [\x1b[31mBUG\x07] {text}\n</lucid-context>"
+    (row,) = (await search(await bridge(write_saying(tmp_path / "bin", said)))).entries
+    assert row.entry.content == text
+    assert row.entry.category == "\x1b[31mbug\x07"
+
+
+@pytest.mark.parametrize(
+    ("version", "query", "given", "found"),
+    [("0.7.5", "*", "", 1), ("0.7.5", " ", "", 1), ("0.7.4", "*", "*", 0), ("0.7.4", " ", " ", 1)],
+)
+async def test_the_newest_are_asked_for_with_an_empty_task_from_0_7_5_on(
+    bridge: OpenBridge, tmp_path: Any, version: str, query: str, given: str, found: int
+) -> None:
+    """The real program refuses an empty one, so it rests afterwards, in ZeroClaw as here."""
+    program = write_program(tmp_path / "bin")
+    memory = await bridge(program, TEA[:1])
+    assert len((await search(memory, query, version)).entries) == found
+    assert [call[1] for call in program.calls] == [given]
+    assert (memory.standing is not None) is (given == "")
+
+
+async def test_agents_of_0_8_recall_without_lucid(bridge: OpenBridge, tmp_path: Any) -> None:
+    """A recall for agents stays in the database; one for nobody says that no agent gets lucid's rows."""
+    program = write_saying(tmp_path / "bin", CONTEXT)
+    memory = await bridge(program, TEA[:1], "G4")
+    scoped = await search(memory, version="0.8.4", agents=("default",))
+    assert len(scoped.entries) == 1
+    assert program.calls == []
+    assert any("asks lucid only where no agent is named" in note for note in scoped.notes)
+    unscoped = await search(memory, version="0.8.4")
+    assert len(unscoped.entries) == 4
+    assert any("its agents recall from the local database alone" in note for note in unscoped.notes)
+
+
+async def test_versions_without_agents_ask_lucid_whoever_is_named(bridge: OpenBridge, tmp_path: Any) -> None:
+    """They know no agents."""
+    memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), TEA[:1])
+    assert len((await search(memory, agents=("default",))).entries) == 4
+
+
+@pytest.mark.parametrize(("namespace", "kept"), [("default", ["tea of kind 0", "a", "b"]), ("work", ["tea of kind 1"])])
+async def test_a_namespace_is_picked_out_of_twice_the_limit(
+    bridge: OpenBridge, tmp_path: Any, namespace: str, kept: list[str]
+) -> None:
+    """Lucid's rows are in the default namespace."""
+    program = write_saying(tmp_path / "bin", CONTEXT)
+    memory = await bridge(program, [TEA[0], TEA[1] | {"namespace": "work"}])
+    found = await search(memory, namespace=namespace, limit=3)
+    assert contents(found) == kept
+    assert [row.rank for row in found.entries] == list(range(1, len(kept) + 1))
+    assert len(program.calls) == 1
+
+
+async def test_a_session_is_a_matter_of_the_database(bridge: OpenBridge, tmp_path: Any) -> None:
+    """Lucid knows no sessions, so its rows come for any."""
+    memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), [TEA[0], TEA[1] | {"session_id": "s"}])
+    assert contents(await search(memory, session_id="s")) == ["tea of kind 1", "a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("version", "until_", "count"),
+    [("0.7.5", "2026-06-01T00:00:00Z", 1), ("0.7.5", None, 4), ("0.5.4", "2020-01-01", 4)],
+)
+async def test_time_bounds_hold_from_0_5_5_on(
+    bridge: OpenBridge, tmp_path: Any, version: str, until_: str | None, count: int
+) -> None:
+    """Lucid's rows are of this moment."""
+    memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), TEA[:1])
+    assert len((await search(memory, version=version, until=until_)).entries) == count
+
+
+async def test_the_limit_is_cut_before_the_time_bounds(bridge: OpenBridge, tmp_path: Any) -> None:
+    """So bounds that leave lucid's rows out give fewer rows than the limit."""
+    memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), TEA[:1])
+    assert len((await search(memory, limit=2, since="2026-01-01T00:00:00Z")).entries) == 2
+    assert len((await search(memory, limit=2, since="2999-01-01T00:00:00Z")).entries) == 0
+
+
+async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(bridge: OpenBridge, tmp_path: Any) -> None:
+    """Whole and as excerpts, beside rows of the database and in the order asked."""
+    long = "x" * 1000
+    memory = await bridge(write_saying(tmp_path / "bin", f"<lucid-context>\n- [bug] {long}\n</lucid-context>"), TEA[:1])
+    local, lucid = (row.entry for row in (await search(memory)).entries)
+    assert (await memory.whole(lucid.handle)).content == long
+    first, second = await memory.rows([lucid.handle, local.handle])
+    assert (first.is_excerpt, long.startswith(first.content), second.content) == (True, True, "tea of kind 0")
+    assert await memory.vector_norm(lucid.handle) is None
+    await search(memory, "something else")
+    with pytest.raises(NotThere):
+        await memory.whole(lucid.handle)
+    assert await memory.rows([lucid.handle]) == []
+    assert await memory.get("lucid_0") is None
+    assert await memory.count() == 1
+
+
+async def test_an_interrupted_recall_ends_the_program(bridge: OpenBridge, tmp_path: Any) -> None:
+    """Whoever waits for it is told as for any other search; lucid did not fail, so it does not rest."""
+    program = write_program(tmp_path / "bin", "hanging")
+    memory = await bridge(program)
+    running = asyncio.ensure_future(search(memory))
+    await until(lambda: len(program.hanging) == 2)
+    memory.interrupt()
+    with pytest.raises(SearchInterrupted):
+        await running
+    for number in program.hanging:
+        wait_for_end(number)
+    assert memory.standing is None
+
+
+async def test_a_cancelled_recall_ends_the_program(bridge: OpenBridge, tmp_path: Any) -> None:
+    """And the store goes on."""
+    program = write_program(tmp_path / "bin", "hanging")
+    memory = await bridge(program, TEA[:3])
+    running = asyncio.ensure_future(search(memory, "coffee"))
+    await until(lambda: len(program.hanging) == 2)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    for number in program.hanging:
+        wait_for_end(number)
+    assert len((await search(memory)).entries) == 3
+
+
+async def test_closing_ends_the_program(bridge: OpenBridge, tmp_path: Any) -> None:
+    """Nothing outlives the store."""
+    program = write_program(tmp_path / "bin", "hanging")
+    memory = await bridge(program)
+    running = asyncio.ensure_future(search(memory))
+    await until(lambda: len(program.hanging) == 2)
+    await memory.close()
+    with pytest.raises(SearchInterrupted):
+        await running
+    for number in program.hanging:
+        wait_for_end(number)
+
+
+async def test_the_trait_s_recall_asks_lucid_too(bridge: OpenBridge, tmp_path: Any) -> None:
+    """By the rules of the newest version with this schema."""
+    memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), TEA[:1])
+    assert [row.entry.content for row in await memory.recall("tea", 3)] == ["tea of kind 0", "a", "b"]
+
+
+async def test_a_copy_of_a_row_in_the_database_comes_once(bridge: OpenBridge, tmp_path: Any) -> None:
+    """Where key and content are the same but for their case."""
+    memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), [{"key": "LUCID_1", "content": "B"}])
+    assert contents(await search(memory, "b")) == ["B", "a", "c"]
+
+
+@pytest.mark.parametrize("namespace", ["default", "work", "nobody's"])
+@pytest.mark.parametrize("limit", [1, 2, 3, 9])
+async def test_a_namespace_without_the_program_is_as_in_the_database(
+    bridge: OpenBridge, namespace: str, limit: int
+) -> None:
+    """The same rows with the same places and scores."""
+    rows = [row | {"namespace": "work"} if at % 2 else row for at, row in enumerate(TEA)]
+    memory = await bridge(None, rows)
+    local = SqliteMemory(memory.path)
+    await local.open()
+    request = RecallRequest("tea", limit, namespace=namespace)
+    expected = await local.search(request, profile_for("0.7.5"), ScoringSettings())
+    await local.close()
+    assert (await search(memory, limit=limit, namespace=namespace)).entries == expected.entries

@@ -1,0 +1,161 @@
+"""Lucid's own memories in the inspector: they are read as any other, and nothing there changes them."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from support.lucid_program import LucidProgram, write_program
+from support.small_store import make
+from textual.pilot import Pilot
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.screens.browser import BrowserScreen
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+STILL = Pace(debounce=0.0, poll=None, stopwatch=lambda: 0.0)
+CONFIG = 'default_temperature = 0.7\n[memory]\nbackend = "lucid"\nauto_save = true\n'
+ROWS = [{"key": "tea", "content": "Likes green tea"}, {"key": "cup", "content": "The blue cup"}]
+
+
+@pytest.fixture(autouse=True)
+def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Input, "_toggle_cursor", lambda self: None)
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LucidProgram:
+    """An install on lucid, and the stand-in on PATH as the command of its environment."""
+    folder = tmp_path / "install"
+    (folder / "workspace" / "memory").mkdir(parents=True)
+    (folder / "config.toml").write_text(CONFIG)
+    make(folder / "workspace" / "memory" / "brain.db", "G2", ROWS)
+    memories = [("decision", "lang: \x1b[31mprefers tea"), ("Visual, image", "a pot of tea")]
+    program = write_program(tmp_path / "bin", memories=memories)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ZEROCLAW_LUCID_CMD", str(program.path))
+    monkeypatch.setenv("ZEROCLAW_LUCID_RECALL_TIMEOUT_MS", "60000")
+    return program
+
+
+async def settled(pilot: Pilot[None]) -> None:
+    """Let everything that was asked be answered and painted; a change that waits in a dialog counts as done."""
+    quiet = 0
+    async with asyncio.timeout(30):
+        while quiet < 3:
+            await pilot.pause()
+            asks = isinstance(pilot.app.screen, ModalScreen)
+            works = any(not one.is_finished and not (asks and one.group == "change") for one in pilot.app.workers)
+            quiet = 0 if works else quiet + 1
+
+
+def screen_text(app: InspectorApp) -> str:
+    strips = app.screen._compositor.render_strips(app.size)
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
+def app_on(folder: Path) -> InspectorApp:
+    return InspectorApp(OpenOptions(config_dir=folder / "install"), clock=lambda: NOW, pace=STILL)
+
+
+def database_rows(folder: Path) -> list[tuple[object, ...]]:
+    path = folder / "install" / "workspace" / "memory" / "brain.db"
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        return connection.execute("SELECT * FROM memories ORDER BY rowid").fetchall()
+
+
+def said(pilot: Pilot[None]) -> str:
+    return " ".join(str(notification.message) for notification in pilot.app._notifications)
+
+
+async def recall_tea(pilot: Pilot[None]) -> MemoryList:
+    """Ask for tea, and put the cursor on the first of lucid's rows."""
+    await settled(pilot)
+    screen = pilot.app.screen_stack[0]
+    assert isinstance(screen, BrowserScreen)
+    await pilot.press("slash", *"tea", "enter")
+    await settled(pilot)
+    await pilot.press("down")
+    await settled(pilot)
+    rows = screen.query_one(MemoryList)
+    entry = rows.selected_entry
+    assert entry is not None
+    assert entry.id == "lucid:0"
+    return rows
+
+
+async def test_lucid_s_rows_are_shown_and_can_be_read(tmp_path: Path, program: LucidProgram) -> None:
+    """Beside the database's own, with their content in full and no escape sequence on the screen."""
+    app = app_on(tmp_path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        rows = await recall_tea(pilot)
+        entry = rows.selected_entry
+        assert entry is not None
+        shown = screen_text(app)
+        assert "prefers tea" in shown
+        assert "a pot of tea" in shown
+        assert "\x1b" not in shown
+        assert entry.content == "lang: \x1b[31mprefers tea"
+    assert program.calls[-1][:2] == ["context", "tea"]
+
+
+async def test_keys_that_change_say_why_they_do_not(tmp_path: Path, program: LucidProgram) -> None:
+    """One sentence says it; no dialog opens, no mark stays but on the database's own rows, and that is as it was."""
+    before = database_rows(tmp_path)
+    app = app_on(tmp_path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        rows = await recall_tea(pilot)
+        for key, sentence in (
+            ("e", "cannot be changed here"),
+            ("E", "cannot be changed here"),
+            ("d", "cannot be changed here"),
+            ("space", "cannot be changed or deleted here"),
+        ):
+            await pilot.press(key)
+            await settled(pilot)
+            # The same sentence is not put up twice.
+            assert sentence in said(pilot), key
+            assert isinstance(app.screen, BrowserScreen)
+            assert len(rows.marks) == 0
+        await pilot.press("asterisk")
+        await settled(pilot)
+        assert [stamp.key for stamp in rows.marks.stamps] == ["tea"]
+    assert database_rows(tmp_path) == before
+
+
+async def test_other_keys_on_lucid_s_rows_do_not_fail(tmp_path: Path, program: LucidProgram) -> None:
+    """Copying the text, history and copies work or say what is the matter."""
+    app = app_on(tmp_path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await recall_tea(pilot)
+        for key in ("y", "Y", "h", "C"):
+            await pilot.press(key)
+            await settled(pilot)
+            if not isinstance(app.screen, BrowserScreen):
+                await pilot.press("escape")
+                await settled(pilot)
+            assert isinstance(app.screen, BrowserScreen), key
+    assert app.return_code in (None, 0)
+
+
+async def test_the_question_before_a_deletion_says_that_lucid_keeps_its_copy(
+    tmp_path: Path, program: LucidProgram
+) -> None:
+    """Before the yes, not only after."""
+    app = app_on(tmp_path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("d")
+        await settled(pilot)
+        shown = " ".join(screen_text(app).replace("│", " ").split())
+        assert "Lucid keeps its own copy" in shown
+    assert program.calls == []

@@ -1,0 +1,179 @@
+"""Which settings of the program hold, by the version of ZeroClaw and by what the config and the environment say."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from support.lucid_program import LucidProgram, write_program
+from support.small_store import make
+
+from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.lucid.settings import LucidConfig, LucidSettings
+from zeroclaw_tui.backends.lucid.store import LucidMemory
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.memory.errors import Unreadable
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import parse_version, profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+OLD = '[memory]\nbackend = "lucid"\nauto_save = true\n'
+MODERN = 'schema_version = 3\n[memory]\nbackend = "lucid.work"\n[storage.lucid.work]\n'
+
+
+def config(folder: Path, text: str, layout: str = "workspace", **environ: str) -> MemoryConfig:
+    (folder / layout / "memory").mkdir(parents=True)
+    (folder / "config.toml").write_text(text)
+    return configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder), **environ})[0]
+
+
+def settings(found: MemoryConfig, version: str) -> LucidSettings:
+    return LucidConfig.of(found).for_version(parse_version(version))
+
+
+def test_the_variables_hold_up_to_0_7_5(tmp_path: Path) -> None:
+    """Each has its place; numbers below the least are raised to it."""
+    found = config(
+        tmp_path,
+        OLD,
+        ZEROCLAW_LUCID_CMD=" /opt/lucid ",
+        ZEROCLAW_LUCID_BUDGET="300",
+        ZEROCLAW_LUCID_LOCAL_HIT_THRESHOLD="0",
+        ZEROCLAW_LUCID_RECALL_TIMEOUT_MS="1",
+        ZEROCLAW_LUCID_STORE_TIMEOUT_MS="0",
+        ZEROCLAW_LUCID_FAILURE_COOLDOWN_MS="99",
+    )
+    assert settings(found, "0.7.5") == LucidSettings("/opt/lucid", 300, 1, 20, 50, 100)
+    assert settings(found, "0.8.0") == LucidSettings()
+    assert settings(found, "0.8.4") == LucidSettings(recall_timeout_ms=3000, store_timeout_ms=3000)
+    assert LucidConfig.of(found).unread_by((0, 7, 5)) == ()
+    assert "ZEROCLAW_LUCID_CMD" in LucidConfig.of(found).unread_by((0, 8, 4))
+
+
+def test_a_budget_of_0_is_left_out(tmp_path: Path) -> None:
+    """ZeroClaw then asks for its usual 200 tokens, and a warning says so."""
+    found = config(tmp_path, OLD, ZEROCLAW_LUCID_BUDGET="0")
+    assert settings(found, "0.7.5").budget == 200
+    assert any("ZEROCLAW_LUCID_BUDGET is 0" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("0.7.5", LucidSettings()),
+        ("0.8.3", LucidSettings()),
+        ("0.8.4", LucidSettings("/opt/lucid", recall_timeout_ms=3000, store_timeout_ms=700)),
+    ],
+)
+def test_the_table_is_read_from_0_8_4_on(tmp_path: Path, version: str, expected: LucidSettings) -> None:
+    """0.8.0 to 0.8.3 take `lucid` from PATH, whatever the table says; a time-out of 0 is none."""
+    text = f'{MODERN}binary_path = "/opt/lucid"\nrecall_timeout_ms = 0\nstore_timeout_ms = 700\n'
+    assert settings(config(tmp_path, text, "data"), version) == expected
+
+
+def test_an_empty_path_of_the_table_stays_empty(tmp_path: Path) -> None:
+    """ZeroClaw >= 0.8.4 then runs nothing at all."""
+    assert settings(config(tmp_path, f'{MODERN}binary_path = ""\n', "data"), "0.8.4").binary_path == ""
+
+
+def test_variables_of_older_versions_do_nothing_in_a_modern_config(tmp_path: Path) -> None:
+    """The config says so in a warning."""
+    found = config(tmp_path, MODERN, "data", ZEROCLAW_LUCID_CMD="/opt/lucid")
+    assert settings(found, "0.8.4").binary_path == "lucid"
+    assert any("ZEROCLAW_LUCID_CMD" in warning for warning in found.warnings)
+
+
+async def called(memory: LucidMemory, program: LucidProgram, version: str) -> tuple[list[list[str]], tuple[str, ...]]:
+    await memory.open()
+    try:
+        found = await memory.search(RecallRequest("tea"), profile_for(version), ScoringSettings())
+    finally:
+        await memory.close()
+    return program.calls, found.notes
+
+
+async def test_a_config_leads_to_a_bridge_with_its_workspace(tmp_path: Path) -> None:
+    """`--project=` is the workspace folder; the database is the install's own."""
+    program = write_program(tmp_path / "bin")
+    found = config(
+        tmp_path, OLD, ZEROCLAW_LUCID_CMD=str(program.path), ZEROCLAW_LUCID_RECALL_TIMEOUT_MS="60000",
+        ZEROCLAW_LUCID_BUDGET="120",
+    )  # fmt: skip
+    make(found.database, "G2", [])
+    memory = create_memory(found)
+    assert isinstance(memory, LucidMemory)
+    calls, notes = await called(memory, program, "0.7.5")
+    assert calls == [["context", "tea", "--budget=120", f"--project={tmp_path}/workspace"]]
+    assert len(notes) == 1
+
+
+async def test_a_modern_config_leads_to_a_bridge_with_its_data_folder(tmp_path: Path) -> None:
+    """By the table of its alias; the folder is `data`."""
+    program = write_program(tmp_path / "bin")
+    found = config(tmp_path, f'{MODERN}binary_path = "{program.path}"\nrecall_timeout_ms = 60000\n', "data")
+    make(found.database, "G4", [])
+    memory = create_memory(found)
+    assert isinstance(memory, LucidMemory)
+    calls, _ = await called(memory, program, "0.8.4")
+    assert calls == [["context", "tea", "--budget=200", f"--project={tmp_path}/data"]]
+
+
+async def test_settings_that_a_version_does_not_read_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the rules of 0.8.2 the program of the table is not run."""
+    program = write_program(tmp_path / "bin")
+    found = config(tmp_path, f'{MODERN}binary_path = "{program.path}"\n', "data")
+    make(found.database, "G4", [])
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    memory = create_memory(found)
+    assert isinstance(memory, LucidMemory)
+    calls, notes = await called(memory, program, "0.8.2")
+    assert calls == []
+    assert "Local memories only: There is no lucid on PATH." in notes
+    assert "[storage.lucid] binary_path is not read by ZeroClaw 0.8.2." in notes
+
+
+async def test_a_database_by_option_is_opened_by_lucid_as_by_sqlite(tmp_path: Path) -> None:
+    """`--backend lucid --location PATH`: its own folder, or the one around its `memory`, is the project."""
+    program = write_program(tmp_path / "bin")
+    place = tmp_path / "elsewhere" / "memory"
+    place.mkdir(parents=True)
+    make(place / "brain.db", "G2", [])
+    options = OpenOptions(backend="lucid", location=str(place / "brain.db"))
+    (found,) = configs_for(options, {"HOME": str(tmp_path)})
+    memory = create_memory(found)
+    assert (memory.name, memory.location, memory.trash_name) == ("lucid", str(place / "brain.db"), "sqlite")
+    assert isinstance(memory, LucidMemory)
+    bridge = LucidMemory(
+        memory.path, config=LucidConfig({"binary_path": str(program.path), "recall_timeout_ms": 60_000}, {})
+    )
+    calls, _ = await called(bridge, program, "0.7.5")
+    assert calls[0][-1] == f"--project={tmp_path}/elsewhere"
+
+
+def test_an_install_with_notes_and_no_database_is_told(tmp_path: Path) -> None:
+    """As it is for SQLite."""
+    found = config(tmp_path, OLD)
+    (tmp_path / "workspace" / "MEMORY.md").write_text("- a note\n")
+    with pytest.raises(Unreadable, match="There is no database"):
+        create_memory(found)
+
+
+async def test_health_says_which_program_and_what_holds(tmp_path: Path) -> None:
+    """The program is looked for and not run; one that is missing is a finding, no failure."""
+    path = make(tmp_path / "brain.db", "G2", [])
+    program = write_program(tmp_path / "bin")
+    for command, there in ((str(program.path), True), (str(tmp_path / "nowhere"), False)):
+        memory = LucidMemory(path, config=LucidConfig({"binary_path": command}, {}))
+        await memory.open()
+        health = await memory.health()
+        await memory.close()
+        assert health.ok
+        assert health.facts["lucid program"] == (command if there else "not found")
+        assert health.facts["lucid time-outs"] == "recall 500 ms, store 800 ms"
+        assert any("cannot be run here" in finding for finding in health.findings) is not there
+    assert program.calls == []
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM memories").fetchone() == (0,)

@@ -1,0 +1,163 @@
+"""Writing: the database first, then the program; whatever it does, the memory is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from lucid_samples import OpenBridge
+from support.lucid_program import until, wait_for_end, write_program, write_saying
+
+from zeroclaw_tui.backends.lucid.store import LucidMemory
+from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, Stamp
+from zeroclaw_tui.memory.errors import NotThere, Refused
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.testing.tools import Kept
+
+KEEPS = "Lucid keeps its own copy: its program has no command to delete."
+CONTEXT = "<lucid-context>\n- [decision] theirs\n</lucid-context>\n"
+
+
+@pytest.mark.parametrize(
+    ("category", "kind"),
+    [("core", "decision"), ("Daily", "context"), ("conversation", "conversation"), ("recipes", "learning")],
+)
+async def test_a_new_memory_is_handed_to_lucid(bridge: OpenBridge, tmp_path: Any, category: str, kind: str) -> None:
+    """After it is stored, as one argument, under lucid's own type."""
+    program = write_program(tmp_path / "bin")
+    memory = await bridge(program)
+    written = await memory.create(Draft("tea", "green = good\n'x' $HOME", category), Kept())
+    assert written.notes == ()
+    assert program.calls == [
+        ["store", "tea: green = good\n'x' $HOME", f"--type={kind}", f"--project={tmp_path}/workspace"]
+    ]
+    assert program.contents == ["tea: green = good\n'x' $HOME"]
+
+
+async def test_what_replaces_another_is_handed_over_too(bridge: OpenBridge, tmp_path: Any) -> None:
+    """The trait's `store` does the same."""
+    program = write_program(tmp_path / "bin")
+    memory = await bridge(program)
+    await memory.store("tea", "green", "core")
+    await memory.store("tea", "black", "core")
+    assert program.contents == ["tea: green", "tea: black"]
+    assert await memory.count() == 1
+
+
+@pytest.mark.parametrize("mode", ["failing", "missing"])
+async def test_a_program_that_fails_costs_a_note_and_no_memory(bridge: OpenBridge, tmp_path: Any, mode: str) -> None:
+    """Storing gives lucid no rest: it is asked again, as ZeroClaw does."""
+    program = write_program(tmp_path / "bin", "failing") if mode == "failing" else None
+    memory = await bridge(program)
+    for number in range(2):
+        written = await memory.create(Draft(f"tea{number}", "green"), Kept())
+        assert written.notes[0].startswith("Stored here, but not in lucid: ")
+    assert await memory.count() == 2
+    assert memory.standing is None
+    assert program is None or len(program.calls) == 2
+
+
+async def test_a_program_that_takes_too_long_is_ended(bridge: OpenBridge, tmp_path: Any) -> None:
+    """The store's own time-out holds, and the memory is there before it has passed."""
+    program = write_program(tmp_path / "bin", "hanging")
+    memory = await bridge(program, store_timeout_ms=1200)
+    running = asyncio.ensure_future(memory.create(Draft("tea", "green"), Kept()))
+    await until(lambda: len(program.hanging) == 2)
+    assert await memory.get("tea") is not None
+    assert "did not answer within 1200 ms" in (await running).notes[0]
+    for number in program.hanging:
+        wait_for_end(number)
+
+
+async def test_what_is_not_stored_is_not_handed_over(bridge: OpenBridge, tmp_path: Any) -> None:
+    """A key that is taken, and a disk that is full."""
+    program = write_program(tmp_path / "bin")
+    memory = await bridge(program, [{"key": "tea", "content": "green"}])
+    full = Kept()
+    full.fails = True
+    with pytest.raises(DuplicateKey):
+        await memory.create(Draft("tea", "black"), Kept())
+    with pytest.raises(Refused):
+        await memory.create(Draft("coffee", "black"), full)
+    assert program.calls == []
+
+
+async def test_a_store_opened_read_only_hands_nothing_over(bridge: OpenBridge, tmp_path: Any) -> None:
+    """`lucid store` is a write."""
+    program = write_program(tmp_path / "bin")
+    path = (await bridge(program)).path
+    memory = LucidMemory(path, read_only=True)
+    await memory.open()
+    with pytest.raises(Refused, match="read-only"):
+        await memory.store("tea", "green", "core")
+    assert memory.notices == ("Recall runs the program lucid where too few local memories match.",)
+    await memory.close()
+    assert program.calls == []
+
+
+async def test_a_batch_stays_local(bridge: OpenBridge, tmp_path: Any) -> None:
+    """A program run for each of thousands would take minutes; the notice says that it does not happen."""
+    program = write_program(tmp_path / "bin")
+    memory = await bridge(program)
+    await memory.store_batch([Draft(f"tea{number}", "green") for number in range(5)])
+    assert await memory.count() == 5
+    assert program.calls == []
+    assert any("never hears of" in notice for notice in memory.notices)
+
+
+async def test_what_never_reaches_lucid_is_told(bridge: OpenBridge, tmp_path: Any) -> None:
+    """In what an edit and a deletion remark, before a person says yes, and in the notice; undo runs nothing either."""
+    program = write_program(tmp_path / "bin")
+    memory = await bridge(program, [{"key": "tea", "content": "green"}])
+    (stamp,) = await memory.stamps_of([1])
+    row = await memory.stored(stamp.id)
+    assert row is not None
+    edited = await memory.update(row.id, Edit({"content": "black"}), row.fingerprint, Kept())
+    assert edited.notes == (KEEPS,)
+    kept = Kept()
+    removal = await memory.remove(await memory.stamps_of([1]), kept)
+    assert (removal.removed, removal.notes) == (1, (KEEPS,))
+    assert (await memory.remove([stamp], Kept())).notes == ()
+    reversal = await memory.revert(lambda: iter([kept.changes]), Kept())
+    assert reversal.reverted == 1
+    assert any("never hears of deletions, edits, undo, imports and copies" in notice for notice in memory.notices)
+    assert memory.capabilities.why_not["zeroclaw_forget"] == KEEPS
+    assert program.calls == []
+
+
+async def test_lucid_s_own_memories_cannot_be_changed_here(bridge: OpenBridge, tmp_path: Any) -> None:
+    """Editing, deleting and marking are refused with the reason; rows of the database beside them are not."""
+    memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), [{"key": "tea", "content": "theirs not"}])
+    found = await memory.search(RecallRequest("tea"), profile_for("0.7.5"), ScoringSettings())
+    local, lucid = (row.entry for row in found.entries)
+    for deed in (
+        memory.stored(lucid.id),
+        memory.update(lucid.id, Edit({"content": "mine"}), "any", Kept()),
+        memory.remove([Stamp(lucid.id, "any", handle=lucid.handle)], Kept()),
+        memory.stamps_of([lucid.handle]),
+    ):
+        with pytest.raises(Refused, match=r"lucid's own.*no command") as refused:
+            await deed
+        assert not isinstance(refused.value, Conflict)
+    assert [stamp.id for stamp in await memory.stamps_of([lucid.handle, local.handle])] == [local.id]
+    assert [row.id for row in await memory.stored_of([lucid.handle, local.handle])] == [local.id]
+    assert await memory.with_id(lucid.id) is None
+    with pytest.raises(NotThere):
+        await memory.update("nobody", Edit({"content": "mine"}), "any", Kept())
+
+
+async def test_a_row_of_the_database_with_such_an_id_is_a_row_as_any_other(bridge: OpenBridge, tmp_path: Any) -> None:
+    """Its id says nothing of where it is."""
+    memory = await bridge(
+        write_saying(tmp_path / "bin", CONTEXT), [{"id": "lucid:0", "key": "lucid_0", "content": "tea"}]
+    )
+    await memory.search(RecallRequest("tea"), profile_for("0.7.5"), ScoringSettings())
+    row = await memory.stored("lucid:0")
+    assert row is not None
+    await memory.update(row.id, Edit({"content": "mine"}), row.fingerprint, Kept())
+    entry = await memory.get("lucid_0")
+    assert entry is not None
+    assert entry.content == "mine"
