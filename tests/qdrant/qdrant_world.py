@@ -1,0 +1,49 @@
+"""A collection on the stand-in server, and the memory that reads it with the built-in embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from support.qdrant_points import PointStore
+from support.qdrant_server import QdrantServer
+
+from zeroclaw_tui.backends.qdrant.address import read_address
+from zeroclaw_tui.backends.qdrant.embedding import text_of
+from zeroclaw_tui.backends.qdrant.points import unpacked
+from zeroclaw_tui.backends.qdrant.store import QdrantMemory
+from zeroclaw_tui.config.memory_config import EmbeddingConfig
+from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
+from zeroclaw_tui.memory.entry import MemoryEntry
+
+NAME = "zeroclaw_memories"
+KEY = "qd-Kx7vJ2mZ81pQ"
+DIMENSIONS = 16
+
+
+def embedder(dimensions: int = DIMENSIONS) -> LocalEmbedder:
+    """The built-in embedder."""
+    return LocalEmbedder(EmbeddingConfig("local", "local", dimensions))
+
+
+def memory_of(server: QdrantServer, api_key: str = KEY, **options: Any) -> QdrantMemory:
+    """A memory on the collection, not yet open."""
+    return QdrantMemory(read_address(server.base, NAME), api_key, **({"embedder": embedder()} | options))
+
+
+def point(entry: MemoryEntry, **more: Any) -> dict[str, Any]:
+    """The point ZeroClaw would have written for a memory."""
+    payload: dict[str, Any] = {
+        "key": entry.key, "content": entry.content, "category": entry.category, "timestamp": entry.timestamp,
+    }  # fmt: skip
+    if entry.session_id is not None:
+        payload["session_id"] = entry.session_id
+    vector = unpacked(local_vector(text_of(entry.key, entry.content), DIMENSIONS))
+    return {"id": entry.id, "payload": payload | more, "vector": vector}
+
+
+def filled(server: QdrantServer, entries: Iterable[MemoryEntry], **more: Any) -> PointStore:
+    """The collection with these memories."""
+    points = server.add(NAME, DIMENSIONS)
+    points.upsert([point(entry, **more) for entry in entries])
+    return points

@@ -1,0 +1,125 @@
+"""The Qdrant backend holds to the contracts of every backend, against the stand-in server."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+
+import pytest
+from qdrant_world import KEY, filled, memory_of, point
+from support.qdrant_server import QdrantServer
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.qdrant.store import QdrantMemory
+from zeroclaw_tui.memory.change import Draft
+from zeroclaw_tui.testing.capability_contract import CapabilityContract
+from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.gone_contract import GoneContract
+from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.testing.store_contract import StoreContract
+from zeroclaw_tui.testing.verbs_contract import VerbsContract
+
+
+class NearestInsteadOfHits:
+    """What is searched by meaning alone has no words to miss."""
+
+    async def test_recall_finds_nothing_for_words_nobody_wrote(self, memory: Memory) -> None:
+        """ZeroClaw has no cut-off in Qdrant: the nearest come back whatever was asked, each with its cosine."""
+        for query in ("xylophonequartz", "') OR 1=1 --"):
+            found = await memory.recall(query, 5)
+            assert len(found) == 5
+            assert all(scored.score is not None and -1.001 <= scored.score <= 1.001 for scored in found)
+
+
+class TestReading(NearestInsteadOfHits, MemoryContract):
+    @pytest.fixture(params=[False, True], ids=["before 0.8", "agents"])
+    async def memory(self, server: QdrantServer, request: pytest.FixtureRequest) -> AsyncIterator[Memory]:
+        filled(server, sample_entries(), **({"agent_id": "default"} if request.param else {}))
+        memory = memory_of(server)
+        await memory.open()
+        assert memory.capabilities.agents is request.param
+        yield memory
+        await memory.close()
+
+
+class TestReadingOnly(CapabilityContract):
+    test_writes_are_refused = MemoryContract.test_a_store_that_takes_no_writes_says_why_and_keeps_what_it_has
+
+    @pytest.fixture
+    async def memory(self, server: QdrantServer) -> AsyncIterator[Memory]:
+        filled(server, sample_entries())
+        memory = memory_of(server, read_only=True)
+        await memory.open()
+        yield memory
+        await memory.close()
+
+
+class StoredAnew:
+    """What ZeroClaw's store in Qdrant does to a key that exists."""
+
+    async def test_a_second_store_of_a_key_keeps_id_and_creation_time(self, memory: Memory) -> None:
+        """ZeroClaw's store in Qdrant deletes and writes anew: another id, another time, one memory."""
+        await memory.store("verbs key", "first", "core")
+        first, count = await memory.get("verbs key"), await memory.count()
+        await memory.store("verbs key", "second", "daily")
+        second = await memory.get("verbs key")
+        assert first is not None
+        assert second is not None
+        assert (second.content, second.category, await memory.count()) == ("second", "daily", count)
+        assert second.id != first.id
+        assert second.timestamp > first.timestamp
+
+
+class TestWriting(StoredAnew, StoreContract):
+    @pytest.fixture
+    async def memory(self, server: QdrantServer) -> AsyncIterator[Memory]:
+        filled(server, sample_entries()[:6])
+        memory = memory_of(server, names_agents=True)
+        await memory.open()
+        yield memory
+        await memory.close()
+
+    async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
+        """By the store's own verb, which embeds each; many at once past the object."""
+        if len(drafts) < 1000:
+            await memory.store_batch(drafts)
+            return
+        template = sample_entries()[0]
+        points = [
+            point(
+                replace(template, id=str(uuid.uuid4()), key=draft.key, content=draft.content, category=draft.category)
+            )
+            for draft in drafts
+        ]
+        assert isinstance(memory, QdrantMemory)
+        await memory._connection.write_points("PUT", "/points", points)
+
+
+class TestWritingBeforeAgents(StoredAnew, VerbsContract, CapabilityContract):
+    @pytest.fixture
+    async def memory(self, server: QdrantServer) -> AsyncIterator[Memory]:
+        filled(server, sample_entries()[:6])
+        memory = memory_of(server)
+        await memory.open()
+        yield memory
+        await memory.close()
+
+
+class TestGone(GoneContract):
+    secrets = (KEY,)
+
+    @pytest.fixture
+    async def memory(self, server: QdrantServer) -> AsyncIterator[Memory]:
+        self.server = server
+        filled(server, sample_entries()[:6])
+        memory = memory_of(server)
+        await memory.open()
+        yield memory
+        await memory.close()
+
+    async def break_it(self, memory: Memory) -> None:
+        self.server.stop()
+
+    async def mend_it(self, memory: Memory) -> None:
+        self.server.start()

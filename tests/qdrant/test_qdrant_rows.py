@@ -1,0 +1,297 @@
+"""What a person changes in Qdrant: unknown fields, numbers for ids, agents and vectors come through and come back."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from qdrant_world import DIMENSIONS, NAME, embedder, filled, memory_of, point
+from support.qdrant_points import PointStore
+from support.qdrant_server import QdrantServer
+
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.qdrant.store import QdrantMemory
+from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, NewVector, RowChange, Vector
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused
+from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.testing.tools import EVERY, Kept, written_row
+
+ODD: tuple[dict[str, Any], ...] = (
+    {"mood": {"joy": 0.25, "words": ["a", None]}, "rank": 2**60},
+    {"session_id": None, "agent_id": "ada"},
+    {"category": 7, "timestamp": None},
+    {},
+)
+
+
+@pytest.fixture
+def points(server: QdrantServer) -> PointStore:
+    """Points with fields nobody here knows, a number for an id, texts that are none, and one agent's."""
+    points = filled(server, ())
+    for number, (entry, more) in enumerate(zip(sample_entries(), ODD, strict=False)):
+        made = point(entry, **more)
+        points.upsert([made | {"id": 42} if number == 0 else made])
+    return points
+
+
+@pytest.fixture
+async def memory(server: QdrantServer, points: PointStore) -> AsyncIterator[QdrantMemory]:
+    memory = memory_of(server)
+    await memory.open()
+    yield memory
+    await memory.close()
+
+
+def state_of(points: PointStore) -> dict[Any, Any]:
+    return {name: (copy.deepcopy(points.payloads[name]), points.vectors[name].tobytes()) for name in points.payloads}
+
+
+async def test_undo_brings_back_id_payload_and_vector_to_the_byte(memory: QdrantMemory, points: PointStore) -> None:
+    before, kept = state_of(points), Kept()
+    row = await memory.stored("42")
+    assert row is not None
+    done = await memory.update("42", Edit({"content": "now a number", "session_id": "s 1"}), row.fingerprint, kept)
+    payload = points.payloads[42]
+    assert payload["mood"] == ODD[0]["mood"]
+    assert (payload["content"], payload["session_id"]) == ("now a number", "s_1")
+    assert any("s_1" in note for note in done.notes)
+    assert points.vectors[42].tobytes() != before[42][1]
+    await memory.remove(await memory.stamps(EVERY), kept)
+    assert points.payloads == {}
+    reversal = await memory.revert(kept.last_first, Kept())
+    assert not reversal.notes
+    assert state_of(points) == before
+
+
+async def test_an_edit_that_leaves_the_text_leaves_the_vector(memory: QdrantMemory, points: PointStore) -> None:
+    before = state_of(points)
+    row = await memory.stored("42")
+    assert row is not None
+    await memory.update("42", Edit({"category": "projects"}), row.fingerprint, Kept())
+    assert points.payloads[42] == before[42][0] | {"category": "projects"}
+    assert points.vectors[42].tobytes() == before[42][1]
+
+
+async def test_key_and_content_are_embedded_together(memory: QdrantMemory, points: PointStore) -> None:
+    """As ZeroClaw does in Qdrant alone."""
+    row = written_row(await memory.create(Draft("tea", "likes green tea"), Kept()))
+    expected = await embedder().embed("tea\nlikes green tea")
+    assert points.vectors[row.id] == pytest.approx(expected, abs=1e-6)
+    renamed = written_row(await memory.update(row.id, Edit({"key": "coffee"}), row.fingerprint, Kept()))
+    expected = await embedder().embed("coffee\nlikes green tea")
+    assert points.vectors[renamed.id] == pytest.approx(expected, abs=1e-6)
+
+
+async def test_a_given_vector_is_taken_and_a_wrong_one_refused(memory: QdrantMemory, points: PointStore) -> None:
+    data = (await embedder().embed("something else")).tobytes()
+    row = written_row(await memory.create(Draft("x", "y"), Kept(), vector=Vector(data, "local", "local")))
+    assert points.vectors[row.id].tobytes() == data
+    kept = Kept()
+    with pytest.raises(Refused, match="vectors of 16 numbers, and this one has 3"):
+        await memory.create(Draft("z", "y"), kept, vector=Vector(bytes(12), "local", "local"))
+    assert kept.changes == []
+
+
+async def test_filling_vectors_leaves_what_changed_meanwhile(memory: QdrantMemory, points: PointStore) -> None:
+    rows = await memory.stored_of(list(await memory.order(EVERY, Sort())))
+    before = state_of(points)
+    data = (await embedder().embed("another model")).tobytes()
+    new = [NewVector(row.id, row.fingerprint, Vector(data, "x", "x")) for row in rows[:2]]
+    filled_in = await memory.fill_vectors([new[0], replace(new[1], fingerprint="of another state")])
+    assert (filled_in.filled, filled_in.left) == (1, (rows[1].id,))
+    changed = {name for name, state in state_of(points).items() if state != before[name]}
+    assert {str(name) for name in changed} == {rows[0].id}
+    assert points.payloads[next(iter(changed))] == before[next(iter(changed))][0]
+
+
+async def test_a_key_is_one_agents(memory: QdrantMemory, points: PointStore) -> None:
+    """A point that names no agent is the default one's."""
+    assert memory.capabilities.agents
+    mine = written_row(await memory.create(Draft("plan", "of ada", agent="ada"), Kept()))
+    other = written_row(await memory.create(Draft("plan", "of nobody"), Kept()))
+    assert (points.payloads[mine.id]["agent_id"], points.payloads[other.id]["agent_id"]) == ("ada", "default")
+    with pytest.raises(DuplicateKey, match="agent ada"):
+        await memory.create(Draft("plan", "again", agent="ada"), Kept())
+    assert [entry.agent for entry in await memory.with_key("plan")] == ["ada", "default"]
+    assert [entry.content for entry in await memory.with_key("plan", "default")] == ["of nobody"]
+    order = await memory.order(MemoryFilter(agent=("default",)), Sort())
+    assert mine.handle not in order
+    assert "42" in order
+    found = await memory.search(RecallRequest("plan", agents=("ada",)), profile_for(NEWEST), ScoringSettings())
+    assert {scored.entry.agent for scored in found.entries} == {"ada"}
+
+
+async def test_the_deletions_of_several_agents_come_back_and_clash_each_with_its_own(memory: QdrantMemory) -> None:
+    kept = Kept()
+    for agent in ("ada", "bob"):
+        await memory.create(Draft("plan", f"of {agent}", agent=agent), Kept())
+    stamps = [stamp for stamp in await memory.stamps(EVERY) if stamp.key == "plan"]
+    await memory.remove(stamps, kept)
+    await memory.create(Draft("plan", "new of bob", agent="bob"), Kept())
+    reversal = await memory.revert(kept.last_first, Kept(), clash="rename")
+    assert dict(reversal.renamed) == {"plan": "plan (restored)"}
+    listed = {(entry.key, entry.agent): entry.content for entry in await memory.list() if entry.key.startswith("plan")}
+    assert listed == {
+        ("plan", "ada"): "of ada", ("plan", "bob"): "new of bob", ("plan (restored)", "bob"): "of bob",
+    }  # fmt: skip
+
+
+async def test_a_second_point_of_a_key_goes_with_the_first_and_comes_back(
+    memory: QdrantMemory, points: PointStore
+) -> None:
+    """Two programs that store at once leave two points of one key."""
+    first = sample_entries()[3]
+    points.upsert(
+        [point(replace(first, id=str(number).zfill(8) + "-0000-4000-8000-000000000000")) for number in (1, 2)]
+    )
+    before, kept = state_of(points), Kept()
+    await memory.create(Draft(first.key, "the only one"), kept, replace=True)
+    assert [entry.content for entry in await memory.with_key(first.key)] == ["the only one"]
+    await memory.revert(kept.last_first, Kept())
+    assert state_of(points) == before
+
+
+async def test_a_row_of_another_store_comes_in_and_what_is_lost_is_told(
+    memory: QdrantMemory, points: PointStore
+) -> None:
+    """Its id is kept where Qdrant takes such; the same again is known to be there."""
+    entry = replace(sample_entries()[8], id="no uuid", importance=0.9, pinned=True, namespace="work")
+    source = InMemory([entry])
+    row = await source.stored("no uuid")
+    kept, count = Kept(), len(points.payloads)
+    reversal = await memory.revert(lambda: iter([[RowChange(row, None)]]), kept)
+    assert len(points.payloads) == count + 1
+    assert {note.split()[-3] for note in reversal.notes} == {"importance", "pin", "namespace"}
+    got = await memory.get(entry.key)
+    assert got is not None
+    assert (got.content, got.timestamp, got.session_id) == (entry.content, entry.timestamp, entry.session_id)
+    again = Kept()
+    await memory.revert(lambda: iter([[RowChange(row, None)]]), again)
+    assert again.changes == []
+    await memory.revert(kept.last_first, Kept())
+    assert len(points.payloads) == count
+
+
+async def test_text_that_is_no_unicode_is_refused(memory: QdrantMemory) -> None:
+    kept = Kept()
+    with pytest.raises(Refused, match="no Unicode text"):
+        await memory.create(Draft("odd", "half \udc80"), kept)
+    assert kept.changes == []
+    assert await memory.get("odd \udc80") is None
+
+
+async def test_what_another_program_wrote_at_the_same_moment_is_told(
+    memory: QdrantMemory, server: QdrantServer, points: PointStore
+) -> None:
+    row = await memory.stored("42")
+    assert row is not None
+
+    def meanwhile(method: str, path: str) -> None:
+        if points.payloads[42]["content"] == "mine" and path.endswith("/points"):
+            points.payloads[42] = points.payloads[42] | {"content": "theirs"}
+
+    server.before = meanwhile
+    done = await memory.update("42", Edit({"content": "mine"}), row.fingerprint, Kept())
+    assert written_row(done).entry().content == "theirs"
+    assert any("no transactions" in note for note in done.notes)
+    with pytest.raises(Conflict):
+        await memory.update("42", Edit({"content": "more"}), row.fingerprint, Kept())
+
+
+async def test_a_memory_deleted_at_the_same_moment_is_not_called_stored(
+    memory: QdrantMemory, server: QdrantServer, points: PointStore
+) -> None:
+    def meanwhile(method: str, path: str) -> None:
+        if (method, path.rpartition("/")[2]) == ("POST", "points"):
+            points.delete([name for name, payload in points.payloads.items() if payload["key"] == "fleeting"])
+
+    server.before = meanwhile
+    with pytest.raises(NotReachable, match="does not have it"):
+        await memory.create(Draft("fleeting", "here and gone"), Kept())
+
+
+async def test_forget_says_whether_there_was_something(memory: QdrantMemory) -> None:
+    """ZeroClaw's own always says yes."""
+    await memory.create(Draft("plan", "of ada", agent="ada"), Kept())
+    await memory.create(Draft("plan", "of nobody"), Kept())
+    assert await memory.forget("plan")
+    assert await memory.with_key("plan") == []
+    assert not await memory.forget("plan")
+
+
+async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(
+    server: QdrantServer, points: PointStore
+) -> None:
+    memory = memory_of(server, embedder=None, no_embedder_because="keyword only: no embeddings configured; set it.")
+    await memory.open()
+    before, kept = state_of(points), Kept()
+    why = "Qdrant stores and finds nothing without an embedding: no embeddings configured"
+    assert why in memory.capabilities.why_not["vectors"]
+    assert any(why in notice for notice in memory.notices)
+    row = await memory.stored("42")
+    assert row is not None
+    for deed in (
+        memory.create(Draft("new", "content"), kept),
+        memory.store("new", "content", "core"),
+        memory.update("42", Edit({"content": "new"}), row.fingerprint, kept),
+        memory.recall("anything", 5),
+        memory.make(profile_for(NEWEST)),
+    ):
+        with pytest.raises(Refused, match=why):
+            await deed
+    assert kept.changes == []
+    found = await memory.search(RecallRequest("anything"), profile_for(NEWEST), ScoringSettings())
+    assert (found.entries, found.notes[0][:28]) == ((), "ZeroClaw cannot search here.")
+    await memory.update("42", Edit({"category": "projects"}), row.fingerprint, kept)
+    await memory.remove(await memory.stamps(EVERY), kept)
+    await memory.revert(kept.last_first, Kept())
+    assert state_of(points) == before
+    await memory.close()
+
+
+async def test_make_does_what_zeroclaw_does_at_its_first_start(server: QdrantServer) -> None:
+    memory = memory_of(server)
+    with pytest.raises(NothingYet, match=f"no collection {NAME} yet"):
+        await memory.open()
+    await memory.make(profile_for(NEWEST))
+    made = [request for request in server.requests if request[0] == "PUT"]
+    path = f"/collections/{NAME}"
+    assert made == [("PUT", path, {"vectors": {"size": DIMENSIONS, "distance": "Cosine"}})]
+    await memory.open()
+    assert await memory.count() == 0
+    with pytest.raises(Refused, match="already"):
+        await memory.make(profile_for(NEWEST))
+    await memory.close()
+
+
+@pytest.mark.parametrize(("version", "count"), [("0.5.4", 4), ("0.5.5", 2), (NEWEST, 2)])
+async def test_a_blank_query_lists_by_id_and_once_ignored_the_limit(
+    memory: QdrantMemory, version: str, count: int
+) -> None:
+    found = await memory.search(RecallRequest(" \n", limit=2), profile_for(version), ScoringSettings())
+    ids = [scored.entry.id for scored in found.entries]
+    assert len(ids) == count
+    assert ids[0] == "42"
+    assert ids[1:] == sorted(ids[1:])
+    assert {scored.score for scored in found.entries} == {None}
+
+
+async def test_times_of_a_recall_are_applied_to_what_was_found_and_told(memory: QdrantMemory) -> None:
+    entries: list[MemoryEntry] = await memory.list()
+    middle = entries[1].timestamp
+    request = RecallRequest("rust", until=middle)
+    found = await memory.search(request, profile_for(NEWEST), ScoringSettings())
+    assert {scored.entry.timestamp < middle for scored in found.entries} == {True}
+    assert [scored.rank for scored in found.entries] == list(range(1, len(found.entries) + 1))
+    assert "applied here" in found.notes[0]
+    older = await memory.search(request, profile_for("0.5.4"), ScoringSettings())
+    assert len(older.entries) == len(entries)
+    assert "no times" in older.notes[0]

@@ -1,0 +1,267 @@
+"""Whatever goes wrong with a Qdrant server is one sentence with exit code 2 or 3, and no key or password in it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from qdrant_world import DIMENSIONS, KEY, NAME, embedder, filled, memory_of
+from support.http_endpoints import always, self_signed, serving
+from support.qdrant_server import Mode, QdrantServer
+
+from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.qdrant.address import read_address
+from zeroclaw_tui.backends.qdrant.store import QdrantMemory
+from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import install_at
+from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
+from zeroclaw_tui.memory.change import Draft
+from zeroclaw_tui.memory.errors import (
+    NOT_REACHABLE,
+    WRONG_USE,
+    InspectorError,
+    NotReachable,
+    Refused,
+    Unreadable,
+    WrongUse,
+)
+from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.testing.tools import Kept, raises
+
+PASSWORD = "hunter2hunter2"
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture
+def unknown_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unknown(*arguments: Any, **named: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", unknown)
+
+
+async def opened(url: str, key: str = KEY, seconds: float = 8.0) -> InspectorError:
+    memory = QdrantMemory(read_address(url, NAME), key, embedder=embedder(), seconds=seconds)
+    error = await raises(memory.open(), InspectorError)
+    await memory.close()
+    for secret in (key or KEY, PASSWORD):
+        assert secret not in f"{error} {error!r} {error.__cause__!r}"
+    assert "\n" not in str(error)
+    return error
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [("wrong-key-8Zp2", "refuses the API key (HTTP 401)"), ("", "wants an API key (HTTP 401)")],
+)
+async def test_a_wrong_or_missing_key(server: QdrantServer, key: str, told: str) -> None:
+    error = await opened(server.base, key)
+    assert (error.exit_code, error.message) == (NOT_REACHABLE, f"Qdrant at {server.base} {told}.")
+
+
+@pytest.mark.parametrize(
+    ("mode", "told"),
+    [
+        ("garbage", "What answers at {} is not Qdrant."),
+        ("error", "Qdrant at {} has an error of its own (HTTP 500)."),
+        ("breaks off", "The connection to {} broke off."),
+        ("hangs", "Qdrant at {} did not answer within 0.3 s."),
+    ],
+)
+async def test_a_server_in_trouble_when_it_is_opened_and_later(server: QdrantServer, mode: Mode, told: str) -> None:
+    filled(server, sample_entries()[:3])
+    memory = memory_of(server, seconds=0.3)
+    await memory.open()
+    server.mode = mode
+    error = await opened(server.base, seconds=0.3)
+    assert (error.exit_code, error.message) == (NOT_REACHABLE, told.format(server.base))
+    kept = Kept()
+    for deed in (memory.list(), memory.count(), memory.recall("rust", 3), memory.create(Draft("a", "b"), kept)):
+        assert (await raises(deed, NotReachable)).message == error.message
+    assert kept.changes == []
+    server.mode = "ok"
+    assert await memory.count() == 3
+    await memory.close()
+
+
+async def test_a_closed_port_and_an_unknown_host(closed_port: int, unknown_hosts: None) -> None:
+    error = await opened(f"http://user:{PASSWORD}@127.0.0.1:{closed_port}/")
+    assert error.message == f"Nothing answers at http://127.0.0.1:{closed_port}."
+    error = await opened("http://nobody.invalid:6333")
+    assert (error.message, error.exit_code) == ("There is no host named nobody.invalid.", NOT_REACHABLE)
+
+
+async def test_a_certificate_nobody_vouches_for_and_no_tls_at_all(tmp_path: Path, server: QdrantServer) -> None:
+    with serving(always(200, {}), self_signed(tmp_path)) as endpoint:
+        error = await opened(endpoint.base)
+    assert "has a certificate that is not trusted here" in error.message
+    error = await opened(server.base.replace("http:", "https:"))
+    assert "does not speak TLS on this port" in error.message
+
+
+@pytest.mark.parametrize("answer", [{"result": []}, {"result": {"points": 7}}, ["result"], {"result": None}, 7])
+async def test_answers_of_another_shape_are_not_qdrants(answer: Any) -> None:
+    with serving(always(200, answer)) as endpoint:
+        error = await opened(endpoint.base)
+    assert error.exit_code == NOT_REACHABLE
+
+
+async def test_a_page_that_is_not_there_is_not_taken_for_a_collection_to_make() -> None:
+    with serving(always(404, b"not here")) as endpoint:
+        error = await opened(endpoint.base)
+    assert error.message == f"What answers at {endpoint.base} is not Qdrant."
+
+
+async def test_other_programs_collections_are_left_alone(server: QdrantServer) -> None:
+    several = {"size": 4, "distance": "Dot", "multivector_config": {"comparator": "max_sim"}}
+    for vectors in ({"text": {"size": 4, "distance": "Dot"}, "image": {"size": 8, "distance": "Dot"}}, several, {}):
+        server.collections[NAME] = vectors
+        error = await opened(server.base)
+        assert isinstance(error, Unreadable)
+        assert (error.exit_code, "no single unnamed vector" in error.message) == (NOT_REACHABLE, True)
+    points = server.add(NAME, DIMENSIONS)
+    points.upsert([{"id": 1, "payload": {"title": "a photo"}, "vector": [1.0] * DIMENSIONS}])
+    error = await opened(server.base)
+    assert error.message == f"The collection {NAME} is not ZeroClaw's: its points have no key and no content."
+
+
+async def test_a_key_that_may_only_read_reads(server: QdrantServer) -> None:
+    filled(server, sample_entries()[:3])
+    memory = memory_of(server, str(server.read_only_key))
+    await memory.open()
+    assert len(await memory.list()) == 3
+    error = await raises(memory.create(Draft("a", "b"), Kept()), NotReachable)
+    assert "does not let this API key do that" in error.message
+    assert await memory.count() == 3
+    await memory.close()
+
+
+async def test_more_than_the_server_takes_is_refused_and_a_collection_gone_meanwhile_told(server: QdrantServer) -> None:
+    filled(server, sample_entries()[:3])
+    memory = memory_of(server)
+    await memory.open()
+    server.mode = "full"
+    assert "HTTP 413" in (await raises(memory.list(), Refused)).message
+    server.mode = "ok"
+    del server.collections[NAME]
+    error = await raises(memory.list(), NotReachable)
+    assert error.message == f"The collection {NAME} is no longer there."
+    await memory.close()
+
+
+async def test_vectors_of_another_length_are_told_and_refused(server: QdrantServer) -> None:
+    filled(server, sample_entries()[:3])
+    memory = memory_of(server, embedder=embedder(8))
+    await memory.open()
+    assert "vectors of 16 numbers, but memory.embedding_dimensions is 8" in memory.notices[0]
+    assert (await memory.health()).findings == memory.notices
+    kept = Kept()
+    for deed in (memory.create(Draft("a", "b"), kept), memory.store("a", "b", "core"), memory.recall("rust", 3)):
+        error = await raises(deed, Refused)
+        assert "embedding_dimensions to 16" in error.hint
+    assert kept.changes == []
+    await memory.close()
+
+
+async def test_a_listing_that_is_cancelled_lets_go(server: QdrantServer) -> None:
+    filled(server, sample_entries()[:3])
+    memory = memory_of(server)
+    await memory.open()
+    server.mode = "hangs"
+    listing = asyncio.ensure_future(memory.list())
+    await asyncio.sleep(0)
+    listing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await listing
+    server.mode = "ok"
+    assert len(await memory.list()) == 3
+    await memory.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "localhost:6333", "ftp://h", "http://", "http://h:port", "http://h/?api-key=secret1234", "http://h/#x"],
+)
+def test_a_url_that_is_none(url: str) -> None:
+    with pytest.raises(WrongUse) as caught:
+        read_address(url, NAME)
+    assert caught.value.exit_code == WRONG_USE
+    assert "secret1234" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", " ", "a/b", "x" * 300, "what?"])
+def test_a_collection_of_an_odd_name(name: str) -> None:
+    with pytest.raises(WrongUse, match="no collection of such a name"):
+        read_address("http://localhost:6333", name)
+
+
+def configured(folder: Path, location: str | None = None, **storage: str) -> MemoryConfig:
+    (folder / "config.toml").write_text("")
+    install = install_at(folder, {}, folder)
+    embedding = EmbeddingConfig("local", "local", DIMENSIONS)
+    return MemoryConfig(install, "qdrant", schema=3, storage=storage, location=location, embedding=embedding)
+
+
+@pytest.mark.parametrize(
+    ("location", "shown", "has_key"),
+    [
+        (None, "http://one:6333/collections/mine", True),
+        ("http://one:6333/", "http://one:6333/collections/mine", True),
+        ("http://one:6333/collections/other%20one", "http://one:6333/collections/other%20one", True),
+        (f"https://me:{PASSWORD}@two/q", "https://two/q/collections/mine", False),
+        ("http://one:6334", "http://one:6334/collections/mine", False),
+    ],
+)
+def test_an_address_by_option_wins_and_the_key_stays_with_its_server(
+    tmp_path: Path, location: str | None, shown: str, has_key: bool
+) -> None:
+    memory = create_memory(configured(tmp_path, location, url="http://one:6333", collection="mine", api_key=KEY))
+    assert isinstance(memory, QdrantMemory)
+    assert memory.location == shown
+    assert (memory._connection._key == KEY) is has_key
+    assert memory.capabilities.agents
+
+
+def test_a_key_no_header_can_carry(tmp_path: Path) -> None:
+    with pytest.raises(WrongUse, match="no HTTP header takes"):
+        create_memory(configured(tmp_path, url="http://one:6333", api_key="schlüssel"))
+
+
+async def test_a_key_sent_in_the_open_is_told(server: QdrantServer) -> None:
+    filled(server, sample_entries()[:3])
+    address = read_address("http://qdrant.example:6333", NAME)
+    assert address.is_open_to_listeners
+    assert not read_address(server.base, NAME).is_open_to_listeners
+    memory = QdrantMemory(address, KEY, embedder=embedder())
+    assert any("plain HTTP" in warning for warning in memory._warnings)
+
+
+def test_settings_of_every_schema_reach_the_store(tmp_path: Path) -> None:
+    old = '[memory]\nbackend = "qdrant"\nauto_save = true\n[memory.qdrant]\nurl = "http://old:1"\ncollection = "c"\n'
+    new = (
+        'schema_version = 3\n[memory]\nbackend = "qdrant.work"\n[storage.qdrant.work]\nurl = "http://new:2"\n'
+        f'collection = "d"\napi_key = "{KEY}"\n'
+    )
+    for number, (text, location) in enumerate(
+        ((old, "http://old:1/collections/c"), (new, "http://new:2/collections/d"))
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "config.toml").write_text(text)
+        memory = create_memory(load_config(install_at(folder, {}, tmp_path), {}))
+        assert memory.location == location

@@ -1,0 +1,285 @@
+"""A Qdrant on the loopback that speaks the part of its REST interface which a memory needs: a stand-in, in memory.
+
+It is itself checked against qdrant-client's local mode. Run as a program it serves one collection and prints its port.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
+
+from support.qdrant_points import PointId, PointStore, Wrong, checked_id
+
+Mode = Literal["ok", "hangs", "garbage", "error", "breaks off", "full"]
+_PATH = re.compile(r"/collections/([^/]+)(/.*)?$")
+_NO_KEY = b"Must provide an API key or an Authorization bearer token"
+
+
+class QdrantServer:
+    """The server, its collections, and how it behaves from now on; `requests` keeps method, path and body of each."""
+
+    def __init__(self, api_key: str | None = None, read_only_key: str | None = None) -> None:
+        self.api_key, self.read_only_key = api_key, read_only_key
+        self.collections: dict[str, PointStore | dict[str, Any]] = {}
+        self.mode: Mode = "ok"
+        self.requests: list[tuple[str, str, Any]] = []
+        self.before: Callable[[str, str], None] = lambda method, path: None
+        """Told of each request before it is answered; may change the points, as another program would."""
+        self.lock = threading.RLock()
+        self.ended = threading.Event()
+        self._port = 0
+        self._http: _Http | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def base(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self._port}"
+
+    def add(self, name: str, size: int, distance: str = "Cosine") -> PointStore:
+        """Make a collection."""
+        made = self.collections[name] = PointStore(size, distance)
+        return made
+
+    def start(self) -> None:
+        """Begin to listen, on the same port as before."""
+        self.ended.clear()
+        self._http = _Http(("127.0.0.1", self._port), self)
+        self._port = self._http.server_address[1]
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Go away at once: the port is closed, and so is every connection."""
+        self.ended.set()
+        if self._http is not None and self._thread is not None:
+            self._http.shutdown()
+            self._thread.join()
+            self._http.server_close()
+            self._http.hang_up()
+        self._http = None
+
+    def answer(self, method: str, path: str, asked: Any) -> Any:
+        """The result of a request. Raises Wrong."""
+        with self.lock:
+            self.before(method, path)
+            if path == "/collections" and method == "GET":
+                return {"collections": [{"name": name} for name in self.collections]}
+            match = _PATH.match(path)
+            if match is None:
+                raise Wrong(404, "")
+            name, below = unquote(match.group(1)), match.group(2) or ""
+            if not below:
+                return self._collection(method, name, asked)
+            points = self._known(name)
+            if not isinstance(points, PointStore):
+                raise Wrong(400, "Wrong input: Not existing vector name error: ")
+            return _points(points, method, below, asked)
+
+    def _collection(self, method: str, name: str, asked: Any) -> Any:
+        if method == "PUT":
+            if name in self.collections:
+                raise Wrong(409, f"Wrong input: Collection `{name}` already exists!")
+            vectors = asked["vectors"]
+            self.add(name, vectors["size"], vectors["distance"])
+            return True
+        known = self._known(name)
+        if method == "DELETE":
+            del self.collections[name]
+            return True
+        vectors, number = known, 0
+        if isinstance(known, PointStore):
+            vectors, number = {"size": known.size, "distance": known.distance}, len(known.payloads)
+        params = {"vectors": vectors, "shard_number": 1, "replication_factor": 1, "on_disk_payload": True}
+        return {
+            "status": "green",
+            "optimizer_status": "ok",
+            "points_count": number,
+            "segments_count": 1,
+            "config": {"params": params},
+            "payload_schema": {},
+        }
+
+    def _known(self, name: str) -> Any:
+        if name not in self.collections:
+            raise Wrong(404, f"Not found: Collection `{name}` doesn't exist!")
+        return self.collections[name]
+
+
+def _points(points: PointStore, method: str, below: str, asked: Any) -> Any:
+    done = {"operation_id": 1, "status": "completed"}
+    match (method, below):
+        case ("PUT", "/points"):
+            points.upsert(asked["points"])
+            return done
+        case ("PUT", "/points/vectors"):
+            points.set_vectors(asked["points"])
+            return done
+        case ("POST", "/points/delete"):
+            ids = [*map(checked_id, asked["points"])] if "points" in asked else points.left_by(asked["filter"])
+            points.delete(ids)
+            return done
+        case ("POST", "/points"):
+            ids = [name for name in map(checked_id, asked["ids"]) if name in points.payloads]
+            return [_record(points, name, asked, payload=True) for name in ids]
+        case ("POST", "/points/count"):
+            return {"count": len(points.left_by(asked.get("filter")))}
+        case ("POST", "/points/scroll"):
+            found, after = points.scroll(asked.get("filter"), _limit(asked, 10), asked.get("offset"))
+            return {"points": [_record(points, name, asked, payload=True) for name in found], "next_page_offset": after}
+        case ("POST", "/points/search"):
+            hits = points.search(asked["vector"], asked.get("filter"), _limit(asked, None))
+            return [
+                _record(points, name, asked, payload=False) | {"version": 1, "score": score} for name, score in hits
+            ]
+        case _:
+            raise Wrong(404, "")
+
+
+def _limit(asked: Mapping[str, Any], usual: int | None) -> int:
+    limit = asked.get("limit", usual)
+    if not isinstance(limit, int):
+        raise Wrong(400, "Format error in JSON body: missing field `limit`")
+    if limit < 1:
+        raise Wrong(422, f"Validation error in JSON body: [limit: value {limit} invalid, must be 1 or larger]")
+    return limit
+
+
+def _record(points: PointStore, name: PointId, asked: Mapping[str, Any], *, payload: bool) -> dict[str, Any]:
+    record: dict[str, Any] = {"id": name}
+    wanted, whole = asked.get("with_payload", payload), points.payloads[name]
+    match wanted:
+        case True:
+            record["payload"] = whole
+        case list() | {"include": _}:
+            fields = wanted if isinstance(wanted, list) else wanted["include"]
+            record["payload"] = {field: whole[field] for field in fields if field in whole}
+        case {"exclude": fields}:
+            record["payload"] = {field: value for field, value in whole.items() if field not in fields}
+    if asked.get("with_vector"):
+        record["vector"] = points.vectors[name].tolist()
+    return record
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], server: QdrantServer) -> None:
+        super().__init__(address, _Handler)
+        self.qdrant = server
+        self._connections: set[socket.socket] = set()
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """Remember who is connected."""
+        connection, address = super().get_request()
+        self._connections.add(connection)
+        return connection, address
+
+    def hang_up(self) -> None:
+        """Close every connection."""
+        for connection in self._connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing on stderr for a client that hung up."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Http
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+    disable_nagle_algorithm = True
+
+    def _do(self) -> None:
+        began, qdrant = time.perf_counter(), self.server.qdrant
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        path = urlsplit(self.path).path
+        refused = self._refused(path)
+        if refused is not None:
+            self._send(refused, _NO_KEY, "text/plain")
+            return
+        if qdrant.mode != "ok":
+            self._misbehave(qdrant)
+            return
+        try:
+            asked = json.loads(body) if body else {}
+            qdrant.requests.append((self.command, self.path, asked))
+            result, status = qdrant.answer(self.command, path, asked), 200
+        except Wrong as wrong:
+            if not wrong.reason:
+                self._send(404, b"", "text/plain")
+                return
+            result, status = wrong.reason, wrong.status
+        except (ValueError, KeyError) as error:
+            result, status = f"Format error in JSON body: {error}", 400
+        taken = time.perf_counter() - began
+        answer = {"result": result, "status": "ok", "time": taken}
+        if status != 200:
+            answer = {"status": {"error": result}, "time": taken}
+        self._send(status, json.dumps(answer).encode(), "application/json")
+
+    do_GET = do_PUT = do_POST = do_DELETE = _do
+
+    def _refused(self, path: str) -> int | None:
+        qdrant, key = self.server.qdrant, self.headers.get("api-key")
+        if qdrant.api_key is None or key == qdrant.api_key:
+            return None
+        if key is None or key != qdrant.read_only_key:
+            return 401
+        writes = self.command in ("PUT", "DELETE") or path.endswith("/points/delete")
+        return 403 if writes else None
+
+    def _misbehave(self, qdrant: QdrantServer) -> None:
+        match qdrant.mode:
+            case "hangs":
+                qdrant.ended.wait(30)
+                self.close_connection = True
+            case "garbage":
+                self._send(200, b"<html>not here</html>", "text/html")
+            case "error":
+                self._send(500, b'{"status": {"error": "Service internal error: disk"}, "time": 0.1}', "text/plain")
+            case "full":
+                self._send(413, b"Payload Too Large", "text/plain")
+            case _:
+                self.send_response(200)
+                self.send_header("Content-Length", "1000")
+                self.end_headers()
+                self.wfile.write(b'{"result": ')
+                self.close_connection = True
+
+    def _send(self, status: int, body: bytes, kind: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing on stderr."""
+
+
+@contextmanager
+def serving(api_key: str | None = None, read_only_key: str | None = None) -> Iterator[QdrantServer]:
+    """A running server without collections."""
+    server = QdrantServer(api_key, read_only_key)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+if __name__ == "__main__":
+    with serving() as running:
+        print(urlsplit(running.base).port, flush=True)
+        sys.stdin.read()
