@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import tempfile
@@ -45,12 +46,13 @@ def replace_bytes(
     target = Path(os.path.realpath(path))
     try:
         if data is None:
-            if read_bytes(target) != expected:
-                raise Rewritten
-            target.unlink(missing_ok=True)
+            with _alone_in(target.parent):
+                if read_bytes(target) != expected:
+                    raise Rewritten
+                target.unlink(missing_ok=True)
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with _written_beside(target, data, mode, mtime_ns) as beside:
+            with _written_beside(target, data, mode, mtime_ns) as beside, _alone_in(target.parent):
                 if read_bytes(target) != expected:
                     raise Rewritten
                 _put(beside, target, is_new=expected is None)
@@ -67,6 +69,19 @@ def until_it_holds(attempt: Callable[[], Answer], path: Path) -> Answer:
         with suppress(Rewritten):
             return attempt()
     raise Refused(f"{path} is being rewritten all the time.", hint="Try again when the agent rests.")
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """While no other of this program replaces a file of that folder; ZeroClaw itself asks for no lock."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        # Some network file systems lock no folder: comparing right before replacing is what is left there.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
+from zeroclaw_tui.backends.markdown.blocks import Block, split
 from zeroclaw_tui.config.layouts import names_in
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 CORE_NAME = "MEMORY.md"
 DAILY_FOLDER = "memory"
+HEADINGS_BETWEEN = " › "
+"""What stands between the headings a block lies under, in its key."""
+
+_BLOCK = re.compile(r"\d+-\d+", re.ASCII)
 Signature = tuple[tuple[str, int, int, int], ...]
 
 
@@ -38,24 +46,62 @@ class NoteFile:
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """The entries of one file in order. `problem` says what is wrong with it; `headings` counts `#` lines left out."""
+    """The entries of one file in order. `problem` says what is wrong with it; `headings` counts `#` lines left out.
+
+    `blocks` are those a person sees; in `before`, how many entries lie above each line, and above the end.
+    """
 
     contents: tuple[str, ...] = ()
     headings: int = 0
     size: int = 0
     problem: str | None = None
+    lines: tuple[str, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    before: tuple[int, ...] = (0,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Notes:
     """All entries as ZeroClaw lists them: newest file name first, each file's lines in order."""
 
     entries: tuple[MemoryEntry, ...] = ()
     by_handle: dict[str, MemoryEntry] = field(default_factory=dict)
+    sources: tuple[tuple[str, NoteFile, ParsedFile], ...] = ()
     files: int = 0
     size: int = 0
     headings: int = 0
     problems: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @cached_property
+    def blocks(self) -> tuple[MemoryEntry, ...]:
+        """The blocks a person sees, in the order of their lines; making them takes as long as listing the lines."""
+        found = [block for label, note, parsed in self.sources for block in _blocks(note, parsed, label)]
+        return tuple(sorted(found, key=lambda entry: entry.timestamp, reverse=True))
+
+    @cached_property
+    def by_block(self) -> dict[str, MemoryEntry]:
+        """The blocks by their handles."""
+        return {str(block.handle): block for block in self.blocks}
+
+    def of_handle(self, handle: str) -> MemoryEntry | None:
+        """The line or the block of a handle."""
+        return self.by_block.get(handle) if is_block(handle) else self.by_handle.get(handle)
+
+    def lines_of(self, handle: str) -> list[MemoryEntry]:
+        """The entries that a handle means: of one line, or of all lines of a block; none when it has gone."""
+        if handle in self.by_handle:
+            return [self.by_handle[handle]]
+        if not is_block(handle) or handle not in self.by_block:
+            return []
+        label, _, lines = handle.rpartition(":")
+        first, last = map(int, lines.split("-"))
+        return [self.by_handle[f"{label}:{number}"] for number in range(first, last + 1)]
+
+
+def is_block(id: str) -> bool:
+    """Whether an id is that of a block, "<label>:<first>-<last>", and not of a line."""
+    return _BLOCK.fullmatch(id.rpartition(":")[2]) is not None
 
 
 def find_files(folder: NoteFolder) -> list[NoteFile]:
@@ -89,33 +135,42 @@ def read_file(note: NoteFile) -> ParsedFile:
     try:
         return parse(data.decode("utf-8"), len(data))
     except UnicodeDecodeError as error:
-        parsed = parse(data.decode("utf-8", "surrogateescape"), len(data))
         problem = f"{note.name} is not UTF-8 (byte {error.start}); ZeroClaw fails to read any note while it is there."
-        return ParsedFile(parsed.contents, parsed.headings, parsed.size, problem)
+        return replace(parse(data.decode("utf-8", "surrogateescape"), len(data)), problem=problem)
 
 
 def parse(text: str, size: int = 0) -> ParsedFile:
     """Every line that is neither blank nor begins with `#` is an entry, without its leading "- "."""
-    trimmed = [line.strip(WHITE_SPACE) for line in text.split("\n")]
-    kept = [line for line in trimmed if line and not line.startswith("#")]
-    headings = sum(line.startswith("#") for line in trimmed)
-    return ParsedFile(tuple(line.removeprefix("- ") for line in kept), headings, size)
+    lines = tuple(text.split("\n"))
+    trimmed = [line.strip(WHITE_SPACE) for line in lines]
+    kept = [bool(line) and not line.startswith("#") for line in trimmed]
+    return ParsedFile(
+        contents=tuple(line.removeprefix("- ") for line, is_kept in zip(trimmed, kept, strict=True) if is_kept),
+        headings=sum(line.startswith("#") for line in trimmed),
+        size=size,
+        lines=lines,
+        blocks=tuple(split(lines)),
+        before=tuple(accumulate(kept, initial=0)),
+    )
 
 
 def collect(files: Iterable[tuple[NoteFile, ParsedFile]]) -> Notes:
     """One listing out of parsed files."""
     pairs = list(files)
     entries: list[MemoryEntry] = []
-    for label, (note, parsed) in zip(labels_of(note for note, _ in pairs), pairs, strict=True):
+    labels = labels_of(note for note, _ in pairs)
+    for label, (note, parsed) in zip(labels, pairs, strict=True):
         entries += _entries(note, parsed, label)
     entries.sort(key=lambda entry: entry.timestamp, reverse=True)
     return Notes(
         entries=tuple(entries),
         by_handle={str(entry.handle): entry for entry in entries},
+        sources=tuple((label, *pair) for label, pair in zip(labels, pairs, strict=True)),
         files=len(pairs),
         size=sum(parsed.size for _, parsed in pairs),
         headings=sum(parsed.headings for _, parsed in pairs),
         problems=tuple(parsed.problem for _, parsed in pairs if parsed.problem),
+        remarks=tuple(remark for note, parsed in pairs for remark in _open_fences(note, parsed)),
     )
 
 
@@ -138,6 +193,35 @@ def _entries(note: NoteFile, parsed: ParsedFile, label: str) -> Iterator[MemoryE
             handle=f"{label}:{at}",
             size=len(content.encode("utf-8", "surrogateescape")),
         )
+
+
+def _blocks(note: NoteFile, parsed: ParsedFile, label: str) -> Iterator[MemoryEntry]:
+    stem = stem_of(note.path)
+    for block in parsed.blocks:
+        first, behind = parsed.before[block.first], parsed.before[block.behind]
+        if first == behind:
+            continue
+        id = f"{label}:{first}-{behind - 1}"  # noqa: A001
+        content = "\n".join(line.removesuffix("\r") for line in parsed.lines[block.first : block.behind])
+        yield MemoryEntry(
+            id=id,
+            key=block.name or HEADINGS_BETWEEN.join(block.headings) or id,
+            content=content,
+            category=note.category,
+            timestamp=stem,
+            agent=note.agent,
+            handle=id,
+            size=len(content.encode("utf-8", "surrogateescape")),
+        )
+
+
+def _open_fences(note: NoteFile, parsed: ParsedFile) -> Iterator[str]:
+    for block in parsed.blocks:
+        if block.open_fence is not None:
+            goes_on = any(line.strip(WHITE_SPACE) for line in parsed.lines[block.behind :])
+            end = f"line {block.behind}" if goes_on else "the end of the file"
+            place = f"line {block.open_fence + 1} of {note.name}"
+            yield f"Nothing closes the code fence in {place}: as a block it goes on to {end}."
 
 
 def _label(note: NoteFile, taken: set[str]) -> str:

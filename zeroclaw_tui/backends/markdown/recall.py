@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.memory.recall import ScoredEntry
+from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
 
@@ -43,6 +44,18 @@ def recall_lines(
     return [ScoredEntry(entry, rank, score, stage=STAGE) for rank, (score, entry) in enumerate(hits, 1)]
 
 
+def recall_of_agents(
+    entries: Iterable[MemoryEntry], request: RecallRequest, aliases: Sequence[str], profile: ScoringProfile
+) -> list[ScoredEntry]:
+    """What the first of some agents recalls, then what its peers' lines give, each key behind its agent's alias."""
+    merged: list[ScoredEntry] = []
+    held = list(entries)
+    for alias in aliases:
+        own = [replace(entry, key=f"[{alias}] {entry.key}") for entry in held if entry.agent == alias]
+        merged += recall_lines(own, request.query, request.limit, profile, request.since, request.until)
+    return [replace(scored, rank=rank) for rank, scored in enumerate(merged[: request.limit], 1)]
+
+
 def _words(query: str, profile: ScoringProfile) -> list[str]:
     if profile.star_lists_recent and query.strip(WHITE_SPACE) == "*":
         return []
@@ -51,7 +64,7 @@ def _words(query: str, profile: ScoringProfile) -> list[str]:
 
 def _share(content: str, words: list[str]) -> float:
     lowered = content.lower()
-    return sum(word in lowered for word in words) / len(words)
+    return sum(map(lowered.__contains__, words)) / len(words)
 
 
 def _window(profile: ScoringProfile, since: str | None, until: str | None) -> Callable[[str], bool]:

@@ -6,13 +6,16 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace as with_parts
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, Stamps, StoreRecall
-from zeroclaw_tui.backends.listing import sort_key
+from zeroclaw_tui.backends.generic_writing import show
+from zeroclaw_tui.backends.listing import matches, sort_key
+from zeroclaw_tui.backends.markdown.appending import append
+from zeroclaw_tui.backends.markdown.batches import store_all
+from zeroclaw_tui.backends.markdown.capabilities import WHY_NOT, capabilities_of
 from zeroclaw_tui.backends.markdown.files import (
     NoteFile,
     NoteFolder,
@@ -21,13 +24,17 @@ from zeroclaw_tui.backends.markdown.files import (
     Signature,
     collect,
     find_files,
+    is_block,
     read_file,
     signature,
 )
-from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines
+from zeroclaw_tui.backends.markdown.folders import agent_folders
+from zeroclaw_tui.backends.markdown.paging import Listings
+from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines, recall_of_agents
 from zeroclaw_tui.backends.markdown.reverting import revert
 from zeroclaw_tui.backends.markdown.writing import NoteWriter, stamp_of
-from zeroclaw_tui.config.layouts import exists, is_folder
+from zeroclaw_tui.backends.waiting import to_its_end, unless
+from zeroclaw_tui.config.layouts import exists
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -38,13 +45,14 @@ from zeroclaw_tui.memory.change import (
     Removal,
     Reversal,
     RowChange,
+    See,
     Stamp,
     StoredRow,
     Vector,
     Written,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import NotThere, Refused, Unreadable
+from zeroclaw_tui.memory.errors import NothingYet, NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Page, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
@@ -55,22 +63,6 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
-_WHY_NOT = {
-    "vectors": "Markdown memory has no vectors: ZeroClaw scores a line by the share of the query's words it contains.",
-    "sessions": "Markdown files keep no session.",
-    "agents": "These Markdown files belong to no agent.",
-    "namespaces": "Markdown files keep no namespace.",
-    "superseded": "Markdown files keep every version of a memory side by side.",
-    "pinned": "Markdown files cannot pin a memory.",
-    "importance": "Markdown files keep no importance.",
-    "kind": "Markdown files keep no kind.",
-    "key": "The key of a Markdown memory is its file and the number of its line.",
-    "category": "The category of a Markdown memory is its file: MEMORY.md is core, every other is daily.",
-    "session_id": "Markdown files keep no session.",
-    "namespace": "Markdown files keep no namespace.",
-    "zeroclaw_forget": "ZeroClaw itself never deletes Markdown memories; here the line is taken out of the file, and"
-    " the trash keeps it.",
-}
 _ASKED = "It was opened read-only, as asked."
 Answer = TypeVar("Answer")
 
@@ -79,7 +71,8 @@ class MarkdownMemory(Memory):
     """Each line of MEMORY.md (core) and memory/*.md (daily) is a memory; its key is "<file stem>:<line>".
 
     `root` is the folder that holds them, or one .md file. `agents` maps an alias to that agent's own folder
-    (ZeroClaw >= 0.8). Without an agent named, all folders are read as one.
+    (ZeroClaw >= 0.8). Without an agent named, all folders are read as one. `is_makeable` says that ZeroClaw makes the
+    folder at its first start where it is missing.
     """
 
     name = "markdown"
@@ -90,10 +83,12 @@ class MarkdownMemory(Memory):
         *,
         agents: Mapping[str, Path] | None = None,
         read_only: bool = False,
+        is_makeable: bool = False,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.location = str(root)
         self._root = root
+        self._is_makeable = is_makeable
         self._clock = clock
         self.read_only_because = _ASKED if read_only else None
         self._agents = tuple(NoteFolder(folder, alias) for alias, folder in (agents or {}).items())
@@ -101,6 +96,7 @@ class MarkdownMemory(Memory):
         self._parsed: dict[NoteFile, tuple[Signature, ParsedFile]] = {}
         self._signature: Signature | None = None
         self._notes = Notes()
+        self._listings = Listings()
         self._version = 0
         self._lock = threading.Lock()
         self._writing = threading.Lock()
@@ -109,11 +105,13 @@ class MarkdownMemory(Memory):
     def from_config(cls, config: MemoryConfig) -> MarkdownMemory:
         """The notes of an install, or of the folder or file given, with each agent's own folder (ZeroClaw >= 0.8)."""
         root = Path(config.location).expanduser() if config.location else config.install.root
-        return cls(root, agents=_agent_folders(config), read_only=config.read_only)
+        return cls(root, agents=agent_folders(config), read_only=config.read_only, is_makeable=not config.location)
 
     async def open(self) -> None:
-        """Read the files. Raises Unreadable when there is no such folder."""
-        if not exists(self._root):
+        """Read the files. Raises NothingYet or Unreadable when there is no such folder."""
+        if not await self.health_check():
+            if self._is_makeable:
+                raise NothingYet(f"There is no folder {self._root} yet.", hint="ZeroClaw makes it at its first start.")
             raise Unreadable(
                 f"There is no folder {self._root}.", hint="Give the folder that holds MEMORY.md or memory/."
             )
@@ -123,11 +121,26 @@ class MarkdownMemory(Memory):
         if not notes.files:
             self.notices = (self._nothing_yet,)
         else:
-            self.notices = notes.problems
+            self.notices = (*notes.problems, *notes.remarks)
+
+    async def make(self, profile: ScoringProfile) -> None:
+        """Make the folder; the files in it come with the first memory. Raises Refused where there is one."""
+        if await self.health_check():
+            raise Refused(f"{self._root} is there already; its files come with the first memory.")
+        if not self._is_makeable or self.read_only_because is not None:
+            raise Refused(self.read_only_because or f"There is no folder {self._root}.")
+        try:
+            await asyncio.to_thread(self._root.mkdir, parents=True)
+        except OSError as error:
+            raise Refused(f"{self._root} cannot be made: {error.strerror}.", hint="Check its permissions.") from error
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Append a line as ZeroClaw does; what has that key stays, as every line has a key of its own."""
         await self.create(Draft(key, content, category, session_id), _keeps_nothing)
+
+    async def store_batch(self, drafts: Sequence[Draft]) -> None:
+        """Append the lines of all, with one write of each file; nothing where one of them is refused."""
+        await self._write(lambda writer: store_all(writer, drafts))
 
     async def forget(self, key: str) -> bool:
         """Take out the line of that key, "<file stem>:<line>". Raises Refused where several folders have it."""
@@ -161,12 +174,12 @@ class MarkdownMemory(Memory):
         if request.session_id is not None:
             notes.append("Markdown files keep no session, so the session of this recall leaves nothing out.")
         if request.namespace not in (None, "default"):
-            return StoreRecall((), STAGE, SCALE, (*notes, f"{_WHY_NOT['namespaces']} All count as 'default'."))
+            return StoreRecall((), STAGE, SCALE, (*notes, f"{WHY_NOT['namespaces']} All count as 'default'."))
         if request.agents is None or not self._agents or profile.agent_scope == "none":
             bounds = (request.since, request.until)
             found = await asyncio.to_thread(recall_lines, entries, request.query, request.limit, profile, *bounds)
         else:
-            found = await asyncio.to_thread(_recall_of_agents, entries, request, request.agents, profile)
+            found = await asyncio.to_thread(recall_of_agents, entries, request, request.agents, profile)
         return StoreRecall(tuple(found), STAGE, SCALE, tuple(notes))
 
     async def get(self, key: str) -> MemoryEntry | None:
@@ -192,19 +205,28 @@ class MarkdownMemory(Memory):
         """True when the folder exists."""
         return await asyncio.to_thread(exists, self._root)
 
+    async def entries(self, filter: MemoryFilter) -> Entries:
+        """The lines a filter leaves, or the blocks."""
+        notes = await self._read()
+
+        def left() -> Entries:
+            return [entry for entry in (notes.blocks if filter.blocks else notes.entries) if matches(entry, filter)]
+
+        return await asyncio.to_thread(left)
+
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
-        """The rows after `cursor`, as excerpts."""
-        page = await super().page(filter, sort, cursor, limit)
-        return with_parts(page, entries=tuple(entry.excerpt() for entry in page.entries))
+        """The rows after `cursor`, as excerpts; of lines that come meanwhile none."""
+        return self._listings.page(await self._ordered(filter, sort), cursor, limit)
 
     async def rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of these handles, in that order, as excerpts."""
-        by_handle = (await self._read()).by_handle
-        return [by_handle[str(handle)].excerpt() for handle in handles if str(handle) in by_handle]
+        notes = await self._read()
+        found = await asyncio.to_thread(lambda: [notes.of_handle(str(handle)) for handle in handles])
+        return [entry.excerpt() for entry in found if entry is not None]
 
     async def whole(self, handle: Handle) -> MemoryEntry:
         """One row with its full content. Raises NotThere when the line has gone."""
-        entry = (await self._read()).by_handle.get(str(handle))
+        entry = await self.with_id(str(handle))
         if entry is None:
             raise NotThere("This line is no longer there.", hint="r reloads the list.")
         return entry
@@ -218,7 +240,8 @@ class MarkdownMemory(Memory):
         """Which files are read, and which of them stand in ZeroClaw's way."""
         exists = await self.health_check()
         notes = await self._read()
-        findings = notes.problems if exists else (f"There is no folder {self._root}.", *notes.problems)
+        told = (*notes.problems, *notes.remarks)
+        findings = told if exists else (f"There is no folder {self._root}.", *told)
         if exists and not notes.files:
             findings = (self._nothing_yet,)
         facts = {
@@ -232,24 +255,38 @@ class MarkdownMemory(Memory):
         return Health(ok, "answers" if ok else "has files that cannot be read", findings, facts)
 
     async def with_id(self, id: str) -> MemoryEntry | None:
-        """The memory of that id."""
-        return (await self._read()).by_handle.get(id)
+        """The line or the block of that id."""
+        notes = await self._read()
+        return await asyncio.to_thread(notes.of_handle, id)
 
     async def stamps(self, filter: MemoryFilter) -> Stamps:
-        """Every line a filter leaves, the oldest file first."""
-        return [stamp_of(entry) for entry in await self._ordered(filter, Sort(descending=False))]
+        """Every line a filter leaves, the oldest file first; of blocks, all their lines."""
+        found = await self._ordered(filter, Sort(descending=False))
+        return await self.stamps_of([entry.handle for entry in found]) if filter.blocks else list(map(stamp_of, found))
 
     async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
-        """The stamps of rows of a listing; lines gone meanwhile are left out."""
-        by_handle = (await self._read()).by_handle
-        return [stamp_of(by_handle[str(handle)]) for handle in handles if str(handle) in by_handle]
+        """The stamps of rows of a listing, of a block those of its lines; lines gone meanwhile are left out."""
+        notes = await self._read()
+        return await asyncio.to_thread(
+            lambda: [stamp_of(line) for handle in handles for line in notes.lines_of(str(handle))]
+        )
+
+    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+        """Show every line a filter leaves; of blocks, all their lines."""
+        notes = await self._read()
+        found = await self._ordered(filter or MemoryFilter(), Sort(descending=False))
+        await show((line for entry in found for line in notes.lines_of(str(entry.handle))), see)
 
     def stamp_of(self, row: StoredRow) -> Stamp:
         """The stamp of a line that was shown."""
         return stamp_of(row.entry())
 
     async def stored(self, id: str) -> StoredRow | None:
-        """One line with its very bytes; `line` is its place among all lines of its file, counted from 0."""
+        """One line with its very bytes; `line` is its place among all lines of its file, counted from 0.
+
+        Raises Refused for a block.
+        """
+        _refuse_block(id)
         return await asyncio.to_thread(self._writer().stored, id)
 
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
@@ -258,19 +295,27 @@ class MarkdownMemory(Memory):
 
     async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
         """Write another content into one line. Raises Conflict, NotThere, Refused."""
+        _refuse_block(id)
         return await self._write(lambda writer: writer.update(id, edit, expected, keep))
 
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
     ) -> Removal:
         """Take lines out of their files. The blocks a file used are not overwritten."""
-        return await self._write(lambda writer: writer.remove(stamps, keep, advance))
+        stop = threading.Event()
+        return await self._write(lambda writer: writer.remove(stamps, keep, unless(stop, advance)), stop)
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
     ) -> Reversal:
         """Bring lines back, to the byte where their files are as we left them. Raises Clashes."""
-        return await self._write(lambda writer: revert(writer, changes, keep, clash, advance))
+        stop = threading.Event()
+        return await self._write(lambda writer: revert(writer, changes, keep, clash, unless(stop, advance)), stop)
+
+    async def append(self, wanted: Batches, keep: Keep, advance: Advance | None = None) -> Reversal:
+        """Append many lines, with one write of each file; see `append` of its module."""
+        stop = threading.Event()
+        return await self._write(lambda writer: append(writer, wanted, keep, unless(stop, advance)), stop)
 
     async def _ordered(self, filter: MemoryFilter, sort: Sort) -> Entries:
         found = await self.entries(filter)
@@ -283,30 +328,22 @@ class MarkdownMemory(Memory):
     def _nothing_yet(self) -> str:
         return f"{self._root} has no MEMORY.md and no memory/*.md: nothing is remembered here yet."
 
-    async def _write(self, work: Callable[[NoteWriter], Answer]) -> Answer:
+    async def _write(self, work: Callable[[NoteWriter], Answer], stop: threading.Event | None = None) -> Answer:
+        """Do it on a thread. Cancelled, it ends when the files are let go of; `stop` asks for that."""
         if self.read_only_because is not None:
             raise self.refuse_to_write()
-        return await asyncio.to_thread(self._write_alone, work)
+        running = asyncio.ensure_future(asyncio.to_thread(self._write_alone, work))
+        return await to_its_end(running, lambda: stop.set() if stop is not None else None)
 
     def _write_alone(self, work: Callable[[NoteWriter], Answer]) -> Answer:
         with self._writing:
             return work(self._writer())
 
     def _writer(self) -> NoteWriter:
-        return NoteWriter(tuple(self._folders()), _WHY_NOT, self._clock)
+        return NoteWriter(tuple(self._folders()), WHY_NOT, self._clock)
 
     def _capabilities(self) -> Capabilities:
-        why = self.read_only_because
-        reasons = {name: reason for name, reason in _WHY_NOT.items() if name != "agents" or not self._agents}
-        return Capabilities(
-            keyword=True,
-            sessions=False,
-            agents=bool(self._agents),
-            watch=True,
-            write=why is None,
-            editable=("content",) if why is None else (),
-            why_not=reasons if why is None else {**reasons, "write": why, "content": why},
-        )
+        return capabilities_of(self.read_only_because, has_agents=bool(self._agents))
 
     def _not_writable(self) -> str | None:
         """A sentence about the first folder or file that this user may not write."""
@@ -349,21 +386,6 @@ def _keeps_nothing(changes: Sequence[RowChange]) -> None:
     """For the trait's own verbs, whose caller keeps what it wants to."""
 
 
-def _recall_of_agents(
-    entries: Iterable[MemoryEntry], request: RecallRequest, aliases: Sequence[str], profile: ScoringProfile
-) -> Scored:
-    merged: Scored = []
-    held = list(entries)
-    for alias in aliases:
-        own = [with_parts(entry, key=f"[{alias}] {entry.key}") for entry in held if entry.agent == alias]
-        merged += recall_lines(own, request.query, request.limit, profile, request.since, request.until)
-    return [with_parts(scored, rank=rank) for rank, scored in enumerate(merged[: request.limit], 1)]
-
-
-def _agent_folders(config: MemoryConfig) -> dict[str, Path]:
-    """Each agent's own folder of notes, where ZeroClaw >= 0.8 keeps them."""
-    install = config.install
-    if config.location or install.layout != "data" or install.config_dir is None:
-        return {}
-    folders = {alias: install.config_dir / "agents" / alias / "workspace" for alias in config.agents}
-    return {alias: folder for alias, folder in folders.items() if is_folder(folder)}
+def _refuse_block(id: str) -> None:
+    if is_block(id):
+        raise Refused("ZeroClaw reads a block as a memory for each of its lines.", hint="Show the lines to edit one.")

@@ -37,9 +37,11 @@ from zeroclaw_tui.memory.change import (
 from zeroclaw_tui.memory.change import Edit as Wish
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere, Refused
+from zeroclaw_tui.memory.text import WHITE_SPACE
 
 LINES_AT_ONCE = 250
 _READS_BACK = "Every line of a daily file is read back as category daily."
+_TRIMMED = "ZeroClaw reads a line without the blanks at its ends, so they are left out."
 _GONE = "This line is no longer there."
 _RELOAD = "r reloads the list."
 
@@ -86,7 +88,7 @@ class NoteWriter:
         for folder in self.folders:
             path = Path(os.path.normpath(folder.root / file))
             if folder.agent == row.agent and path.parent in (folder.root, folder.root / DAILY_FOLDER):
-                return self._source(note_in(folder, str(path.relative_to(folder.root))))
+                return self.source_of(note_in(folder, str(path.relative_to(folder.root))))
         raise Refused(f"{file} is no file of these notes.", hint="Open the folder it was in.")
 
     def stored(self, id: str) -> StoredRow | None:
@@ -98,11 +100,8 @@ class NoteWriter:
     def create(self, draft: Draft, keep: Keep) -> Written:
         """Append a line as ZeroClaw does, under a heading where the file is new."""
         draft = draft.checked()
-        content = checked_content(draft.content)
-        if "\n" in draft.key or "\r" in draft.key:
-            raise Refused("A key in Markdown memory cannot have a line break.", hint="Choose another key.")
-        source, heading = self._target(draft)
-        entry = f"- **{draft.key}**: {content}\n".encode("utf-8", "surrogateescape")
+        entry = line_of(draft)
+        source, heading = self.target(draft)
         kept: list[RowChange] = []
 
         def attempt() -> Edited:
@@ -192,14 +191,24 @@ class NoteWriter:
         search.note_removed(source.label, stamps)
         return count
 
-    def _target(self, draft: Draft) -> tuple[Source, str]:
+    def target(self, draft: Draft) -> tuple[Source, str]:
+        """The file that takes a draft, and the heading it begins with where it is new. Raises Refused."""
         folder = next((folder for folder in self.folders if folder.agent == draft.agent), None)
         if folder is None:
             raise Refused(f"There are no notes of agent {draft.agent!r} here.", hint="Name one that has notes.")
         day = self.clock().astimezone().date().isoformat()
         heading = "# Long-Term Memory\n\n" if draft.category == "core" else f"# Daily Log — {day}\n\n"
         if folder.only is not None:
-            return self._source(note_in(folder, folder.only)), heading
+            return self.source_of(note_in(folder, folder.only)), heading
+        self.refuse_beside_loose_notes(folder)
+        return self.source_of(
+            note_in(folder, CORE_NAME if draft.category == "core" else f"{DAILY_FOLDER}/{day}.md")
+        ), heading
+
+    def refuse_beside_loose_notes(self, folder: NoteFolder) -> None:
+        """Raises Refused for a folder of loose notes only, which would no longer be read."""
+        if folder.only is not None:
+            return
         files = find_files(folder)
         if files and not any(_is_found(note, folder) for note in files):
             raise Refused(
@@ -207,11 +216,9 @@ class NoteWriter:
                 " would be read.",
                 hint="Open one of the files itself to add a line to it.",
             )
-        return self._source(
-            note_in(folder, CORE_NAME if draft.category == "core" else f"{DAILY_FOLDER}/{day}.md")
-        ), heading
 
-    def _source(self, note: NoteFile) -> Source:
+    def source_of(self, note: NoteFile) -> Source:
+        """A file of these notes, whether it is there now or not."""
         known = self.sources()
         label = next((source.label for source in known if source.note == note), None)
         return Source(label or labels_of([*(source.note for source in known), note])[-1], note)
@@ -219,7 +226,8 @@ class NoteWriter:
     def _notes(self, draft: Draft, note: NoteFile) -> tuple[str, ...]:
         told = [self.why_not[name] for name in ("session_id", "importance", "pinned", "namespace")
                 if getattr(draft, name) is not None]  # fmt: skip
-        return (*told, *([_READS_BACK] if draft.category != note.category else []))
+        told += [_READS_BACK] if draft.category != note.category else []
+        return (*told, *([_TRIMMED] if draft.content != draft.content.strip(WHITE_SPACE) else []))
 
     def _refuse_other_fields(self, row: StoredRow, values: Mapping[str, Value]) -> None:
         for name, value in values.items():
@@ -266,6 +274,14 @@ class _Search:
         """From now on the lines behind these have smaller numbers."""
         for stamp in stamps:
             insort(self._removed[label], _number(stamp.id))
+
+
+def line_of(draft: Draft) -> bytes:
+    """The line that ZeroClaw writes for a checked draft, with its end. Raises Refused for what no line can be."""
+    content = checked_content(draft.content)
+    if "\n" in draft.key or "\r" in draft.key:
+        raise Refused("A key in Markdown memory cannot have a line break.", hint="Choose another key.")
+    return f"- **{draft.key}**: {content}\n".encode("utf-8", "surrogateescape")
 
 
 def _without(source: Source, data: bytes, lines: Iterable[Line]) -> Edited:

@@ -1,1 +1,112 @@
-"""Memory in Redis, a JSON document a key."""
+"""Memory in Redis, as the tutorial for custom backends lays it out; ZeroClaw itself has no such backend."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from zeroclaw_tui.backends import row_reverting, row_writing
+from zeroclaw_tui.backends.redis import writing
+from zeroclaw_tui.backends.redis.address import SHAPE, RedisAddress, read_url
+from zeroclaw_tui.backends.redis.reading import RedisReading
+from zeroclaw_tui.backends.sqlite.clock import local_now
+from zeroclaw_tui.memory.change import (
+    Advance,
+    Batches,
+    Clash,
+    Draft,
+    Edit,
+    Keep,
+    Removal,
+    Reversal,
+    Stamp,
+    Vector,
+    Written,
+)
+from zeroclaw_tui.memory.errors import WrongUse
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.config.memory_config import MemoryConfig
+
+_SHORTEST_TIMEOUT, _LONGEST_TIMEOUT = 1.0, 300.0
+_USUAL_TIMEOUT = 5.0
+_STORED_AT_ONCE = 500
+
+
+class RedisMemory(RedisReading):
+    """Each memory is a JSON document under `memory:<key>`. A write is done in one step, or not at all."""
+
+    def __init__(
+        self,
+        address: RedisAddress,
+        *,
+        connect_seconds: float = _USUAL_TIMEOUT,
+        read_only: bool = False,
+        clock: Callable[[], str] = local_now,
+    ) -> None:
+        super().__init__(address, connect_seconds=connect_seconds, read_only=read_only)
+        self._clock = clock
+
+    @classmethod
+    def from_config(cls, config: MemoryConfig) -> RedisMemory:
+        """The server that the location names, or the config's settings. Raises WrongUse."""
+        url = config.location or config.storage.get("db_url") or config.storage.get("url")
+        if not url:
+            raise WrongUse("Redis needs to know which server.", hint=f"--location takes its URL: {SHAPE}.")
+        seconds = config.storage.get("connect_timeout_secs")
+        limit = min(max(float(seconds), _SHORTEST_TIMEOUT), _LONGEST_TIMEOUT) if seconds else _USUAL_TIMEOUT
+        return cls(read_url(str(url)), connect_seconds=limit, read_only=config.read_only)
+
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        """Write one memory; an existing key keeps its id, its time and what else its document has."""
+        await self.store_batch([Draft(key, content, category, session_id)])
+
+    async def store_batch(self, drafts: Sequence[Draft]) -> None:
+        """Write many memories, some hundreds in one step."""
+        self._refuse_unless_writable()
+        with self.connection.asking() as client:
+            for start in range(0, len(drafts), _STORED_AT_ONCE):
+                await writing.store_all(client, drafts[start : start + _STORED_AT_ONCE], self._clock)
+
+    async def forget(self, key: str) -> bool:
+        """Delete by key; True when there was one. Raises Refused for a value that is no memory."""
+        async with self._rows_to_write() as rows:
+            row = await rows.of_key(key)
+            return row is not None and await rows.drop(row)
+
+    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
+        """Store a new memory. Raises DuplicateKey without `replace`, and Refused over a value that is no memory."""
+        async with self._rows_to_write() as rows:
+            return await row_writing.create(rows, draft, keep, replace)
+
+    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
+        """Change fields of one memory; what else its document has stays. Raises Conflict, NotThere, DuplicateKey."""
+        row = await self.stored(id)
+        async with self._rows_to_write() as rows:
+            return await row_writing.update(rows, id if row is None else row.id, edit, expected, keep)
+
+    async def remove(
+        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
+    ) -> Removal:
+        """Delete the memories that still have the state of their stamp. Redis overwrites no freed memory."""
+        async with self._rows_to_write() as rows:
+            with self.connection.asking() as client:
+                return await writing.remove(client, rows, stamps, keep, advance)
+
+    async def revert(
+        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
+    ) -> Reversal:
+        """Bring memories back to the letter, and when they expire too. Raises Clashes."""
+        async with self._rows_to_write() as rows:
+            return await row_reverting.revert(rows, changes, keep, clash, advance)
+
+    @asynccontextmanager
+    async def _rows_to_write(self) -> AsyncIterator[writing.RedisRows]:
+        self._refuse_unless_writable()
+        with self.connection.asking() as client:
+            yield writing.RedisRows(client, self.last_read, self.everything, self._clock)
+
+    def _refuse_unless_writable(self) -> None:
+        if self.read_only_because is not None:
+            raise self.refuse_to_write()

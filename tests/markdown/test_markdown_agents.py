@@ -1,0 +1,92 @@
+"""The agents of ZeroClaw >= 0.8 keep notes of their own; what the config says of them is followed."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.memory.errors import NothingYet, Refused, Unreadable
+from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+
+def config_of(folder: Path, text: str = "") -> MemoryConfig:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.toml").write_text(f'schema_version = 3\n[memory]\nbackend = "markdown"\n{text}')
+    data = folder / "data"
+    return load_config(Install(folder, data, data / "memory" / "brain.db", "data", "a test", folder), {})
+
+
+def note(folder: Path, text: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "MEMORY.md").write_text(text)
+
+
+async def test_each_agent_has_its_folder_and_the_install_its_own(tmp_path: Path) -> None:
+    config = config_of(
+        tmp_path / "z",
+        f'[agents.ada.workspace]\npath = "{tmp_path / "else where"}"\nread_memory_from = ["bob"]\n'
+        '[agents.bob]\n[agents.cem.workspace]\npath = "kept/cem"\n[agents.dan.workspace]\npath = " "\n',
+    )
+    note(tmp_path / "z" / "data", "- install tea\n")
+    note(tmp_path / "else where", "- green tea\n")
+    note(tmp_path / "z" / "agents" / "ada" / "workspace", "- not hers any more, tea\n")
+    note(tmp_path / "z" / "agents" / "bob" / "workspace", "- black tea\n")
+    note(tmp_path / "z" / "kept" / "cem", "- no tea\n")
+    note(tmp_path / "z" / "agents" / "dan" / "workspace", "- herbs\n")
+    memory = create_memory(config)
+    await memory.open()
+    held = {(entry.agent, entry.content) for entry in await memory.list()}
+    assert held == {
+        (None, "install tea"), ("ada", "green tea"), ("bob", "black tea"), ("cem", "no tea"), ("dan", "herbs"),
+    }  # fmt: skip
+    agents = config.readable_by(["ada"])
+    found = await memory.search(RecallRequest("tea", agents=agents), profile_for("0.8.4"), ScoringSettings())
+    assert [scored.entry.key for scored in found.entries] == ["[ada] MEMORY:0", "[bob] MEMORY:0"]
+    blocks = await memory.order(MemoryFilter(agent=("ada",), blocks=True), Sort())
+    assert list(blocks) == ["ada/MEMORY:0-0"]
+
+
+def test_a_workspace_that_is_no_text_is_told(tmp_path: Path) -> None:
+    config = config_of(tmp_path / "z", "[agents.ada.workspace]\npath = 7\n")
+    assert config.agent_workspaces == {}
+    assert any("agents.ada.workspace.path" in warning for warning in config.warnings)
+
+
+async def test_a_folder_zeroclaw_has_not_made_yet_can_be_made(tmp_path: Path) -> None:
+    config = config_of(tmp_path / "z")
+    memory = create_memory(config)
+    with pytest.raises(NothingYet, match=r"There is no folder .* yet"):
+        await memory.open()
+    await memory.make(profile_for("0.8.4"))
+    await memory.open()
+    assert "nothing is remembered here yet" in memory.notices[0]
+    assert list((tmp_path / "z" / "data").iterdir()) == []
+    with pytest.raises(Refused, match="there already"):
+        await memory.make(profile_for("0.8.4"))
+
+
+async def test_a_folder_given_by_hand_is_not_made(tmp_path: Path) -> None:
+    config = dataclasses.replace(config_of(tmp_path / "z"), location=str(tmp_path / "typo"))
+    memory = create_memory(config)
+    with pytest.raises(Unreadable) as raised:
+        await memory.open()
+    assert not isinstance(raised.value, NothingYet)
+    with pytest.raises(Refused):
+        await memory.make(profile_for("0.8.4"))
+    assert not (tmp_path / "typo").exists()
+
+
+async def test_a_store_opened_read_only_makes_nothing(tmp_path: Path) -> None:
+    config = dataclasses.replace(config_of(tmp_path / "z"), read_only=True)
+    with pytest.raises(Refused, match="read-only"):
+        await create_memory(config).make(profile_for("0.8.4"))
+    assert not (tmp_path / "z" / "data").exists()

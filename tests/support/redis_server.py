@@ -1,0 +1,95 @@
+"""A real redis-server for tests, on a free loopback port, gone when the tests end (Debian's redis-server)."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+PASSWORD = "s3cret-Of-The-Test"
+NO_SERVER = "redis-server is not installed (Debian: apt-get install redis-server)"
+_PATIENCE = 20.0
+
+
+class RedisServer:
+    """A server; nothing is on disk but what `stop` saves for the next `start`."""
+
+    host = "127.0.0.1"
+
+    def __init__(self, folder: Path, program: str, options: Sequence[str] = ()) -> None:
+        self.folder, self.port = folder, _free_port()
+        self._program, self._options = program, options
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def url(self, database: int = 0, password: str | None = PASSWORD) -> str:
+        """The URL of one of its databases."""
+        secret = "" if password is None else f":{password}@"
+        return f"redis://{secret}{self.host}:{self.port}/{database}"
+
+    def start(self) -> None:
+        """Start it and wait for its port."""
+        command = [self._program, "--port", str(self.port), "--bind", self.host, "--save", "", "--appendonly", "no"]
+        command += ["--dir", str(self.folder), "--requirepass", PASSWORD, "--daemonize", "no", *self._options]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + _PATIENCE
+        while b"PONG" not in self.say("PING"):
+            if time.monotonic() > end or self._process.poll() is not None:
+                raise RuntimeError("redis-server does not start")
+
+    def stop(self) -> None:
+        """Save and end it."""
+        if self._process is not None:
+            self.say("SHUTDOWN SAVE")
+            self._process.wait(_PATIENCE)
+            self._process = None
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """While it runs, takes connections and answers nothing."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+
+    def say(self, command: str) -> bytes:
+        """What it answers to one line of its protocol, signed in; nothing while it does not listen."""
+        try:
+            with socket.create_connection((self.host, self.port), timeout=_PATIENCE) as connection:
+                connection.sendall(f"AUTH {PASSWORD}\r\n{command}\r\nQUIT\r\n".encode())
+                return b"".join(iter(lambda: connection.recv(65536), b""))
+        except OSError:
+            return b""
+
+
+def server_program() -> str | None:
+    """Where redis-server is."""
+    return shutil.which("redis-server", path="/usr/bin:/usr/local/bin:/usr/sbin:/bin")
+
+
+@contextmanager
+def running_redis(*options: str) -> Iterator[RedisServer]:
+    """A server of an own."""
+    program = server_program()
+    if program is None:
+        raise RuntimeError(NO_SERVER)
+    folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-redis-"))
+    server = RedisServer(folder, program, options)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder)
+
+
+def _free_port() -> int:
+    with socket.create_server((RedisServer.host, 0)) as free:
+        return int(free.getsockname()[1])

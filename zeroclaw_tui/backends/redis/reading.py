@@ -1,0 +1,290 @@
+"""What of a Redis store only reads."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from zeroclaw_tui.backends.base import Entries, Health, Memory, Scored, Stamps, StoreRecall
+from zeroclaw_tui.backends.counting import count_entries
+from zeroclaw_tui.backends.redis.address import RedisAddress
+from zeroclaw_tui.backends.redis.browse import STAGE, Listing, facets_of, left, listing_of, recalled
+from zeroclaw_tui.backends.redis.capabilities import WHY_NOT, capabilities_of
+from zeroclaw_tui.backends.redis.connection import Connection
+from zeroclaw_tui.backends.redis.documents import key_of, name_of
+from zeroclaw_tui.backends.redis.listing import Everything, State, names_of, read_everything, state_of
+from zeroclaw_tui.backends.redis.swapping import look
+from zeroclaw_tui.memory.change import See, Stamp, StoredRow
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, NotThere
+from zeroclaw_tui.memory.query import NEWEST_STORED, Cursor, Facets, MemoryFilter, Page, Sort
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.memory.statistics import Statistics
+from zeroclaw_tui.scoring.profiles import ScoringProfile
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MOST_HELD = 64_000_000
+"""Up to so many characters are held between two questions; more is read anew for each."""
+_READ_ONLY = "It was opened read-only, as asked."
+_COPY = "This Redis is a copy of another server and takes no writes."
+_NAMES_TOLD = 5
+
+
+class RedisReading(Memory):
+    """The memories under `memory:*` of one database of a server."""
+
+    name = "redis"
+    keeps_updates = False
+
+    def __init__(self, address: RedisAddress, *, connect_seconds: float = 5.0, read_only: bool = False) -> None:
+        self.location = address.location
+        self.connection = Connection(address, connect_seconds)
+        self._asked_read_only = read_only
+        self.read_only_because = _READ_ONLY if read_only else None
+        self.capabilities = capabilities_of(self.read_only_because, tells_of_writes=True)
+        self._held: Everything | None = None
+        self._listing: tuple[Everything, MemoryFilter, Any, Listing] | None = None
+        self._state: State | None = None
+        self._version = 0
+        self._lock = asyncio.Lock()
+
+    async def open(self) -> None:
+        """Connect and look at everything once. Raises NotReachable, Refused."""
+        await self.connection.open()
+        self._held = self._listing = None
+        with self.connection.asking() as client:
+            role = (await client.info("replication")).get("role") if await state_of(client) is not None else None
+        is_copy = role in ("slave", "replica")
+        self.read_only_because = _READ_ONLY if self._asked_read_only else _COPY if is_copy else None
+        everything = await self.everything()
+        self.capabilities = capabilities_of(self.read_only_because, tells_of_writes=everything.state is not None)
+        self.notices = findings_of(everything)
+
+    async def close(self) -> None:
+        """Let go of the connections and of what was read."""
+        self._held = self._listing = None
+        await self.connection.close()
+
+    async def everything(self) -> Everything:
+        """All memories: what was read last while nobody wrote since."""
+        async with self._lock:
+            with self.connection.asking() as client:
+                state = await state_of(client)
+                held = self._held
+                if held is not None and state is not None and held.state == state:
+                    return held
+                everything = await read_everything(client, state)
+                self._held = everything if everything.size <= MOST_HELD else None
+                return everything
+
+    @property
+    def last_read(self) -> Everything:
+        """All memories as they were when they were read last."""
+        return self._held or Everything()
+
+    async def recall(
+        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
+    ) -> Scored:
+        """What contains the query, whatever the case, the newest first; the session makes no difference."""
+        listing = await self._listed(MemoryFilter(newer_than=since, older_than=until), NEWEST_STORED)
+        return await asyncio.to_thread(recalled, reversed(listing.entries), query, limit)
+
+    async def search(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> StoreRecall:
+        """The same recall for every profile: no ZeroClaw has a rule for Redis."""
+        notes = ["No ZeroClaw version reads Redis: this is the recall of the tutorial for custom backends."]
+        if request.session_id is not None:
+            notes.append(f"{WHY_NOT['sessions']} The session of this recall leaves nothing out.")
+        if request.namespace not in (None, "default"):
+            return StoreRecall((), STAGE, "found or not", (*notes, f"{WHY_NOT['namespaces']} All count as 'default'."))
+        found = await self.recall(request.query, request.limit, None, request.since, request.until)
+        return StoreRecall(tuple(found), STAGE, "found or not", tuple(notes))
+
+    async def get(self, key: str) -> MemoryEntry | None:
+        """The memory of that key."""
+        found = await self.get_batch([key])
+        return found[0] if found else None
+
+    async def get_batch(self, keys: Sequence[str]) -> Entries:
+        """The memories of these keys in that order; those that are not there are left out."""
+        names = [name_of(key) for key in keys]
+        with self.connection.asking() as client:
+            found = await look(client, names)
+        memories = [found[name].memory for name in names if name in found]
+        return [memory.entry for memory in memories if memory is not None]
+
+    async def with_key(self, key: str, agent: str | None = None) -> Entries:
+        """The memory of that key; none of an agent's."""
+        return [] if agent is not None else await self.get_batch([key])
+
+    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
+        """All memories, the newest first. The session makes no difference."""
+        listing = await self._listed(MemoryFilter(category=None if category is None else (category,)), NEWEST_STORED)
+        return list(listing.in_order(NEWEST_STORED))
+
+    async def count(self) -> int:
+        """How many memories there are."""
+        return len((await self.everything()).memories)
+
+    async def health_check(self) -> bool:
+        """True when the server answers."""
+        try:
+            with self.connection.asking() as client:
+                return bool(await client.ping())
+        except InspectorError:
+            return False
+
+    async def health(self) -> Health:
+        """Which server it is, and what lies among the memories that is none."""
+        with self.connection.asking() as client:
+            names = await names_of(client)
+            version = (await client.info("server")).get("redis_version") if self.capabilities.watch else None
+        everything = await self.everything()
+        findings = findings_of(everything)
+        address = self.connection.address
+        facts = {
+            "server": address.place,
+            "database": address.database,
+            "Redis": version or "does not tell",
+            "memories": len(everything.memories),
+            "keys under memory:*": len(names),
+            "values that are no memory": len(everything.foreign),
+        }
+        return Health(not everything.foreign, "answers" if not findings else "answers, with findings", findings, facts)
+
+    async def entries(self, filter: MemoryFilter) -> Entries:
+        """Every memory a filter leaves."""
+        return await asyncio.to_thread(left, await self.everything(), filter)
+
+    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+        """The rows after `cursor`, as excerpts; by their value, so that nobody's writing moves them."""
+        return (await self._listed(filter, sort)).page(sort, cursor, limit)
+
+    async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
+        """The keys of every row in order."""
+        return [entry.handle for entry in (await self._listed(filter, sort)).in_order(sort)]
+
+    async def rows(self, handles: Sequence[Handle]) -> Entries:
+        """The rows of these keys, in that order, as excerpts."""
+        return [entry.excerpt() for entry in await self.get_batch([str(handle) for handle in handles])]
+
+    async def whole(self, handle: Handle) -> MemoryEntry:
+        """One row with its full content. Raises NotThere."""
+        entry = await self.get(str(handle))
+        if entry is None:
+            raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+        return entry
+
+    async def with_id(self, id: str) -> MemoryEntry | None:
+        """The memory of that id, or under that key. Raises Refused where several have the id."""
+        row = await self.stored(id)
+        return None if row is None else row.entry()
+
+    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
+        """Counts by category and age."""
+        return await asyncio.to_thread(facets_of, await self.entries(filter), now)
+
+    async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
+        """How much there is."""
+        found = await self.entries(filter or MemoryFilter())
+        return await asyncio.to_thread(lambda: count_entries(found, has_vectors=False))
+
+    async def data_version(self) -> int | None:
+        """Changes when anybody has written; None where the server does not tell."""
+        with self.connection.asking() as client:
+            state = await state_of(client)
+        if state is not None and state != self._state:
+            self._state = state
+            self._version += 1
+        return None if state is None else self._version
+
+    async def stamps(self, filter: MemoryFilter) -> Stamps:
+        """Every memory a filter leaves, in the order of storing."""
+        rows = await self._rows(filter)
+        return await asyncio.to_thread(lambda: [self.stamp_of(row) for row in rows])
+
+    async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
+        """The stamps of rows of a listing; rows gone meanwhile are left out."""
+        return [self.stamp_of(row) for row in await self.stored_of(handles)]
+
+    def stamp_of(self, row: StoredRow) -> Stamp:
+        """The stamp of a row; its state is a hash of the document."""
+        entry = row.entry()
+        return Stamp(
+            id=row.id, state=row.fingerprint, key=entry.key, category=entry.category, size=entry.size,
+            timestamp=entry.timestamp, handle=entry.handle,
+        )  # fmt: skip
+
+    async def stored(self, id: str) -> StoredRow | None:
+        """One memory with its document to the letter, by its id or its handle, which is its key."""
+        return await self._stored_at(self.last_read, id) or await self._stored_at(await self.everything(), id)
+
+    async def _stored_at(self, everything: Everything, id: str) -> StoredRow | None:
+        key = everything.key_of(id) or (id if id in everything.by_key else None)
+        found = [] if key is None else await self.stored_of([key])
+        return found[0] if found and id in (found[0].id, key) else None
+
+    async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
+        """The rows of these keys, in that order."""
+        names = [name_of(str(handle)) for handle in handles]
+        with self.connection.asking() as client:
+            found = await look(client, names)
+        rows = [found[name].row() for name in names if name in found]
+        return [row for row in rows if row is not None]
+
+    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+        """Show every row, in the order of storing."""
+        rows, stop = await self._rows(filter or MemoryFilter()), threading.Event()
+
+        def look_at_all() -> None:
+            for row in rows:
+                if stop.is_set():
+                    return
+                see(row)
+
+        try:
+            await asyncio.to_thread(look_at_all)
+        finally:
+            stop.set()
+
+    async def _rows(self, filter: MemoryFilter) -> Sequence[StoredRow]:
+        everything = await self.everything()
+        chosen = await asyncio.to_thread(left, everything, filter)
+        return [everything.by_key[entry.key].row() for entry in chosen]
+
+    async def _listed(self, filter: MemoryFilter, sort: Sort) -> Listing:
+        everything = await self.everything()
+        known = self._listing
+        if known is not None and known[0] is everything and known[1:3] == (filter, sort.field):
+            return known[3]
+        listing = await asyncio.to_thread(listing_of, everything, filter, sort.field)
+        self._listing = (everything, filter, sort.field, listing) if everything is self._held else None
+        return listing
+
+
+def findings_of(everything: Everything) -> tuple[str, ...]:
+    """Sentences about what is not as the agent writes it."""
+    found: list[str] = []
+    if everything.foreign:
+        names = ", ".join(key_of(name)[:40] for name in everything.foreign[:_NAMES_TOLD])
+        more = len(everything.foreign) - _NAMES_TOLD
+        count = "one value is" if len(everything.foreign) == 1 else f"{len(everything.foreign)} values are"
+        rest = f" and {more} more." if more > 0 else "."
+        found.append(f"Under memory:* {count} no memory, so left alone: {names}{rest}")
+    copies = sum(len(keys) - 1 for keys in everything.keys_of_ids.values())
+    if copies:
+        found.append(f"Memories with the id of another one: {copies}. A copied value keeps the id of the first.")
+    others = sum(memory.says_another_key for memory in everything.memories)
+    if others:
+        found.append(f"Memories under another key than the one their document names: {others}.")
+    return tuple(found)

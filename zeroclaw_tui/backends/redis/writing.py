@@ -1,0 +1,247 @@
+"""Creating, changing, removing and bringing back memories in Redis."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from zeroclaw_tui.backends.redis.capabilities import WHY_NOT
+from zeroclaw_tui.backends.redis.documents import EXPIRES_AT, changed_row, name_of, native, new_row
+from zeroclaw_tui.backends.redis.listing import Everything
+from zeroclaw_tui.backends.redis.swapping import (
+    Deed,
+    Found,
+    append,
+    being_written,
+    look,
+    not_a_memory,
+    row_of,
+    swap,
+    texts,
+)
+from zeroclaw_tui.backends.row_writing import ROWS_AT_ONCE, Rows, kept_first
+from zeroclaw_tui.memory.change import (
+    Advance,
+    Conflict,
+    Draft,
+    Keep,
+    Removal,
+    RowChange,
+    Stamp,
+    StoredRow,
+    Value,
+)
+from zeroclaw_tui.memory.errors import NotThere, Refused
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+_TRIES = 20
+_NO_END = "What was to expire in Redis meanwhile is back without an end."
+_DRAFTED = ("session_id", "namespace", "importance", "pinned")
+
+
+class RedisRows(Rows):
+    """The rows of one verb: where each id lies is looked up once, what lies there anew for every step.
+
+    `known` are the memories as they were some time ago; `fresh` reads them anew, which takes long, and is only asked
+    where an id does not lie where it was. A client's clock and the server's need not agree: times to live are counted
+    from the moment they are read.
+    """
+
+    def __init__(
+        self, client: Redis, known: Everything, fresh: Callable[[], Awaitable[Everything]], clock: Callable[[], str]
+    ) -> None:
+        self._client = client
+        self._known = known
+        self._fresh: Callable[[], Awaitable[Everything]] | None = fresh
+        self._clock = clock
+        self._moved: dict[str, str] = {}
+        self._seen: dict[bytes, Found | None] = {}
+        self._untold: tuple[str, ...] = ()
+
+    async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
+        """The rows of these ids, as they are now."""
+        wanted = list(ids)
+        found = await self._where_they_were(wanted)
+        if len(found) < len(wanted) and await self._read_anew():
+            found = await self._where_they_were(wanted)
+        return found
+
+    async def of_key(self, key: str) -> StoredRow | None:
+        """The row of that key. Raises Refused where something else lies there."""
+        name = name_of(key)
+        if name not in self._seen:
+            self._seen[name] = (await look(self._client, [name])).get(name)
+        found = self._seen[name]
+        if found is None:
+            return None
+        row = found.row()
+        if row is None:
+            raise not_a_memory(name)
+        return row
+
+    def identity(self, row: StoredRow) -> str:
+        """Its id."""
+        return row.id
+
+    async def present(self, row: StoredRow) -> StoredRow | None:
+        """The row of its id, under the key it has or another."""
+        with suppress(Refused):
+            there = await self.of_key(str(row.values["key"]))
+            if there is not None and there.id == row.id:
+                return there
+        await self._read_anew()
+        key = self._key_of(row.id)
+        there = None if key is None else await self.of_key(key)
+        return there if there is not None and there.id == row.id else None
+
+    def same(self, one: StoredRow, other: StoredRow) -> bool:
+        """Whether the documents are the same, and the keys they lie under."""
+        return native(one).fingerprint == native(other).fingerprint
+
+    def drafted(self, draft: Draft, existing: StoredRow | None) -> StoredRow:
+        """With a new id and the time it is now, or those of the row it replaces."""
+        self._untold = tuple(WHY_NOT[name] for name in _DRAFTED if getattr(draft, name) is not None)
+        if draft.agent is not None:
+            self._untold += (WHY_NOT["agents"],)
+        return drafted(draft, existing, self._clock)
+
+    def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
+        """With other values. Raises Refused for what its document cannot hold."""
+        for name, value in values.items():
+            if name in WHY_NOT and value is not None:
+                raise Refused(WHY_NOT[name])
+        return changed_row(row, values)
+
+    def returned(self, row: StoredRow, over: StoredRow | None, *, apart: bool) -> StoredRow:
+        """Its very document; with another id where its own belongs to another row, under the key it now has."""
+        row = _under_its_key(native(row))
+        return changed_row(row, {}, new_id=True) if apart else row
+
+    async def expect(self, changes: Sequence[RowChange]) -> None:
+        """Look at all that these changes concern."""
+        rows = [row for change in changes for row in (change.before, change.after) if row is not None]
+        keys = {str(row.values["key"]) for row in rows} | {key for row in rows if (key := self._key_of(row.id))}
+        names = [name_of(key) for key in keys]
+        found = await look(self._client, names)
+        self._seen = {name: found.get(name) for name in names}
+
+    async def put(self, row: StoredRow, over: StoredRow | None) -> StoredRow:
+        """Write a row in one step, if `over` still is what was read. Raises Conflict, NotThere, DuplicateKey."""
+        await self._swap([(over, row)])
+        return row
+
+    async def drop(self, row: StoredRow) -> bool:
+        """Remove a row that still is what was read; False when it had gone."""
+        try:
+            await self._swap([(row, None)])
+        except NotThere:
+            return False
+        return True
+
+    async def carry_out(self, deeds: Sequence[Deed]) -> Sequence[str]:
+        """All at once."""
+        await self._swap(deeds)
+        ends = [wanted.values.get(EXPIRES_AT) for _, wanted in deeds if wanted is not None]
+        late = any(isinstance(end, int) and end < time.time() * 1000 for end in ends)
+        return (_NO_END,) if late else ()
+
+    def notes(self, wanted: StoredRow, got: StoredRow) -> tuple[str, ...]:
+        """A sentence for each field of the draft that was not stored."""
+        return self._untold
+
+    async def _swap(self, deeds: Sequence[Deed]) -> None:
+        await swap(self._client, deeds)
+        self._seen = {}
+        for _, wanted in deeds:
+            if wanted is not None:
+                self._moved[wanted.id] = str(wanted.values["key"])
+
+    async def _where_they_were(self, ids: Iterable[str]) -> dict[str, StoredRow]:
+        keys = {id: key for id in ids if (key := self._key_of(id)) is not None}  # noqa: A001
+        found = await look(self._client, [name_of(key) for key in keys.values()])
+        rows = {id: found[name_of(key)].row() for id, key in keys.items() if name_of(key) in found}  # noqa: A001
+        return {id: row for id, row in rows.items() if row is not None and row.id == id}  # noqa: A001
+
+    async def _read_anew(self) -> bool:
+        """Once; False when that was done."""
+        fresh, self._fresh = self._fresh, None
+        if fresh is not None:
+            self._known = await fresh()
+        return fresh is not None
+
+    def _key_of(self, id: str) -> str | None:
+        return self._moved.get(id) or self._known.key_of(id)
+
+
+def drafted(draft: Draft, existing: StoredRow | None, clock: Callable[[], str]) -> StoredRow:
+    """The row a draft becomes, new or in place of another."""
+    if existing is None:
+        return new_row(draft.key, draft.content, draft.category, clock())
+    return changed_row(existing, {"content": draft.content, "category": draft.category})
+
+
+async def remove(
+    client: Redis, rows: RedisRows, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None
+) -> Removal:
+    """Delete those that still have the state of their stamp, some hundreds in one step."""
+    removed = 0
+    changed: list[str] = []
+    gone: list[str] = []
+    kept: set[str] = set()
+    for start in range(0, len(stamps), ROWS_AT_ONCE):
+        if start and advance is not None and not advance(removed):
+            return Removal(removed, tuple(changed), tuple(gone), cancelled=True)
+        batch = {stamp.id: stamp for stamp in stamps[start : start + ROWS_AT_ONCE]}
+        while batch:
+            present = await rows.of_ids(batch)
+            going = [row for id, row in present.items() if row.fingerprint == batch[id].state]  # noqa: A001
+
+            async def keep_them(going: Sequence[StoredRow] = going) -> None:
+                await kept_first(keep, [RowChange(row, None) for row in going if row.id not in kept])
+                kept.update(row.id for row in going)
+
+            try:
+                if going:
+                    await swap(client, [(row, None) for row in going], keep_them)
+            except (Conflict, NotThere):
+                # One of them was written after it was looked at: all are looked at once more.
+                continue
+            removed += len(going)
+            gone += [id for id in batch if id not in present]  # noqa: A001
+            changed += [id for id, row in present.items() if row.fingerprint != batch[id].state]  # noqa: A001
+            batch = {}
+    if advance is not None:
+        advance(removed)
+    return Removal(removed, tuple(changed), tuple(gone))
+
+
+async def store_all(client: Redis, drafts: Sequence[Draft], clock: Callable[[], str]) -> None:
+    """Store some hundreds of drafts in one step, the last of a key wins. Raises Refused before any is written."""
+    from redis.exceptions import WatchError
+
+    wanted = {name_of(draft.key): draft for draft in (given.checked() for given in drafts)}
+    names = list(wanted)
+    for _ in range(_TRIES if names else 0):
+        pipeline: Any
+        async with client.pipeline(transaction=True) as pipeline:
+            await pipeline.watch(*names)
+            present = await texts(pipeline, names) if await pipeline.exists(*names) else {}
+            pipeline.multi()
+            for name, draft in wanted.items():
+                existing = row_of(name, present[name]) if name in present else None
+                append(pipeline, existing, drafted(draft, existing, clock))
+            with suppress(WatchError):
+                await pipeline.execute()
+                return
+    if names:
+        raise being_written()
+
+
+def _under_its_key(row: StoredRow) -> StoredRow:
+    """With the key it goes to in its document too, where taking back gave it another than it had."""
+    key = row.values["key"]
+    return row if row.handle == key else changed_row(row, {"key": key})
