@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from zeroclaw_tui.backends.session_ids import sanitised
 from zeroclaw_tui.backends.sqlite.clock import local_now
 from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.identity import other_model
@@ -26,10 +27,13 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.errors import NotThere, Refused
 
+__all__ = ["RESET", "USUAL", "as_stored", "check_has", "create", "sanitised", "session_kept", "update"]
+
 USUAL: Mapping[str, Value] = {"namespace": "default", "importance": 0.5, "pinned": 0}
 """What ZeroClaw gives a memory of which nothing is said."""
 
-_RESET = ("kind", "tenant_id")
+RESET = ("kind", "tenant_id")
+"""What ZeroClaw >= 0.8.0 empties in a memory that it overwrites."""
 
 
 def create(writing: Writing, draft: Draft, keep: Keep, vector: Vector | None, replace: bool) -> Written:
@@ -37,12 +41,11 @@ def create(writing: Writing, draft: Draft, keep: Keep, vector: Vector | None, re
     draft = draft.checked()
     said = {"namespace": draft.namespace, "importance": draft.importance, "pinned": draft.pinned}
     named = {name: value for name, value in said.items() if value is not None}
-    _check_has(writing.schema, named)
-    if draft.agent is not None and not writing.schema.has_agents:
-        raise Refused(LACKS.format("agents"), hint="Leave the agent out: all memories here have one owner.")
+    check_has(writing.schema, named)
+    check_owner(writing.schema, draft.agent)
     notes: list[str] = []
-    session = _session(writing.schema, draft.session_id, notes)
-    values = {"content": draft.content, "category": draft.category, "session_id": session, **_plain(named)}
+    session = session_kept(writing.schema, draft.session_id, notes)
+    values = {"content": draft.content, "category": draft.category, "session_id": session, **as_stored(named)}
     with writing.transaction() as transaction:
         owner, added = owner_of(transaction, draft.agent) if writing.schema.has_agents else (None, None)
         existing = transaction.memories.with_key(draft.key, owner)
@@ -62,7 +65,7 @@ def create(writing: Writing, draft: Draft, keep: Keep, vector: Vector | None, re
 def update(writing: Writing, id: str, edit: Edit, expected: str, keep: Keep, vector: Vector | None) -> Written:
     """Change a row; `Memory.update` says the rest. An edit that changes nothing writes and keeps nothing."""
     edited = dict(edit.checked().values)
-    _check_has(writing.schema, edited)
+    check_has(writing.schema, edited)
     with writing.transaction() as transaction:
         row = transaction.memories.with_id(id)
         if row is None:
@@ -72,8 +75,8 @@ def update(writing: Writing, id: str, edit: Edit, expected: str, keep: Keep, vec
         notes: list[str] = []
         if "session_id" in edited and edited["session_id"] != row.values["session_id"]:
             wanted = edited["session_id"]
-            edited["session_id"] = _session(writing.schema, None if wanted is None else as_text(wanted), notes)
-        values = _plain(edited)
+            edited["session_id"] = session_kept(writing.schema, None if wanted is None else as_text(wanted), notes)
+        values = as_stored(edited)
         if all(row.values[name] == value for name, value in values.items()):
             return Written(RowChange(row, row), tuple(notes))
         _check_free(transaction, row, values)
@@ -82,11 +85,6 @@ def update(writing: Writing, id: str, edit: Edit, expected: str, keep: Keep, vec
         change = RowChange(row, _changed(transaction, row, values, data))
         writing.keep(keep, [change])
     return Written(change, tuple(notes))
-
-
-def sanitised(session: str) -> str:
-    """A session id as ZeroClaw >= 0.8.0 stores it: what is no letter, digit, `_` or `-` becomes `_`."""
-    return "".join(letter if letter.isalnum() or letter in "_-" else "_" for letter in session)
 
 
 def _inserted(
@@ -113,11 +111,11 @@ def _reset(schema: Schema) -> dict[str, Value]:
     """What ZeroClaw's own store sets back in a memory it overwrites: nothing of it before 0.8.0."""
     if not schema.has_agents:
         return {}
-    fields: dict[str, Value] = {**USUAL, **dict.fromkeys(_RESET)}
+    fields: dict[str, Value] = {**USUAL, **dict.fromkeys(RESET)}
     return {name: value for name, value in fields.items() if schema.has(name)}
 
 
-def _plain(values: Mapping[str, Any]) -> dict[str, Value]:
+def as_stored(values: Mapping[str, Any]) -> dict[str, Value]:
     """Values as the columns hold them; what is None and needs a value gets the usual one."""
     plain: dict[str, Value] = {}
     for name, value in values.items():
@@ -132,7 +130,8 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Value]:
     return plain
 
 
-def _check_has(schema: Schema, names: Mapping[str, Value]) -> None:
+def check_has(schema: Schema, names: Mapping[str, Value]) -> None:
+    """Raises Refused for a field this generation has no column for."""
     for name in names:
         if not schema.has(name):
             raise Refused(LACKS.format(name), hint="Leave it out.")
@@ -147,7 +146,14 @@ def _check_free(transaction: Transaction, row: StoredRow, values: Mapping[str, V
         raise DuplicateKey(as_text(key), holder)
 
 
-def _session(schema: Schema, session: str | None, notes: list[str]) -> str | None:
+def check_owner(schema: Schema, agent: str | None) -> None:
+    """Raises Refused for an agent where memories have no owners."""
+    if agent is not None and not schema.has_agents:
+        raise Refused(LACKS.format("agents"), hint="Leave the agent out: all memories here have one owner.")
+
+
+def session_kept(schema: Schema, session: str | None, notes: list[str]) -> str | None:
+    """A session as ZeroClaw of this generation writes it; a sentence is added to `notes` where that differs."""
     if not session or not schema.has_agents:
         return session or None
     clean = sanitised(session)

@@ -14,7 +14,14 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
-from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, SearchInterrupted, Unreadable
+from zeroclaw_tui.memory.errors import (
+    Corrupt,
+    InspectorError,
+    Locked,
+    NothingYet,
+    SearchInterrupted,
+    Unreadable,
+)
 
 Answer = TypeVar("Answer")
 FileIdentity = tuple[int, int]
@@ -141,13 +148,17 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def check_file(path: Path) -> None:
-    """Tell apart what SQLite reports in the same words. Raises Unreadable; opens nothing.
+    """Tell apart what SQLite reports in the same words. Raises Unreadable, NothingYet where ZeroClaw would make the
+    file; opens nothing.
 
     A file of 0 bytes is refused here because SQLite deletes the -wal file beside an empty database when it opens it.
     """
     try:
         found = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
+        kind = Unreadable if file_size(wal_file(path)) else NothingYet
+        raise kind(f"There is no file {path}.", hint=_ANOTHER_FILE, title=Unreadable.title) from None
+    except NotADirectoryError:
         raise Unreadable(f"There is no file {path}.", hint=_ANOTHER_FILE) from None
     except PermissionError:
         raise Unreadable(
@@ -274,7 +285,11 @@ def _empty(path: Path) -> Unreadable:
             f"{path} is empty, but {wal.name} beside it holds writes.",
             hint="Keep both files, and restore the database from a backup before any program opens it.",
         )
-    return Unreadable(f"{path} is empty (0 bytes).", hint="ZeroClaw fills it when it next starts; then open it again.")
+    return NothingYet(
+        f"{path} is empty (0 bytes).",
+        hint="ZeroClaw fills it when it next starts; then open it again.",
+        title=Unreadable.title,
+    )
 
 
 def explained(path: Path, name: str, error: sqlite3.Error) -> InspectorError:

@@ -25,6 +25,7 @@ from zeroclaw_tui.backends.sqlite.connection import (
 )
 from zeroclaw_tui.backends.sqlite.facets import facets
 from zeroclaw_tui.backends.sqlite.health import health
+from zeroclaw_tui.backends.sqlite.making import generation_made_by, make_database
 from zeroclaw_tui.backends.sqlite.rows import agent_join, bound, entry_columns, entry_from
 from zeroclaw_tui.backends.sqlite.schema import Schema, read_schema
 from zeroclaw_tui.backends.sqlite.statistics import statistics
@@ -32,7 +33,7 @@ from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
 from zeroclaw_tui.backends.sqlite.writing import Writing, take_back_unfinished_write, why_not_writable
 from zeroclaw_tui.config.layouts import exists, has_markdown
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, Unreadable
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import Statistics
@@ -95,7 +96,10 @@ class SqliteMemory(WritableSqlite):
         return self._schema
 
     async def open(self) -> None:
-        """Connect, and tell the generation; an earlier connection is let go. Raises Unreadable, Corrupt or Locked."""
+        """Connect, and tell the generation; an earlier connection is let go.
+
+        Raises NothingYet where ZeroClaw would make the file, Unreadable, Corrupt or Locked.
+        """
         # Looked at before the connection, so that a file that takes this one's place in between is opened again.
         file = file_identity(self.path)
         connection, taken_back = await self._connected()
@@ -119,6 +123,12 @@ class SqliteMemory(WritableSqlite):
         self.capabilities = capabilities_of(schema, self.read_only_because)
         if earlier is not None:
             await earlier.close()
+
+    async def make(self, profile: ScoringProfile) -> None:
+        """Make the database with the tables of that version, where there is no file or an empty one. Raises Refused."""
+        if self._asked_read_only:
+            raise Refused(_ASKED, hint="Leave --read-only out.")
+        await asyncio.to_thread(make_database, self.path, generation_made_by(profile.version))
 
     async def _connected(self) -> tuple[ReadOnlyConnection, Sequence[str]]:
         """A connection, and what had to be done to the file for it."""

@@ -19,6 +19,7 @@ from zeroclaw_tui.backends.sqlite.repair import repair
 from zeroclaw_tui.backends.sqlite.reverting import Reverting
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.stamps import stamp_of, stamps
+from zeroclaw_tui.backends.sqlite.storing_many import store_many
 from zeroclaw_tui.backends.sqlite.writing import SchemaMoved, Writing
 from zeroclaw_tui.memory.change import (
     EMBEDDING_CACHE,
@@ -68,6 +69,10 @@ class WritableSqlite(Memory):
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
         await self.create(Draft(key, content, category, session_id), _keep_nothing, replace=True)
+
+    async def store_batch(self, drafts: Sequence[Draft]) -> None:
+        """Write many memories in transactions of about 40 ms each, with pauses for other writers."""
+        await self._write(partial(store_many, drafts=drafts))
 
     async def forget(self, key: str) -> bool:
         """Delete the memory of that key. Raises Refused with the agents' names when several hold one."""

@@ -1,0 +1,108 @@
+"""Many memories stored at once are stored as one after the other would be."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.small_store import make
+
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.memory.change import Draft, RowChange
+from zeroclaw_tui.memory.errors import Refused
+
+GENERATIONS = ["G1", "G2", "G3", "G4"]
+ROWS: list[dict[str, Any]] = [
+    {"key": "there", "content": "first", "embedding": b"\0\0\x80?"},
+    {"key": "same", "content": "unchanged", "embedding": b"\0\0\x80?", "session_id": "s1"},
+]
+DRAFTS = [
+    Draft("there", "second", "daily"),
+    Draft("same", "unchanged", "core", "s.2"),
+    Draft("new", "content \udcff", "Core"),
+    Draft("new", "the last of a key counts", "custom words", "s.2"),
+    *(Draft(f"bulk {number}", f"text {number}", "core") for number in range(250)),
+]
+
+
+async def store_one_by_one(memory: SqliteMemory, drafts: list[Draft]) -> None:
+    def nothing(changes: Sequence[RowChange]) -> None:
+        assert len(changes) == 1
+
+    for draft in drafts:
+        await memory.create(draft, nothing, replace=True)
+
+
+def held(path: Path) -> list[tuple[Any, ...]]:
+    """Every row without its id and times, and what the keyword index finds."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.text_factory = bytes
+        names = [name.decode() for _, name, *_ in connection.execute("PRAGMA table_info(memories)")]
+        kept = ", ".join(name for name in names if name not in ("id", "created_at", "updated_at", "agent_id"))
+        rows = connection.execute(f"SELECT {kept} FROM memories ORDER BY rowid").fetchall()
+        found = connection.execute(
+            "SELECT rowid FROM memories_fts WHERE memories_fts MATCH 'text' ORDER BY 1"
+        ).fetchall()
+        connection.execute("INSERT INTO memories_fts(memories_fts) VALUES ('integrity-check')")
+    return [*rows, tuple(found)]
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+async def test_all_at_once_leaves_what_one_after_the_other_leaves(generation: str, tmp_path: Path) -> None:
+    drafts = [draft for draft in DRAFTS if "\udcff" not in draft.content]
+    for name in ("one", "all"):
+        memory = SqliteMemory(make(tmp_path / f"{name}.db", generation, ROWS))
+        await memory.open()
+        before = await memory.get("there")
+        await (memory.store_batch(drafts) if name == "all" else store_one_by_one(memory, drafts))
+        after = await memory.get("there")
+        assert before is not None
+        assert after is not None
+        assert (after.id, after.timestamp) == (before.id, before.timestamp)
+        assert after.updated_at != before.updated_at
+        await memory.close()
+    assert held(tmp_path / "all.db") == held(tmp_path / "one.db")
+
+
+async def test_text_that_is_no_utf8_is_stored_as_its_bytes(tmp_path: Path) -> None:
+    memory = SqliteMemory(make(tmp_path / "brain.db", "G2", ROWS))
+    await memory.open()
+    await memory.store_batch(DRAFTS[:3])
+    entry = await memory.get("new")
+    assert entry is not None
+    assert entry.content == "content \udcff"
+    await memory.close()
+
+
+async def test_what_the_generation_has_no_place_for_is_refused_before_anything_is_stored(tmp_path: Path) -> None:
+    memory = SqliteMemory(make(tmp_path / "brain.db", "G1", ROWS))
+    await memory.open()
+    with pytest.raises(Refused):
+        await memory.store_batch([Draft("a", "b"), Draft("c", "d", agent="somebody")])
+    with pytest.raises(Refused):
+        await memory.store_batch([Draft("a", "b"), Draft("c", "d", importance=0.3)])
+    assert await memory.count() == len(ROWS)
+    await memory.close()
+
+
+async def test_a_table_without_zeroclaws_uniqueness_takes_them_too(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G1", ROWS)
+    with closing(sqlite3.connect(path)) as connection:
+        declared = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'memories'").fetchone()[0]
+        assert "UNIQUE" in declared
+        connection.execute("PRAGMA writable_schema = 1")
+        loose = declared.replace("NOT NULL UNIQUE", "NOT NULL").replace(" UNIQUE", "")
+        connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'memories'", (loose,))
+        connection.execute("DELETE FROM sqlite_master WHERE name = 'sqlite_autoindex_memories_2'")
+        connection.commit()
+    memory = SqliteMemory(path)
+    await memory.open()
+    await memory.store_batch(DRAFTS[:2])
+    entry = await memory.get("there")
+    assert entry is not None
+    assert entry.content == "second"
+    await memory.close()
