@@ -281,8 +281,8 @@ def test_health(memory: Run, install: Path) -> None:
     document = answer.json
     assert answer.code == 0
     assert list(document) == [
-        "backend", "location", "ok", "summary", "findings", "facts", "generation", "profile", "profile_source",
-        "config", "installs",
+        "backend", "location", "chosen", "ok", "summary", "findings", "facts", "generation", "profile",
+        "profile_source", "config", "installs",
     ]  # fmt: skip
     assert (document["ok"], document["generation"], document["profile_source"]) == (True, "G2", "assumed")
     assert document["config"]["memory.backend"]["value"] == "sqlite"

@@ -12,6 +12,7 @@ from zeroclaw_tui.cli.changing_options import add_changing_verbs
 from zeroclaw_tui.cli.onboard_options import add_onboard
 from zeroclaw_tui.cli.reading_options import add_reading_verbs, add_verb
 from zeroclaw_tui.cli.upkeep_options import add_upkeep_verbs
+from zeroclaw_tui.config.server_url import is_url
 from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.memory.errors import WrongUse
 
@@ -19,8 +20,9 @@ SHELLS = ("bash", "zsh")
 VERBS_HERE = (
     "list", "get", "recall", "search", "stats", "facets", "health", "store", "edit", "forget", "purge", "clear",
     "undo", "trash", "hygiene", "audit", "snapshot", "hydrate", "doctor", "compact", "reindex", "export", "import",
+    "copy",
 )  # fmt: skip
-VERBS_TO_COME = ("explain", "similar", "prompt", "evaluate", "copy", "tail")
+VERBS_TO_COME = ("explain", "similar", "prompt", "evaluate", "tail")
 
 _OPENING = (
     ("--config-dir", "DIR", "ZeroClaw's config dir (the one that holds config.toml)"),
@@ -61,7 +63,10 @@ def inspector_parser() -> Parser:
         prog="zeroclaw-tui", allow_abbrev=False, description="See, search and explain what a ZeroClaw agent remembers."
     )
     parser.add_argument(
-        "path", nargs="?", type=Path, metavar="PATH", help="config dir, workspace, database file or Markdown folder"
+        "path",
+        nargs="?",
+        metavar="PATH_OR_URL",
+        help="config dir, workspace, database file, Markdown folder, or the URL of a server",
     )
     parser.add_argument("--demo", action="store_true", help="open a throw-away workspace of sample memories")
     for name, metavar, about in _OPENING:
@@ -133,10 +138,16 @@ def first_word(arguments: Sequence[str]) -> int | None:
 def open_options(given: argparse.Namespace) -> OpenOptions:
     """What to open, out of the parsed options of either script.
 
-    A local --location with no install named beside it is opened as a path is, so that a lone file needs no install.
+    A local --location with no install named beside it is opened as a path is, so that a lone file needs no install; a
+    URL in the place of a path is a --location. Raises WrongUse for two places.
     """
     agents = agents_given(given)
-    path, location = _path(getattr(given, "path", None)), given.location
+    named, location = getattr(given, "path", None), given.location
+    if is_url(named):
+        if location is not None:
+            raise WrongUse("A URL and --location name two stores.", hint="Leave one of them out.")
+        named, location = None, named
+    path = _path(named)
     if location and "://" not in location:
         location = str(_path(location))
         if path is None and given.config_dir is None and given.workspace is None:

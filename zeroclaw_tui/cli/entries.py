@@ -12,7 +12,7 @@ from zeroclaw_tui.cli.output import document, note, write_lines
 from zeroclaw_tui.cli.zeroclaw_words import entry_lines, list_lines, prefix_lines
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere
+from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere, Refused
 from zeroclaw_tui.memory.query import NEWEST_UPDATED
 from zeroclaw_tui.scoring.profiles import parse_version
 
@@ -21,7 +21,9 @@ ROWS_AT_ONCE = 500
 
 async def list_memories(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print one page of the listing, `updated_at` descending."""
-    handles = await library.order(filter_given(given, now), NEWEST_UPDATED)
+    if given.blocks and not library.memory.capabilities.blocks:
+        raise Refused(f"{library.memory.name} has no blocks to show.", hint="Only Markdown files are read in blocks.")
+    handles = await library.order(filter_given(given, now).but(blocks=given.blocks), NEWEST_UPDATED)
     total = len(handles)
     entries = [
         entry async for page in _pages(library, handles[given.offset : given.offset + given.limit]) for entry in page

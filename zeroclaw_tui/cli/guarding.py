@@ -32,8 +32,8 @@ def check_writable(library: Library, given: argparse.Namespace) -> None:
 
 
 async def with_triggers(
-    library: Library, given: argparse.Namespace, change: Callable[[], Awaitable[Outcome]], *, asks: bool
-) -> Outcome | None:
+    library: Library, given: argparse.Namespace, change: Callable[[], Awaitable[Result]], *, asks: bool
+) -> Result | None:
     """Make a change; where triggers are missing put them back with --yes or, if the verb asks, when told to.
 
     None when the answer was no. Raises TriggersMissing where it may not ask, and whatever the change raises.

@@ -31,6 +31,9 @@ def add_reading_verbs(verb: AddVerb) -> None:
     add_filters(listing)
     listing.add_argument("--limit", type=count, default=50, metavar="N", help="how many at most (50)")
     listing.add_argument("--offset", type=count, default=0, metavar="N", help="how many to leave out first (0)")
+    listing.add_argument(
+        "--blocks", action="store_true", help="the lines of Markdown files together as paragraphs, bullets and tables"
+    )
 
     one = verb("get", "one memory, by its key, a unique beginning of it, or its id")
     one.add_argument("key", nargs="?", metavar="KEY")

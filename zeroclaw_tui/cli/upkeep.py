@@ -20,6 +20,7 @@ _ON_A_LIBRARY = {
     "reindex": "reindexing:reindex",
     "export": "exporting:export",
     "import": "importing:import_",
+    "copy": "store_copying:copy",
 }
 _ON_CONFIGS = {"doctor": "doctoring:doctor", "compact": "compacting:compact", "hydrate": "hydrating:hydrate"}
 """These have something to say where the store does not open, too."""

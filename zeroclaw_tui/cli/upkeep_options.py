@@ -1,4 +1,5 @@
-"""The options of the verbs of upkeep: hygiene, audit, snapshot, hydrate, doctor, compact, reindex, export, import."""
+"""The options of the verbs of upkeep: hygiene, audit, snapshot, hydrate, doctor, compact, reindex, export, import,
+copy."""
 
 from __future__ import annotations
 
@@ -22,6 +23,7 @@ def add_upkeep_verbs(verb: AddVerb) -> None:
     _add_reindex(verb("reindex", "make the vectors that memories lack"))
     _add_export(verb("export", "write memories to JSONL (nothing lost), CSV or Markdown"))
     _add_import(verb("import", "bring memories in from JSONL, CSV or Markdown"))
+    _add_copy(verb("copy", "bring memories of this store to another one, of any backend, and check them there"))
 
 
 def _add_hygiene(hygiene: argparse.ArgumentParser) -> None:
@@ -124,10 +126,26 @@ def _add_import(importing: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", help="what `zeroclaw memory export` wrote, or a table with key and content"
     )
     importing.add_argument("--format", choices=FORMATS, help="unless the name of the file tells")
-    clash = importing.add_mutually_exclusive_group()
+    _add_clashes(importing)
+    _add_dry_run(importing)
+
+
+def _add_copy(copying: argparse.ArgumentParser) -> None:
+    copying.add_argument(
+        "--to", required=True, metavar="BACKEND", help="where to: sqlite, markdown, postgres, qdrant, redis, lucid"
+    )
+    copying.add_argument(
+        "--to-location", metavar="URL_OR_PATH", help="the store itself, where it is not the one the config names"
+    )
+    _add_clashes(copying)
+    _add_dry_run(copying)
+    add_filters(copying)
+
+
+def _add_clashes(parser: argparse.ArgumentParser) -> None:
+    clash = parser.add_mutually_exclusive_group()
     for name, about in _CLASHES:
         clash.add_argument(f"--{name}", dest="on_clash", action="store_const", const=name, default="skip", help=about)
-    _add_dry_run(importing)
 
 
 _CLASHES = (

@@ -71,8 +71,8 @@ class Comparison:
         names = [name for name in self._columns if name in row.values]
         mask = sum(1 << at for at, name in enumerate(self._columns) if name in row.values)
         state, but_key = _state(row, names), _state(row, [name for name in names if name != "key"])
-        own = _digest(row.id) if row.id else None
-        beside = _digest(id_beside(row) if row.id else id_made(row, self._place))
+        own = digest_of(row.id) if row.id else None
+        beside = digest_of(id_beside(row) if row.id else id_made(row, self._place))
         values = (number, _key(row, owner), own, beside, mask, state, but_key)
         try:
             self._connection.execute(
@@ -84,7 +84,7 @@ class Comparison:
 
     def see(self, row: StoredRow) -> None:
         """A memory of the store."""
-        own, key = _digest(row.id), _key(row, row.agent)
+        own, key = digest_of(row.id), _key(row, row.agent)
         for number, what in self._of_id(row, own).items():
             self._note(number, what)
             if what == TAKEN:
@@ -151,7 +151,9 @@ class Comparison:
             what = f"key {_shown(row.entry().key)}"
         else:
             what = f"id {_shown(row.id)}"
-            earlier = self._connection.execute("SELECT number FROM memory WHERE id = ?", (_digest(row.id),)).fetchone()
+            earlier = self._connection.execute(
+                "SELECT number FROM memory WHERE id = ?", (digest_of(row.id),)
+            ).fetchone()
         return WrongUse(
             f"Line {number:,} has the {what} again, which line {earlier[0]:,} has already.",
             hint="A key belongs to one memory of an agent; take one of them out, or give it another key.",
@@ -180,12 +182,13 @@ def _is_renamed(row: StoredRow) -> bool:
 def _state(row: StoredRow, names: Iterable[str]) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
     for name in names:
-        digest.update(_comparable(row.values.get(name)))
+        digest.update(comparable(row.values.get(name)))
         digest.update(b"\0,")
     return digest.digest()
 
 
-def _comparable(value: Value) -> bytes:
+def comparable(value: Value) -> bytes:
+    """What is equal for values that a store does not tell apart."""
     if isinstance(value, str):
         return b"t" + value.encode("utf-8", "surrogatepass")
     if isinstance(value, bytes):
@@ -200,7 +203,8 @@ def _key(row: StoredRow, owner: str | None) -> bytes:
     return hashlib.blake2b(f"{owner!r} {type(key).__name__} {key!r}".encode(), digest_size=16).digest()
 
 
-def _digest(text: str) -> bytes:
+def digest_of(text: str) -> bytes:
+    """A short hash of an id."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

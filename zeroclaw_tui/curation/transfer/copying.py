@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
+from uuid import uuid4
 
-from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.markdown.store import MarkdownMemory
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.curation.changing import Outcome, carried_out
+from zeroclaw_tui.curation.changing_rows import change_rows
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.transfer.importing import OnClash
-from zeroclaw_tui.memory.change import Advance
-from zeroclaw_tui.memory.errors import NothingYet
+from zeroclaw_tui.curation.transfer.copy_comparing import EVERYTHING, Compared, asking, compared_stores
+from zeroclaw_tui.curation.transfer.copy_target import CopyTarget, foreseen, open_target
+from zeroclaw_tui.curation.transfer.importing import OnClash, Stopped
+from zeroclaw_tui.curation.transfer.matching import Matching, What
+from zeroclaw_tui.curation.transfer.spool import Spool
+from zeroclaw_tui.memory.change import AGENTS, Advance, RowChange, StoredRow
 from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.text import one_line
 
+__all__ = ["CopyOutcome", "CopyPlan", "CopyTarget", "copy_memories", "open_target", "plan_copy"]
 
-@dataclass(frozen=True, slots=True)
-class CopyTarget:
-    """Where memories go. `library` is None where the store is not there yet; then `makes` says what will be made."""
-
-    config: MemoryConfig
-    library: Library | None
-    makes: NothingYet | None = None
-
-    async def close(self) -> None:
-        """Let go of it."""
-        if self.library is not None:
-            await self.library.close()
+MOST_DIFFERING = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,9 @@ class CopyPlan:
     """What a copy would bring: how many new ones, the same already, and how many whose id or key is taken.
 
     `losses` are sentences: what this target does not keep ("Markdown keeps no session (41 have one)."). `makes` is a
-    sentence about what is made first, or None.
+    sentence about what is made first, or None. Of those taken, `beside` were brought before under another key, and
+    `second` have the key of another one that comes with them, of another agent or a later line of notes; only "rename"
+    brings those. `refused` are those the target cannot take at all, which the losses tell.
     """
 
     source: str
@@ -43,21 +46,26 @@ class CopyPlan:
     samples: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
     makes: str | None = None
+    beside: int = 0
+    second: int = 0
+    refused: int = 0
 
     @property
     def count(self) -> int:
         """How many memories the source gives."""
-        return self.new + self.same + self.taken
+        return self.new + self.same + self.taken + self.refused
 
     def brings(self, on_clash: OnClash) -> int:
         """How many would be written."""
-        return self.new + (0 if on_clash == "skip" else self.taken)
+        more = {"skip": 0, "rename": self.taken - self.beside, "overwrite": self.taken - self.second}
+        return self.new + more[on_clash]
 
 
 @dataclass(frozen=True, slots=True)
 class CopyOutcome:
     """How a copy went. `verified` is how many memories of the source were found again in the target with the same hash
-    over what it keeps; `differing` are keys of those that were not, at most a hundred. Undone as one action there.
+    over what it keeps; `differing` are keys of those that were not, at most a hundred, `differs` how many they are.
+    `left` were left out: their id or key is taken, or the target cannot take them. Undone as one action there.
     """
 
     copied: int
@@ -68,21 +76,32 @@ class CopyOutcome:
     action: int | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-
-
-async def open_target(source: Library, backend: str, location: str | None, profile: str | None = None) -> CopyTarget:
-    """The store to copy to, as this install's config names that backend, or at a path or URL.
-
-    Raises WrongUse where it is the source itself, and what opening raises; a store that is not there yet is no error.
-    """
-    raise NotImplementedError
+    differs: int = 0
+    until: str | None = None
+    """When the trash lets go of the action, RFC 3339."""
 
 
 async def plan_copy(
     source: Library, target: CopyTarget, filter: MemoryFilter, *, advance: Advance | None = None
 ) -> CopyPlan:
     """Compare both, in constant memory; nothing is written, in either. Raises Refused for a target that takes none."""
-    raise NotImplementedError
+    async with foreseen(target) as memory:
+        if target.library is not None:
+            _refuse(memory)
+        async with compared_stores(source, memory, target, filter, advance) as compared:
+            return CopyPlan(
+                source=source.memory.location,
+                target=target.location,
+                new=compared.of(What.NEW),
+                same=compared.of(What.SAME),
+                taken=compared.of(What.TAKEN, What.SECOND),
+                samples=tuple(compared.samples),
+                losses=tuple(compared.losses.sentences()),
+                makes=None if target.library is not None else _makes(target),
+                beside=compared.beside,
+                second=compared.of(What.SECOND),
+                refused=compared.refused,
+            )
 
 
 async def copy_memories(
@@ -95,6 +114,90 @@ async def copy_memories(
 ) -> CopyOutcome:
     """Make the target where it is not there yet, bring over what it lacks, then read it again and compare hashes.
 
-    Doing it again goes on where it was cut off. The source is only read.
+    Doing it again goes on where it was cut off. The source is only read. `advance` is told how many came over so far.
     """
-    raise NotImplementedError
+    library = await target.make()
+    _refuse(library.memory)
+    going = _going(advance)
+    with Spool() as spool:
+        comparing = compared_stores(source, library.memory, target, filter, going, spool=spool, on_clash=on_clash)
+        async with comparing as compared:
+            done = await _brought(source, library, compared, spool, on_clash, advance)
+            outcome = CopyOutcome(
+                copied=done.count,
+                verified=0,
+                left=compared.of(What.NEW, What.TAKEN, What.SECOND) - spool.count + compared.refused,
+                cancelled=done.cancelled,
+                action=None if done.action is None else done.action.number,
+                until=None if done.action is None else done.action.until,
+                renamed=done.renamed,
+                notes=done.notes,
+            )
+            return outcome if done.cancelled else await _verified(library, compared.matching, outcome, going)
+
+
+async def _verified(library: Library, matching: Matching, outcome: CopyOutcome, going: Advance | None) -> CopyOutcome:
+    """The same with what was found when the target was read again."""
+    try:
+        await library.memory.each_row(asking(matching.find, going), EVERYTHING)
+    except Stopped:
+        return replace(outcome, verified=matching.verified(), cancelled=True)
+    differs, differing = matching.missing(MOST_DIFFERING)
+    return replace(outcome, verified=matching.verified(), differs=differs, differing=differing)
+
+
+async def _brought(
+    source: Library,
+    library: Library,
+    compared: Compared,
+    spool: Spool,
+    on_clash: OnClash,
+    advance: Advance | None,
+) -> Outcome:
+    """Write what was spooled, as one action."""
+    if not spool.count:
+        return Outcome("copy", 0)
+    summary = f"copied {spool.count:,} from {one_line(source.memory.name)}"
+    memory = library.memory
+    if isinstance(memory, MarkdownMemory):
+        notes = memory
+
+        async def work(action: int, going: Advance) -> Outcome:
+            done = await notes.append(spool.batches, library.trash.keeper(action), going)
+            return Outcome("copy", done.reverted, cancelled=done.cancelled)
+
+        return await carried_out(library, "copy", summary, work, advance)
+    agents = (
+        [_agent(alias, library.trash.now().isoformat()) for alias in compared.agents]
+        if isinstance(memory, SqliteMemory)
+        else []
+    )
+    batches = partial(_with_agents, agents, spool)
+    return await change_rows(library, "copy", summary, batches, clash=on_clash, advance=advance)
+
+
+def _with_agents(agents: Sequence[RowChange], spool: Spool) -> Iterator[Sequence[RowChange]]:
+    return chain([agents] if agents else [], spool.batches())
+
+
+def _agent(alias: str, now: str) -> RowChange:
+    """An agent to add, which its memories refer to."""
+    id = str(uuid4())  # noqa: A001
+    return RowChange(StoredRow(id, {"id": id, "alias": alias, "created_at": now}, None, alias, AGENTS), None)
+
+
+def _going(advance: Advance | None) -> Advance | None:
+    """The same, for passes over a store in which nothing comes over."""
+    return None if advance is None else lambda done: advance(0)
+
+
+def _refuse(memory: Memory) -> None:
+    """Raises Refused for a store that takes nothing."""
+    if memory.read_only_because is not None or not memory.capabilities.write:
+        raise memory.refuse_to_write()
+
+
+def _makes(target: CopyTarget) -> str:
+    """A sentence about what is made first."""
+    what = {"sqlite": "The database", "lucid": "The database", "markdown": "The folder"}
+    return f"{what.get(target.config.backend, 'The store')} {one_line(target.location)} is made first."

@@ -88,16 +88,16 @@ class Losses:
     def notes(self) -> Iterator[str]:
         """A sentence for each kind of loss."""
         if self.columns:
-            yield f"This store has no column for {_told(self.columns)}: what stands there is left out."
+            yield f"This store has no column for {told_names(self.columns)}: what stands there is left out."
         if self.agents:
             count, owner = sum(self.agents.values()), self.target.owner(None)
             if not self.target.memory.capabilities.agents:
-                yield f"This store does not keep agents apart ({_told(self.agents)})."
+                yield f"This store does not keep agents apart ({told_names(self.agents)})."
             elif owner is None:
-                yield f"Agents this store does not know are added: {_told(self.agents)}."
+                yield f"Agents this store does not know are added: {told_names(self.agents)}."
             else:
                 whose = f"the agent {one_line(owner)} gets what is theirs ({count:,})"
-                yield f"This store does not know the agents {_told(self.agents)}: {whose}."
+                yield f"This store does not know the agents {told_names(self.agents)}: {whose}."
         if self.vectors:
             yield (
                 "Vectors of another model or length than this store's are left out "
@@ -166,7 +166,8 @@ class Fitting:
         return row.id
 
 
-def _told(names: Collection[str]) -> str:
+def told_names(names: Collection[str]) -> str:
+    """The first few names, cleaned, and how many more."""
     ordered = [cut(one_line(name), _NAME_CELLS) for name in names]
     more = f" and {len(ordered) - _NAMES_TOLD:,} more" if len(ordered) > _NAMES_TOLD else ""
     return ", ".join(ordered[:_NAMES_TOLD]) + more

@@ -22,11 +22,14 @@ class KnownVectors:
 
     def takes(self, vector: Value, header: Header | None) -> bool:
         """Whether a vector of a file fits among them; what neither side knows does not stand in the way."""
+        return self.fits(vector, header.embedding if header is not None else None)
+
+    def fits(self, vector: Value, theirs: Identity | None) -> bool:
+        """The same for a vector that `theirs` made."""
         if not isinstance(vector, bytes) or not vector or len(vector) % _BYTES_EACH:
             return False
         if self.dimensions is not None and len(vector) != _BYTES_EACH * self.dimensions:
             return False
-        theirs = header.embedding if header is not None else None
         return theirs is None or self.identity is None or theirs == self.identity
 
 

@@ -1,0 +1,122 @@
+"""`zeroclaw memory copy`: says what would come over and what is lost, asks, copies, checks, and undo takes it back."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.terminal import Terminal
+
+from zeroclaw_tui.backends.sqlite.ddl import create_database
+
+Run = Callable[..., Any]
+
+
+def _contents(database: Path) -> dict[str, str]:
+    with closing(sqlite3.connect(database)) as connection:
+        return dict(connection.execute("SELECT key, content FROM memories"))
+
+
+def test_a_dry_run_tells_the_plan_and_what_is_lost_and_makes_nothing(
+    memory: Run, install: Path, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    done = memory("copy", "--to", "markdown", "--to-location", str(notes), "--dry-run")
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        f"Copy 8 memories to {notes}?",
+        f"  The folder {notes} is made first.",
+        "  8 new",
+        "  Markdown keeps no session (3 have one).",
+        "  Markdown knows the categories core and daily: others are read back as daily (1).",
+        "  Markdown keeps of each time the day alone, of core memories none, and no id (8).",
+        "  Each line of Markdown is a memory, so line breaks become blanks (1 have some).",
+        "  Keys that are blank or hold ** or line breaks are not read back as they are (1).",
+        f"  `zeroclaw memory undo --backend markdown --location {notes}` takes it back.",
+    ]
+    assert "Nothing was changed." in done.err
+    assert not notes.exists()
+    assert not (install / "zeroclaw-tui").exists()
+
+
+def test_it_copies_verifies_and_the_undo_it_names_takes_it_back(memory: Run, install: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.db"
+    done = memory("copy", "--to", "sqlite", "--to-location", str(new), "--yes", "--superseded")
+    assert (done.code, done.out.splitlines()[:2]) == (
+        0,
+        [f"✓ Copied 9 memories to {new}.", "Verified 9 by count and hash over what is kept there."],
+    )
+    assert _contents(new) == _contents(install / "workspace" / "memory" / "brain.db")
+    again = memory("copy", "--to", "sqlite", "--to-location", str(new), "--yes", "--superseded")
+    assert (again.code, again.out.splitlines()[0]) == (0, f"Nothing to copy: of 9 memories, to {new}")
+    assert "Verified 9" in again.out
+    assert memory("undo", "--backend", "sqlite", "--location", str(new), "--yes").code == 0
+    assert _contents(new) == {}
+
+
+def test_filters_choose_and_the_document_has_it_all(memory: Run, install: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.db"
+    arguments = ("copy", "--to", "sqlite", "--to-location", str(new), "--session", "tg_1", "--json")
+    planned = memory(*arguments, "--dry-run").json
+    named = {"verb": "copy", "backend": "sqlite", "location": str(new), "new": 2, "same": 0, "taken": 0, "losses": []}
+    assert planned.items() >= {**named, "dry_run": True, "count": 2, "action": None, "verified": 0}.items()
+    done = memory(*arguments, "--yes").json
+    assert done.items() >= {**named, "dry_run": False, "count": 2, "verified": 2, "differs": 0, "left": 0}.items()
+    assert done["from"] == {"backend": "sqlite", "location": str(install / "workspace" / "memory" / "brain.db")}
+    assert done["action"] is not None
+    assert done["until"] is not None
+    assert set(_contents(new)) == {"pet", "tz"}
+
+
+@pytest.mark.parametrize(
+    ("option", "pets"),
+    [
+        ((), {"pet": "Dog"}),
+        (("--overwrite",), {"pet": "Cat named Mio"}),
+        (("--rename",), {"pet": "Dog", "pet (restored)": "Cat named Mio"}),
+    ],
+)
+def test_taken_keys_go_as_told(option: tuple[str, ...], pets: dict[str, str], memory: Run, tmp_path: Path) -> None:
+    new = tmp_path / "new.db"
+    create_database(new, "G2")
+    with closing(sqlite3.connect(new)) as connection, connection:
+        connection.execute(
+            "INSERT INTO memories VALUES ('x', 'pet', 'Dog', 'core', NULL, '', '', NULL, NULL, NULL, NULL)"
+        )
+    done = memory("copy", "--to", "sqlite", "--to-location", str(new), "--yes", *option)
+    assert done.code == 0
+    assert {key: text for key, text in _contents(new).items() if key.startswith("pet")} == pets
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("--to", "sqlite", "--yes"), 2, "is the store to copy from."),
+        (("--to", "sqlite"), 2, "asks first"),
+        (("--to", "sqllite", "--yes"), 2, "Did you mean 'sqlite'?"),
+        (("--to", "none", "--yes"), 1, "Nothing is stored"),
+        (("--to", "markdown", "--yes", "--read-only"), 1, "--read-only refuses every write."),
+        (("--yes",), 2, "--to"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(arguments: tuple[str, ...], code: int, told: str, memory: Run) -> None:
+    done = memory("copy", *arguments)
+    assert (done.code, done.out) == (code, "")
+    assert told in done.err
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 1)])
+def test_it_asks_in_a_terminal(
+    answer: str, code: int, script: Callable[[str], str], install: Path, tmp_path: Path
+) -> None:
+    notes = tmp_path / "n"
+    command = [script("zeroclaw"), "memory", "--config-dir", str(install), "copy", "--to", "markdown"]
+    with Terminal([*command, "--to-location", str(notes)], columns=150, lines=30) as screen:
+        screen.wait_for("Copy 8 memories to", "Markdown keeps no session (3 have one).", "Go on? [y/N]")
+        screen.press(answer, "enter")
+        assert screen.wait_exit() == code
+    assert notes.exists() is (code == 0)

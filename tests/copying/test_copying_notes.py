@@ -1,0 +1,189 @@
+"""`copy` into Markdown notes and out of them: what they keep, as ZeroClaw writes it, to the byte undone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from copying_world import contents, copied, held, install_in, opened, planned
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.small_store import blob, change
+
+from zeroclaw_tui.backends.markdown.files import parse
+from zeroclaw_tui.backends.sqlite.rows import bound
+from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation.transfer.noted import line_of
+from zeroclaw_tui.memory.errors import Refused
+
+ROWS = [
+    {"key": "lang", "content": "Rust\r\nand  more", "session_id": "s", "embedding": blob(1, 2)},
+    {"key": "day", "content": "went out", "category": "daily", "created_at": "2026-03-04T12:00:00+00:00"},
+    {"key": "trip", "content": "# packed", "category": "travel", "created_at": "2026-03-04T13:00:00+00:00"},
+    {"key": "odd", "content": "no day", "category": "daily", "created_at": "some day"},
+]
+
+
+@pytest.fixture(autouse=True)
+def utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Days are local ones."""
+    monkeypatch.setitem(os.environ, "TZ", "UTC")
+
+
+async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path: Path) -> None:
+    install_in(tmp_path, ROWS)
+    notes = tmp_path / "notes"
+    async with opened(tmp_path) as library:
+        plan = await planned(library, "markdown", notes)
+        assert plan.losses == (
+            "Markdown keeps no session (1 has one).",
+            "Markdown keeps no vector (1 has one).",
+            "Markdown knows the categories core and daily: others are read back as daily (1).",
+            "Markdown keeps of each time the day alone, of core memories none, and no id (4).",
+            "Each line of Markdown is a memory, so line breaks become blanks (1 have some).",
+        )
+        assert not notes.exists()
+        outcome = await copied(library, "markdown", notes)
+        assert (outcome.copied, outcome.verified, outcome.differs) == (4, 4, 0)
+        assert (await copied(library, "markdown", notes)).copied == 0
+    assert (notes / "MEMORY.md").read_text() == "# Long-Term Memory\n\n- **lang**: Rust and  more\n"
+    assert (notes / "memory" / "2026-03-04.md").read_text() == (
+        "# Daily Log — 2026-03-04\n\n- **day**: went out\n\n- **trip**: # packed\n"
+    )
+    assert (notes / "memory" / "undated.md").read_text().endswith("\n- **odd**: no day\n")
+
+
+async def test_it_appends_to_what_is_there_and_undo_gives_the_very_bytes_back(tmp_path: Path) -> None:
+    install_in(tmp_path, ROWS)
+    notes = tmp_path / "notes"
+    (notes / "memory").mkdir(parents=True)
+    before = b"# Mine\r\n\r\n- **lang**: C\r\nno end"
+    (notes / "MEMORY.md").write_bytes(before)
+    async with opened(tmp_path) as library:
+        plan = await planned(library, "markdown", notes)
+        assert (plan.new, plan.taken, plan.makes) == (4, 0, None)
+        assert (await copied(library, "markdown", notes)).verified == 4
+    assert (notes / "MEMORY.md").read_bytes() == before + b"\n- **lang**: Rust and  more\n"
+    async with opened(tmp_path, "markdown", notes) as target:
+        outcome = await changing.undo(target)
+    assert outcome.count == 4
+    assert (notes / "MEMORY.md").read_bytes() == before
+    assert list((notes / "memory").iterdir()) == []
+
+
+async def test_only_the_missing_lines_come_again(tmp_path: Path) -> None:
+    install_in(tmp_path, [*ROWS, {"key": "twin", "content": "once\nmore"}])
+    notes = tmp_path / "notes"
+    async with opened(tmp_path) as library:
+        await copied(library, "markdown", notes)
+        core = notes / "MEMORY.md"
+        whole = core.read_text()
+        core.write_text(whole.replace("- **lang**: Rust and  more\n", ""))
+        outcome = await copied(library, "markdown", notes)
+    assert (outcome.copied, outcome.verified) == (1, 5)
+    assert sorted(parse(core.read_text()).contents) == ["**lang**: Rust and  more", "**twin**: once more"]
+
+
+async def test_loose_notes_stay_readable(tmp_path: Path) -> None:
+    install_in(tmp_path, ROWS)
+    loose = tmp_path / "loose"
+    loose.mkdir()
+    (loose / "thoughts.md").write_text("- one\n")
+    async with opened(tmp_path) as library:
+        with pytest.raises(Refused, match="loose notes"):
+            await copied(library, "markdown", loose)
+        assert [path.name for path in loose.iterdir()] == ["thoughts.md"]
+        outcome = await copied(library, "markdown", loose / "thoughts.md")
+    assert (outcome.copied, outcome.verified) == (4, 4)
+    assert (loose / "thoughts.md").read_text().startswith("- one\n\n- **lang**: ")
+
+
+async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_path: Path) -> None:
+    install_in(tmp_path, [])
+    notes = tmp_path / "notes"
+    (notes / "memory").mkdir(parents=True)
+    (notes / "MEMORY.md").write_text("# Mine\n\n- **lang**: C\n\nplain line\n- **lang**: Rust\n")
+    (notes / "memory" / "2026-03-04.md").write_text("- **day**: **bold**: went out\n")
+    new = tmp_path / "new.db"
+    async with opened(tmp_path, "markdown", notes) as library:
+        plan = await planned(library, "sqlite", new)
+        assert (plan.new, plan.taken, plan.second) == (3, 1, 1)
+        outcome = await copied(library, "sqlite", new)
+        assert (outcome.copied, outcome.verified, outcome.left) == (3, 3, 1)
+        again = await copied(library, "sqlite", new)
+        assert (again.copied, again.verified) == (0, 3)
+    assert contents(new) == {"lang": "Rust", "MEMORY:1": "plain line", "day": "**bold**: went out"}
+
+
+async def test_notes_come_to_notes_line_by_line(tmp_path: Path) -> None:
+    install_in(tmp_path, [])
+    notes, other = tmp_path / "notes", tmp_path / "other"
+    (notes / "memory").mkdir(parents=True)
+    (notes / "MEMORY.md").write_text("# Mine\n\n- **lang**: C\n\nplain line\n- **lang**: Rust\n")
+    (notes / "memory" / "2026-03-04-walk.md").write_text("- a\n- b\n- a\n")
+    async with opened(tmp_path, "markdown", notes) as library:
+        outcome = await copied(library, "markdown", other)
+        assert (outcome.copied, outcome.verified, outcome.left) == (6, 6, 0)
+        assert (await copied(library, "markdown", other)).copied == 0
+    assert parse((other / "MEMORY.md").read_text()).contents == ("**lang**: C", "plain line", "**lang**: Rust")
+    assert parse((other / "memory" / "2026-03-04-walk.md").read_text()).contents == ("a", "b", "a")
+
+
+HOSTILE = st.one_of(
+    st.text(max_size=40),
+    st.sampled_from(
+        [
+            "a\r\nb",
+            "nul\0end",
+            "--- ",
+            "# head",
+            "- x",
+            "**k**: v",
+            "\u2028",
+            "\x85",
+            "caf\udce9",
+            "\udcff\udc80",
+            "x" * 10**6,
+        ]
+    ),
+)
+
+
+LINES = st.lists(
+    st.tuples(
+        HOSTILE, HOSTILE, st.sampled_from(["core", "daily", "own"]), st.none() | st.binary(min_size=8, max_size=8)
+    ),
+    max_size=6,
+    unique_by=lambda row: row[0],
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(LINES)
+def test_hostile_texts_come_whole_to_a_database_and_as_promised_to_notes(
+    rows: list[tuple[str, str, str, bytes | None]],
+) -> None:
+    with TemporaryDirectory() as folder:
+        asyncio.run(_hostile(rows, Path(folder)))
+
+
+async def _hostile(rows: list[tuple[str, str, str, bytes | None]], folder: Path) -> None:
+    database = install_in(folder, [])
+    for at, (key, content, category, vector) in enumerate(rows):
+        moment = f"2026-03-0{at + 1}T10:00:00.123456789+00:00"
+        marks, values = bound([f"id{at}", key, content, category, moment, moment, vector])
+        names = "id, key, content, category, created_at, updated_at, embedding"
+        change(database, f"INSERT INTO memories ({names}) VALUES ({marks})", values)
+    async with opened(folder) as library:
+        outcome = await copied(library, "sqlite", folder / "new.db")
+        assert (outcome.verified, outcome.differs) == (len(rows), 0)
+        assert held(folder / "new.db") == held(database)
+        noted = await copied(library, "markdown", folder / "notes")
+        assert (noted.verified, noted.differs, noted.copied) == (len(rows), 0, len(rows))
+        assert (await copied(library, "markdown", folder / "notes")).copied == 0
+    files = (folder / "notes").rglob("*.md")
+    lines = [line for file in files for line in parse(file.read_bytes().decode("utf-8")).contents]
+    assert sorted(lines) == sorted(line_of(key, content) for key, content, *_ in rows)

@@ -1,0 +1,111 @@
+"""`copy` to a real PostgreSQL, and round: sqlite → postgres → markdown → sqlite, with what was promised kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from copying_world import contents, copied, held, install_in, opened, planned
+from support.postgres_server import PostgresServer, running_postgres
+from support.small_store import blob
+
+from zeroclaw_tui.backends.markdown.files import parse
+from zeroclaw_tui.curation import changing
+
+ROWS = [
+    {
+        "key": f"key{at}",
+        "content": "nul \0 and \x1b" if at == 3 else f"text {at}\nof — lines",
+        "category": ("core", "daily")[at % 2],
+        "session_id": f"s{at}" if at == 1 else None,
+        "embedding": blob(1, at, 2) if at == 2 else None,
+        "created_at": f"2026-03-0{at + 1}T10:00:00.123456789+00:00",
+    }
+    for at in range(6)
+]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with running_postgres() as running:
+        running.make_user("zeroclaw", "secret")
+        yield running
+
+
+@pytest.fixture
+def url(server: PostgresServer, request: pytest.FixtureRequest) -> str:
+    """A database with nothing in it."""
+    name = f"of_{abs(hash(request.node.name))}"
+    server.make_database(name, "zeroclaw")
+    return server.url("zeroclaw", "secret", name)
+
+
+@pytest.fixture(autouse=True)
+def utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Days are local ones."""
+    monkeypatch.setitem(os.environ, "TZ", "UTC")
+
+
+async def test_a_table_is_made_gets_what_it_keeps_and_undo_empties_it(url: str, tmp_path: Path) -> None:
+    database = install_in(tmp_path, ROWS)
+    before = database.read_bytes()
+    async with opened(tmp_path) as library:
+        plan = await planned(library, "postgres", url)
+        assert (plan.new, plan.same, plan.taken) == (6, 0, 0)
+        assert plan.makes is not None
+        assert "secret" not in f"{plan.makes}{plan.target}"
+        assert "PostgreSQL keeps no NUL and nothing that is no UTF-8: � stands in its place (1)." in plan.losses
+        assert "PostgreSQL keeps no vector (1 has one)." in plan.losses
+        outcome = await copied(library, "postgres", url)
+        assert (outcome.copied, outcome.verified, outcome.differs) == (6, 6, 0)
+        again = await copied(library, "postgres", url)
+        assert (again.copied, again.verified) == (0, 6)
+        assert (await planned(library, "postgres", url)).same == 6
+    assert database.read_bytes() == before
+    async with opened(tmp_path, "postgres", url) as target:
+        entry = await target.memory.get("key3")
+        assert entry is not None
+        assert (entry.id, entry.content) == ("id-003", "nul � and \x1b")
+        assert (await changing.undo(target)).count == 6
+        assert await target.memory.count() == 0
+
+
+@pytest.mark.parametrize("on_clash", ["skip", "overwrite", "rename"])
+async def test_taken_keys_go_as_told(on_clash: str, url: str, tmp_path: Path) -> None:
+    install_in(tmp_path, ROWS)
+    async with opened(tmp_path) as library:
+        await copied(library, "postgres", url)
+        async with opened(tmp_path, "postgres", url) as target:
+            await target.memory.store("key1", "other", "core", None)
+        outcome = await copied(library, "postgres", url, on_clash)  # type: ignore[arg-type]
+        assert (outcome.copied, outcome.differs) == (0 if on_clash == "skip" else 1, 0)
+        again = await copied(library, "postgres", url, on_clash)  # type: ignore[arg-type]
+        assert (again.copied, again.verified) == (0, outcome.verified)
+    async with opened(tmp_path, "postgres", url) as target:
+        first, beside = await target.memory.get("key1"), await target.memory.get("key1 (restored)")
+    assert first is not None
+    assert first.content == ("text 1\nof — lines" if on_clash == "overwrite" else "other")
+    assert (beside is not None) is (on_clash == "rename")
+
+
+async def test_round_through_every_kind_of_store(url: str, tmp_path: Path) -> None:
+    install_in(tmp_path, ROWS)
+    notes, back = tmp_path / "notes", tmp_path / "back.db"
+    async with opened(tmp_path) as library:
+        assert (await copied(library, "postgres", url)).verified == 6
+    async with opened(tmp_path, "postgres", url) as library:
+        assert (await copied(library, "markdown", notes)).verified == 6
+        # Straight back, everything but the vector and the NUL is what it was, times to the microsecond.
+        assert (await copied(library, "sqlite", tmp_path / "straight.db")).verified == 6
+    async with opened(tmp_path, "markdown", notes) as library:
+        assert (await copied(library, "sqlite", back)).verified == 6
+    assert parse((notes / "memory" / "2026-03-02.md").read_text()).contents == ("**key1**: text 1 of — lines",)
+    texts = {row["key"]: str(row["content"]).replace("\0", "�") for row in ROWS}
+    assert contents(tmp_path / "straight.db") == texts
+    assert contents(back) == {key: text.replace("\n", " ") for key, text in texts.items()}
+    daily = [row for row in held(back, "key, created_at, category") if row[5] == b"daily"]
+    assert [(key, at) for _, key, _, at, *_ in daily] == [
+        (f"key{n}".encode(), f"2026-03-0{n + 1}T00:00:00+00:00".encode()) for n in (1, 3, 5)
+    ]

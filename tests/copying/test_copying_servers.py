@@ -1,0 +1,136 @@
+"""`copy` to and from Qdrant, Redis, Lucid and the tutorial's own PostgreSQL table."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from copying_world import contents, copied, install_in, opened, planned
+from support.postgres_server import running_postgres
+from support.qdrant_server import QdrantServer, serving
+from support.redis_server import running_redis
+from support.small_store import blob
+
+from zeroclaw_tui.curation import changing
+from zeroclaw_tui.embeddings.local import local_vector
+
+ROWS = [
+    {
+        "key": f"key{at}",
+        "content": f"text {at}\nof — lines 花生",
+        "category": ("core", "daily", "recipes")[at % 3],
+        "session_id": "s1" if at == 1 else None,
+        "embedding": blob(1, at, 2) if at == 2 else None,
+        "created_at": f"2026-03-0{at + 1}T10:00:00.123456789+00:00",
+    }
+    for at in range(6)
+]
+TEXTS = {str(row["key"]): str(row["content"]) for row in ROWS}
+DIMENSIONS = 16
+EMBEDDING = f'embedding_provider = "local"\nembedding_dimensions = {DIMENSIONS}\n'
+
+
+@pytest.fixture
+def qdrant() -> Iterator[QdrantServer]:
+    with serving() as running:
+        yield running
+
+
+def with_embedder(folder: Path) -> None:
+    config = folder / "zc" / "config.toml"
+    config.write_text(config.read_text() + EMBEDDING)
+
+
+async def test_to_qdrant_each_memory_is_embedded_with_its_key_and_undo_empties_it(
+    qdrant: QdrantServer, tmp_path: Path
+) -> None:
+    install_in(tmp_path, ROWS)
+    with_embedder(tmp_path)
+    async with opened(tmp_path) as library:
+        plan = await planned(library, "qdrant", qdrant.base)
+        assert (plan.new, plan.refused) == (6, 0)
+        assert plan.makes is not None
+        assert "Qdrant embeds key and content together, so vectors of contents alone are made anew (1)." in plan.losses
+        outcome = await copied(library, "qdrant", qdrant.base)
+        assert (outcome.copied, outcome.verified, outcome.differs) == (6, 6, 0)
+        assert (await copied(library, "qdrant", qdrant.base)).copied == 0
+    async with opened(tmp_path, "qdrant", qdrant.base) as target:
+        row = await target.memory.stored((await target.memory.list())[0].id)
+        assert row is not None
+        assert row.values["embedding"] == local_vector(f"{row.values['key']}\n{row.values['content']}", DIMENSIONS)
+        back = tmp_path / "back.db"
+        assert (await copied(target, "sqlite", back)).verified == 6
+        assert contents(back) == TEXTS
+        assert (await changing.undo(target)).count == 6
+        assert await target.memory.count() == 0
+
+
+async def test_to_qdrant_without_an_embedder_nothing_goes_and_the_plan_says_so(
+    qdrant: QdrantServer, tmp_path: Path
+) -> None:
+    install_in(tmp_path, ROWS)
+    with_embedder(tmp_path)
+    async with opened(tmp_path) as library:
+        await copied(library, "qdrant", qdrant.base)
+    config = tmp_path / "zc" / "config.toml"
+    config.write_text(config.read_text().replace(EMBEDDING, ""))
+    async with opened(tmp_path, "qdrant", qdrant.base) as target:
+        assert target.memory.capabilities.why_not["vectors"]
+    async with opened(tmp_path) as library:
+        plan = await planned(library, "qdrant", qdrant.base)
+        assert plan.refused + plan.same == 6
+
+
+async def test_redis_and_back_keeps_what_its_documents_hold(tmp_path: Path) -> None:
+    install_in(tmp_path, ROWS)
+    with running_redis() as server:
+        async with opened(tmp_path) as library:
+            outcome = await copied(library, "redis", server.url())
+            assert (outcome.copied, outcome.verified, outcome.differs) == (6, 6, 0)
+            assert (await copied(library, "redis", server.url())).copied == 0
+        async with opened(tmp_path, "redis", server.url()) as target:
+            assert (await copied(target, "sqlite", tmp_path / "back.db")).verified == 6
+            assert contents(tmp_path / "back.db") == TEXTS
+            assert (await changing.undo(target)).count == 6
+            assert await target.memory.count() == 0
+
+
+async def test_lucid_gets_rows_in_its_database_and_the_program_is_left_alone(tmp_path: Path) -> None:
+    install_in(tmp_path, ROWS)
+    elsewhere = tmp_path / "lucid.db"
+    async with opened(tmp_path) as library:
+        outcome = await copied(library, "lucid", elsewhere)
+        assert (outcome.copied, outcome.verified, outcome.differs) == (6, 6, 0)
+    assert contents(elsewhere) == TEXTS
+
+
+async def test_the_tutorials_table_takes_memories_and_gives_them_back(tmp_path: Path) -> None:
+    install_in(tmp_path, ROWS)
+    with running_postgres() as server:
+        server.make_user("writer", "secret")
+        server.make_database("tutorial", "writer")
+        server.run_as(
+            "writer",
+            "secret",
+            "tutorial",
+            "CREATE TABLE memories (id UUID PRIMARY KEY DEFAULT gen_random_uuid(), key TEXT UNIQUE NOT NULL, "
+            "content TEXT NOT NULL, category TEXT NOT NULL, timestamp TIMESTAMPTZ DEFAULT NOW(), embedding REAL[]);",
+        )
+        url = server.url("writer", "secret", "tutorial")
+        async with opened(tmp_path) as library:
+            outcome = await copied(library, "postgres", url)
+            assert (outcome.copied, outcome.verified, outcome.differs) == (6, 6, 0)
+            assert (await copied(library, "postgres", url)).copied == 0
+        async with opened(tmp_path, "postgres", url) as target:
+            back = tmp_path / "back.db"
+            assert (await copied(target, "sqlite", back)).verified == 6
+            assert contents(back) == TEXTS
+            with closing(sqlite3.connect(back)) as connection:
+                assert dict(connection.execute("SELECT category, count(*) FROM memories GROUP BY 1")) == {
+                    "core": 2, "daily": 2, "recipes": 2,
+                }  # fmt: skip
+            assert (await changing.undo(target)).count == 6
+            assert await target.memory.count() == 0

@@ -1,0 +1,206 @@
+"""`memory copy`: bring memories of one store to another, of any backend.
+
+The options of every verb name the store to copy from; it is only read. The document is that of every change of the
+target (see `told`) with these names: "from" ({"backend", "location"}), "new", "same", "taken" (how many of the source
+are not there, are there the same, have an id or a key that is taken), "samples" (the first keys that are taken),
+"losses" (sentences: what the target does not keep), "makes" (a sentence, or null: what is made first), "on_clash"
+("skip", "overwrite" or "rename"), "verified" (how many were found again with the same SHA-256 over what the target
+keeps), "differs" and "differing" (how many were not, and the first hundred of their keys) and "left" (how many were
+left out). `count` is how many were copied, or would be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
+from zeroclaw_tui.cli.finding import filter_given
+from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, counted, document, note, write_lines
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.transfer.copying import (
+    CopyOutcome,
+    CopyPlan,
+    CopyTarget,
+    copy_memories,
+    open_target,
+    plan_copy,
+)
+from zeroclaw_tui.curation.transfer.importing import OnClash
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused
+from zeroclaw_tui.memory.text import mask_secrets, one_line
+
+MOST_NAMED = 10
+_TAKEN: dict[OnClash, str] = {
+    "skip": "left out; --overwrite replaces what is there, --rename brings them under another key",
+    "overwrite": "put in place of what is there",
+    "rename": "brought under another key",
+}
+
+
+async def copy(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Compare both stores, say what would come over and what would be lost, ask, do it, and check it."""
+    if not given.dry_run:
+        if given.read_only:
+            raise Refused("--read-only refuses every write.", hint="--dry-run only says what would be copied.")
+        check_can_ask("copy", yes=given.yes)
+    target = await open_target(library, given.to, given.to_location, given.profile)
+    try:
+        if target.library is not None and not given.dry_run:
+            check_writable(target.library, given)
+        return await _copy(library, target, given, now)
+    finally:
+        await target.close()
+
+
+async def _copy(library: Library, target: CopyTarget, given: argparse.Namespace, now: datetime) -> int:
+    wanted, on_clash = filter_given(given, now), given.on_clash
+    with Progress("Comparing", None) as comparing:
+        plan = await plan_copy(library, target, wanted, advance=comparing.advance)
+    count = plan.brings(on_clash)
+    if given.dry_run:
+        return _tell_plan(library, target, given, plan)
+    if count and not given.yes and not confirm("Go on?", _plan_lines(target, plan, on_clash)):
+        return REFUSED
+    opened = await target.make()
+    with Progress("Copying", count) as progress:
+        outcome = await with_triggers(
+            opened,
+            given,
+            lambda: copy_memories(library, target, wanted, on_clash, advance=progress.advance),
+            asks=True,
+        )
+    return REFUSED if outcome is None else _tell_done(library, target, given, plan, outcome)
+
+
+def _plan_lines(target: CopyTarget, plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
+    yield (Styled(f"Copy {counted(plan.brings(on_clash))} to {_named(target)}?", BOLD),)
+    yield from _facts(plan, on_clash)
+    yield (f"  `{_undo(target)}` takes it back.",)
+
+
+def _facts(plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
+    width = len(f"{max(plan.new, plan.same, plan.taken):,}")
+    if plan.makes is not None:
+        yield ("  ", one_line(mask_secrets(plan.makes)))
+    yield (f"  {plan.new:>{width},} new",)
+    if plan.same:
+        yield (f"  {plan.same:>{width},} there already, the same",)
+    if plan.beside and on_clash == "rename":
+        yield (f"  {plan.beside:>{width},} there already, under another key",)
+    taken = plan.taken - (plan.beside if on_clash == "rename" else 0)
+    if taken:
+        yield (Styled(f"  {taken:>{width},} whose id or key is taken: {_TAKEN[on_clash]}", YELLOW),)
+        more = taken - len(plan.samples)
+        named = ", ".join(plan.samples) + (f" and {more:,} more" if more > 0 else "")
+        yield (Styled(f"  {'':{width}} {named}", DIM),)
+    if plan.second and on_clash != "rename":
+        yield (f"  {'':{width}} {plan.second:,} of them have the key of another one that is copied, and stay out",)
+    for sentence in plan.losses:
+        yield ("  ", one_line(sentence))
+
+
+def _tell_plan(library: Library, target: CopyTarget, given: argparse.Namespace, plan: CopyPlan) -> int:
+    count = plan.brings(given.on_clash)
+    if given.json:
+        document(_document(library, target, given, plan, CopyOutcome(count, 0)))
+        return DONE
+    if count:
+        write_lines(_plan_lines(target, plan, given.on_clash))
+    else:
+        write_lines([_nothing(target, plan), *_facts(plan, given.on_clash)])
+    note(NOTHING_DONE)
+    return DONE
+
+
+def _nothing(target: CopyTarget, plan: CopyPlan) -> Line:
+    return (f"Nothing to copy: of {counted(plan.count)}, to {_named(target)}",)
+
+
+def _tell_done(
+    library: Library, target: CopyTarget, given: argparse.Namespace, plan: CopyPlan, outcome: CopyOutcome
+) -> int:
+    for sentence in (*(plan.losses if given.yes and not given.json else ()), *outcome.notes):
+        note(f"zeroclaw: {sentence}")
+    if given.json:
+        document(_document(library, target, given, plan, outcome))
+    else:
+        write_lines(_done_lines(target, plan, outcome))
+    if outcome.cancelled:
+        rest = plan.brings(given.on_clash)
+        note(f"zeroclaw: Stopped after {outcome.copied:,} of {counted(rest)}; copying again goes on.")
+        return INTERRUPTED
+    return REFUSED if outcome.differs else DONE
+
+
+def _done_lines(target: CopyTarget, plan: CopyPlan, outcome: CopyOutcome) -> Iterator[Line]:
+    if outcome.copied or outcome.cancelled:
+        yield (Styled("✓", GREEN), f" Copied {counted(outcome.copied)} to {_named(target)}.")
+    else:
+        yield _nothing(target, plan)
+    if not outcome.cancelled:
+        yield (f"Verified {outcome.verified:,} by count and hash over what is kept there.",)
+    if outcome.differs:
+        yield (Styled(f"{counted(outcome.differs)} there differ from what was copied:", YELLOW),)
+        more = outcome.differs - MOST_NAMED
+        named = ", ".join(outcome.differing[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+        yield ("  ", named)
+    if outcome.left:
+        yield (f"Left out {counted(outcome.left)}: the id or key is taken, or it cannot be kept there.",)
+    for old, new in list(outcome.renamed.items())[:MOST_NAMED]:
+        yield (f"{one_line(old)} came in as {one_line(new)}.",)
+    if len(outcome.renamed) > MOST_NAMED:
+        yield (Styled(f"… {len(outcome.renamed) - MOST_NAMED:,} more.", DIM),)
+    if outcome.action is not None:
+        yield (f"`{_undo(target)}` takes it back.",)
+
+
+def _named(target: CopyTarget) -> str:
+    return one_line(mask_secrets(target.location))
+
+
+def _undo(target: CopyTarget) -> str:
+    """The command that takes the copy back, where the store goes by more than its backend."""
+    config = target.config
+    backend = f"{config.backend}.{config.alias}" if config.alias else config.backend
+    words = ["zeroclaw", "memory", "undo", "--backend", backend]
+    if config.location is not None and config.location != str(config.install.database):
+        words += ["--location", mask_secrets(config.location)]
+    return one_line(shlex.join(words))
+
+
+def _document(
+    library: Library, target: CopyTarget, given: argparse.Namespace, plan: CopyPlan, outcome: CopyOutcome
+) -> dict[str, Any]:
+    return {
+        "verb": "copy",
+        "backend": target.config.backend,
+        "location": target.location,
+        "dry_run": given.dry_run,
+        "count": outcome.copied,
+        "action": outcome.action,
+        "until": outcome.until,
+        "entries": [],
+        "changed": [],
+        "gone": [],
+        "renamed": dict(outcome.renamed),
+        "notes": list(outcome.notes),
+        "also_found_in": [],
+        "cleaned": None,
+        "from": {"backend": library.memory.name, "location": library.memory.location},
+        "new": plan.new,
+        "same": plan.same,
+        "taken": plan.taken,
+        "samples": list(plan.samples),
+        "losses": list(plan.losses),
+        "makes": plan.makes,
+        "on_clash": given.on_clash,
+        "verified": outcome.verified,
+        "differs": outcome.differs,
+        "differing": list(outcome.differing),
+        "left": outcome.left,
+    }
