@@ -111,7 +111,9 @@ class SampleMemory(InMemory):
 
     name = "sqlite"
     location = "/srv/zeroclaw/.zeroclaw/workspace/memory/brain.db"
-    capabilities = Capabilities(vectors=True, keyword=True, superseded=True, watch=True)
+    capabilities = Capabilities(
+        vectors=True, keyword=True, superseded=True, watch=True, write=True, editable=InMemory.capabilities.editable
+    )
 
     def __init__(self, entries: Iterable[MemoryEntry] = ()) -> None:
         super().__init__(entries, clock=lambda: NOW)

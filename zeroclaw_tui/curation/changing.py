@@ -125,6 +125,7 @@ async def remove_memories(
         if removal.removed != plan.count:
             await library.trash.retell(action, f"{done} {removal.removed:,} of {plan.count:,} memories")
         notes = (_WORDS_STAY,) if forever and library.memory.capabilities.vectors else ()
+        notes = (*removal.notes, *notes)
         return Outcome(verb, removal.removed, None, removal.changed, removal.gone, removal.cancelled, notes=notes)
 
     one = plan.stamps[0]
@@ -261,7 +262,7 @@ def _check_restorable(library: Library, row: TrashRow) -> None:
     """Raises Refused for a memory of another store, unless both are databases and the other is no longer there."""
     backend, _, place = row.store.partition(":")
     file = (library.config.install.config_dir or Path()) / place
-    if not backend == library.memory.name == "sqlite" or file.exists():
+    if not backend == library.memory.trash_name == "sqlite" or file.exists():
         raise Refused(
             f"The memory {row.number} was deleted from another store, {one_line(row.store)}.",
             hint="Open that store to restore it.",
@@ -294,7 +295,7 @@ async def _prepared(library: Library, content: str) -> tuple[Vector | None, tupl
     """The vector of a content, where there can be one, and what a person should know about both."""
     notes = await _withheld(library, content)
     embedder = library.embedder
-    if embedder is None or not library.memory.capabilities.vectors:
+    if embedder is None or library.memory.embeds_itself or not library.memory.capabilities.vectors:
         return None, notes
     try:
         numbers = await embedder.embed(content)

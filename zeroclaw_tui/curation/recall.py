@@ -75,9 +75,12 @@ async def _query_vector(
     why_no_vectors: str | None,
 ) -> tuple[np.ndarray | None, tuple[str, ...]]:
     """The query's vector where this recall uses one, and notes on why there is none."""
-    if not words(query) or lists_recent(query, profile):
+    if memory.embeds_itself or not words(query) or lists_recent(query, profile):
         return None, ()
     if profile.search_modes and settings.search_mode == "bm25":
+        return None, ()
+    if embedder is None and not memory.capabilities.vectors:
+        # Nobody expects vectors here: the store's notices say it, not every recall.
         return None, ()
     if embedder is None or not memory.capabilities.vectors:
         return None, (why_no_vectors,) if why_no_vectors else ()

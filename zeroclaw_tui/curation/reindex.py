@@ -154,7 +154,7 @@ class _Reindexing:
         return self._ended(stopped=False)
 
     async def _do(self, rows: Sequence[StoredRow]) -> None:
-        made = await self._asking.vectors([str(row.values["content"]) for row in rows])
+        made = await self._asking.vectors([self._library.memory.text_to_embed(row) for row in rows])
         embedding = self._library.config.embedding
         vectors: list[NewVector] = []
         for row, found in zip(rows, made, strict=True):

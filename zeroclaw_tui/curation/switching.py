@@ -2,9 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
 
+from zeroclaw_tui.backends.base import Capabilities, Memory
+from zeroclaw_tui.backends.choice import chosen_line
+from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.plugins import plugin_names
+from zeroclaw_tui.backends.profiles import backend_profile
+from zeroclaw_tui.config.confirming import store_to_confirm
+from zeroclaw_tui.config.environment import LUCID_VARIABLES, OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL, source_of
+from zeroclaw_tui.config.form import form_of, to_third_schema
+from zeroclaw_tui.config.layouts import exists, has_markdown
+from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.notes import FILE, OPTION, Notes
+from zeroclaw_tui.config.toml_file import read_toml
+from zeroclaw_tui.memory.errors import InspectorError, NothingYet
+from zeroclaw_tui.memory.text import mask_secrets
+
+MARKS = (
+    "keyword", "vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "write",
+)  # fmt: skip
+"""What a standing tells of, in reading order."""
+CHOSEN_HERE = "chosen here"
+"""Among the sources of a config: what names a store that a person looks at in place of the one in use."""
+_URLS = (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
+_LUCID = ("ZEROCLAW_LUCID_CMD", *LUCID_VARIABLES)
+_OPENED_SO = "It was opened read-only, as asked."
+_FOREIGN = "Only DATABASE_URL names it, so nothing is written until a person confirms it."
+_CLOSING_SECONDS = 2.0
+NOT_THERE_YET = "not there yet: ZeroClaw makes it at its first start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +47,22 @@ class Candidate:
     config: MemoryConfig
     why: str
     is_current: bool = False
+
+    @property
+    def name(self) -> str:
+        """The backend, with its alias where the config has one."""
+        config = self.config
+        return f"{config.backend}.{config.alias}" if config.alias else config.backend
+
+    @property
+    def location(self) -> str:
+        """Where it lies, without any password: a path, or the address of a server."""
+        return location_of(self.config)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether only DATABASE_URL names it, which may be another program's database."""
+        return is_foreign(self.config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +79,218 @@ class Standing:
     marks: tuple[str, ...] = ()
     cannot: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def is_not_there_yet(self) -> bool:
+        """Whether ZeroClaw would make it at its first start."""
+        return self.summary == NOT_THERE_YET
 
-def candidates(config: MemoryConfig) -> tuple[Candidate, ...]:
+
+def candidates(
+    config: MemoryConfig, environ: Mapping[str, str] | None = None, *, started: MemoryConfig | None = None
+) -> tuple[Candidate, ...]:
     """Every store the config of this install, its folders, the environment and the plug-ins know; the current first.
 
-    Blocks for a few file looks: run it in a thread.
+    `started` is the config the session began with, which stays a candidate. No store is named twice. Blocks for a few
+    file looks: run it in a thread. Raises BrokenConfig where config.toml cannot be read any more.
     """
-    raise NotImplementedError
+    variables = os.environ if environ is None else environ
+    known: dict[tuple[Any, ...], Candidate] = {}
+    for candidate in _known(config, variables, started):
+        known.setdefault(_place(candidate.config), candidate)
+    # What a person chose here is named by what makes it known.
+    same = known.pop(_place(config), None)
+    why = same.why if same is not None and _why(config) == OPTION else _why(config)
+    return (Candidate(config, why, is_current=True), *known.values())
 
 
 async def standing_of(candidate: Candidate, profile: str | None, seconds: float = 5.0) -> Standing:
-    """Open it read-only, count, and let go of it; what goes wrong or takes longer is told in the answer."""
-    raise NotImplementedError
+    """Open it read-only, count, and let go of it; what goes wrong or takes longer is told in the answer.
+
+    `profile` is the ZeroClaw version whose rules were asked for; how a store stands does not depend on it.
+    """
+    config = candidate.config
+    memory: Memory | None = None
+    try:
+        async with asyncio.timeout(seconds):
+            # Made in a thread: the first look at a backend imports its driver.
+            memory = await asyncio.to_thread(create_memory, replace(config, read_only=True))
+            await memory.open()
+            count = await memory.count()
+            return _standing(memory, config, count)
+    except NothingYet:
+        return Standing(False, NOT_THERE_YET)
+    except InspectorError as error:
+        return Standing(False, mask_secrets(error.message))
+    except TimeoutError:
+        return Standing(False, f"no answer within {seconds:g} s")
+    finally:
+        if memory is not None:
+            await _let_go(memory)
+
+
+def location_of(config: MemoryConfig) -> str:
+    """Where the store of a config lies, for people: a path, or a server's address without user, password and query."""
+    storage = config.storage
+    if config.location:
+        return _address(config.location) if "://" in config.location else config.location
+    match config.backend:
+        case "sqlite" | "lucid":
+            return str(config.database)
+        case "markdown":
+            return str(config.install.root)
+        case "none":
+            return "nowhere"
+        case "in-memory":
+            return "this process"
+        case "postgres":
+            place = f"{storage.get('schema', 'public')}.{storage.get('table', 'memories')}"
+            return f"{_address(storage.get('db_url'))} · {place}"
+        case "qdrant":
+            collection = storage.get("collection")
+            return _address(storage.get("url")) + (f" · {collection}" if collection else "")
+        case _:
+            return _address(storage.get("url") or storage.get("db_url") or "")
+
+
+def chosen_words(config: MemoryConfig) -> str:
+    """What chose the store, in one line."""
+    why = config.sources.get(CHOSEN_HERE)
+    line = chosen_line(config)
+    return line if why is None else line.replace("--backend stands above", f"chosen here ({why}) in place of")
+
+
+def is_foreign(config: MemoryConfig) -> bool:
+    """Whether the store is the one DATABASE_URL names and nobody has said yet that it is ZeroClaw's."""
+    return store_to_confirm(config) is not None
+
+
+def _known(config: MemoryConfig, environ: Mapping[str, str], started: MemoryConfig | None) -> Iterator[Candidate]:
+    """The candidates in the order they are shown, some of them twice."""
+    if started is not None:
+        yield Candidate(started, _why(started))
+    asked_read_only = any(one.read_only and not is_foreign(one) for one in (config, started or config))
+
+    def loaded(name: str | None, why: str | None, variables: Mapping[str, str] = environ) -> Candidate:
+        made = load_config(config.install, variables, backend=name, read_only=asked_read_only)
+        if why is not None:
+            made = replace(made, sources={**made.sources, CHOSEN_HERE: why})
+        return Candidate(made, why or _why(made))
+
+    yield loaded(None, None)
+    yield from (loaded(name, why, _without_urls(environ)) for name, why in _in_file(config))
+    if exists(config.install.database):
+        yield loaded("sqlite", f"{_short(config, config.install.database)} is there")
+        given = next((name for name in _LUCID if environ.get(name, "").strip()), None)
+        if given is not None:
+            yield loaded("lucid", source_of(given))
+    if has_markdown(config.install.root):
+        yield loaded("markdown", "Markdown notes are there")
+    for variable in _URLS:
+        if environ.get(variable, "").strip():
+            made = loaded("postgres", source_of(variable), {**_without_urls(environ), variable: environ[variable]})
+            if made.config.sources.get("storage.db_url") == source_of(variable):
+                yield made
+    if environ.get("QDRANT_URL", "").strip():
+        made = loaded("qdrant", source_of("QDRANT_URL"))
+        if made.config.sources.get("storage.url") == source_of("QDRANT_URL"):
+            yield made
+    yield from (loaded(name, "an installed plug-in") for name in _plug_ins())
+    yield loaded("none", "it keeps nothing")
+
+
+def _in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
+    """Each store that config.toml has settings for: the name that chooses it, and which table names it."""
+    file = config.install.config_file
+    document = (read_toml(file) if file is not None else None) or {}
+    notes = Notes()
+    form = form_of(document, config.install, notes)
+    if not form.is_modern:
+        provider = notes.table(document, "storage", "provider", "config")
+        if provider.get("db_url") or provider.get("provider") == "postgres":
+            yield "postgres", f"{FILE}, [storage.provider.config]"
+        for kind in ("postgres", "qdrant"):
+            if notes.table(document, "memory", kind):
+                yield kind, f"{FILE}, [memory.{kind}]"
+        return
+    kinds = notes.table(to_third_schema(document, form, notes), "storage")
+    for kind in kinds:
+        is_file_store = kind in ("sqlite", "lucid")
+        if backend_profile(kind) is None or (is_file_store and not exists(config.install.database)):
+            continue
+        for alias in notes.table(kinds, kind):
+            yield f"{kind}.{alias}", f"{FILE}, [storage.{kind}.{alias}]"
+
+
+def _plug_ins() -> tuple[str, ...]:
+    """The names of the backends that other packages bring."""
+    return plugin_names()
+
+
+def _place(config: MemoryConfig) -> tuple[Any, ...]:
+    """What tells one store from another, whatever names it."""
+    kind, storage = config.backend, config.storage
+    if config.location:
+        return (kind, config.location)
+    match kind:
+        case "sqlite" | "lucid":
+            return (kind, str(config.database))
+        case "markdown":
+            return (kind, str(config.install.root))
+        case "none" | "in-memory":
+            return (kind,)
+        case _:
+            named = ("db_url", "schema", "table", "url", "collection")
+            return (kind, *(str(storage.get(name, "")).rstrip("/") for name in named))
+
+
+def _standing(memory: Memory, config: MemoryConfig, count: int) -> Standing:
+    can = memory.capabilities
+    marks = tuple(name for name in MARKS if getattr(can, name))
+    cannot = tuple((name, _reason(can, name, memory)) for name in MARKS if not getattr(can, name))
+    if is_foreign(config):
+        cannot = tuple((name, _FOREIGN if why == _OPENED_SO else why) for name, why in cannot)
+    elif not config.read_only:
+        # It was opened so only for this look, so that nothing is told about writing by that.
+        cannot = tuple((name, why) for name, why in cannot if why != _OPENED_SO)
+        is_silent = "write" not in marks and all(name != "write" for name, _ in cannot)
+        marks = (*marks, "write") if is_silent else marks
+    said = "keeps nothing" if memory.name == "none" else "answers"
+    return Standing(True, said, count, marks, cannot)
+
+
+def _reason(can: Capabilities, name: str, memory: Memory) -> str:
+    told = can.why_not.get(name) or (memory.read_only_because if name == "write" else None)
+    return told or f"{memory.name} has none of it."
+
+
+async def _let_go(memory: Memory) -> None:
+    # A server that hangs must not hold up the answer that it does.
+    with suppress(TimeoutError, InspectorError):
+        async with asyncio.timeout(_CLOSING_SECONDS):
+            await memory.close()
+
+
+def _why(config: MemoryConfig) -> str:
+    return config.sources.get("memory.backend", "") or "opened"
+
+
+def _short(config: MemoryConfig, path: os.PathLike[str]) -> str:
+    """A path from the workspace on."""
+    return os.path.relpath(path, config.install.root)
+
+
+def _without_urls(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environ.items() if name not in _URLS}
+
+
+def _address(url: object) -> str:
+    """Host, port and database of a URL; anything else in it may be a secret."""
+    try:
+        parts = urlsplit(str(url or ""))
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return "an address that cannot be read"
+    if not parts.scheme:
+        return "no address"
+    shown = f"[{host}]" if host and ":" in host else host or "localhost"
+    return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}"

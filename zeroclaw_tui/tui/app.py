@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.command import Provider
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
 
 from zeroclaw_tui.memory.errors import DONE, REFUSED, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui import opening
 from zeroclaw_tui.tui.commands import InspectorCommands
 from zeroclaw_tui.tui.leaving import finish_writing, holds_text
@@ -24,6 +27,7 @@ from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.screens.browser import BrowserScreen
 from zeroclaw_tui.tui.screens.error import ErrorScreen
 from zeroclaw_tui.tui.screens.installs import InstallsScreen, place_of
+from zeroclaw_tui.tui.screens.working import shown_words
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 from zeroclaw_tui.tui.view import View
 
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.opening import OpenOptions
+    from zeroclaw_tui.curation.switching import Candidate, Standing
+    from zeroclaw_tui.tui.screens.stores import Stores
 
 _NO_MOTION = ("NO_MOTION", "SSH_CONNECTION", "SSH_TTY")
 
@@ -47,7 +53,8 @@ def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None 
 class InspectorApp(App[int]):
     """Opens a store after the first frame, and shows it or what is wrong with it.
 
-    `finder` and `opener` stand for finding the configs and opening one; `pace` for everything that depends on time.
+    `finder` and `opener` stand for finding the configs and opening one, `lister` and `asker` for the stores one config
+    knows and how one of them stands; `pace` for everything that depends on time.
     """
 
     TITLE = "zeroclaw"
@@ -62,17 +69,23 @@ class InspectorApp(App[int]):
         clock: Callable[[], datetime],
         finder: opening.Finder = opening.find_configs,
         opener: opening.Opener = opening.open_config,
+        lister: opening.Lister = opening.find_candidates,
+        asker: opening.Asker = opening.ask_candidate,
         pace: Pace | None = None,
     ) -> None:
         super().__init__()
         self._options = options
         self._finder = finder
         self._opener = opener
+        self._lister = lister
+        self._asker = asker
         self._pace = pace or Pace()
         self._browser = BrowserScreen(clock, self._pace)
         self._configs: tuple[MemoryConfig, ...] = ()
         self._chosen = 0
         self._library: Library | None = None
+        self._kept_view = View()
+        self._told: dict[tuple[str, str, str], float] = {}
         self._exit_code = DONE
         self._is_leaving = False
         self.has_failed = False
@@ -117,6 +130,19 @@ class InspectorApp(App[int]):
     def on_browser_screen_installs_wanted(self) -> None:
         """Show the candidates."""
         self._choose_install()
+
+    def on_browser_screen_stores_wanted(self, event: BrowserScreen.StoresWanted) -> None:
+        """Show the stores this config knows."""
+        self.action_choose_store()
+        if event.copies:
+            self.notify("Choose where to: c copies these memories to the store under the cursor.", markup=False)
+
+    def action_choose_store(self) -> None:
+        """Look at another store, also where the one that was meant does not open."""
+        from zeroclaw_tui.tui.screens.stores import StoresScreen
+
+        if self._configs:
+            self.push_screen(StoresScreen(self._stores(), self._library), self._use_store)
 
     def on_browser_screen_profile_chosen(self, event: BrowserScreen.ProfileChosen) -> None:
         """Remember whose rules a person wants for this store."""
@@ -165,9 +191,9 @@ class InspectorApp(App[int]):
         except InspectorError as error:
             self._exit_code = error.exit_code
             snapshot = await self._snapshot_to_make_from()
-            self.push_screen(
-                ErrorScreen(error, has_others=len(self._configs) > 1, snapshot=snapshot), self._after_error
-            )
+            has_others, knows_stores = len(self._configs) > 1, bool(self._configs)
+            screen = ErrorScreen(error, has_others=has_others, knows_stores=knows_stores, snapshot=snapshot)
+            self.push_screen(screen, self._after_error)
             return
         self._exit_code = DONE
         before, self._library = self._library, library
@@ -184,12 +210,84 @@ class InspectorApp(App[int]):
             # What keeps the store from being opened is told already, and is the reason here too.
             return None
 
-    def _show(self, library: Library) -> None:
+    def _show(self, library: Library, view: View | None = None) -> None:
         self._use_saved_theme(self._configs[self._chosen])
         others = [place_of(config) for at, config in enumerate(self._configs) if at != self._chosen]
         agent = self._options.agent
-        view = View(filter=MemoryFilter(agent=(agent,) if agent else None))
-        self._browser.show_store(library, view, ", ".join(others) or None)
+        shown = view or View(filter=MemoryFilter(agent=(agent,) if agent else None))
+        self._browser.show_store(library, shown, ", ".join(others) or None)
+
+    def _stores(self) -> Stores:
+        from zeroclaw_tui.tui.screens.copying import copy_to
+        from zeroclaw_tui.tui.screens.stores import Stores
+
+        started = self._configs[self._chosen]
+        current = self._library.config if self._library is not None else started
+        profile, patience = self._options.profile, self._pace.patience
+
+        async def find() -> Sequence[Candidate]:
+            return await asyncio.to_thread(self._lister, current, started)
+
+        async def ask(candidate: Candidate) -> Standing:
+            return await self._asker(candidate, profile)
+
+        async def confirm(candidate: Candidate) -> Candidate:
+            return await asyncio.to_thread(opening.confirm_candidate, candidate)
+
+        async def copy(library: Library, candidate: Candidate) -> str | None:
+            return await copy_to(self, library, candidate, profile, patience)
+
+        return Stores(find, ask, confirm, copy)
+
+    def _use_store(self, candidate: Candidate | None) -> None:
+        if candidate is not None:
+            # In the group of every opening, so that the store chosen last is the one that is shown.
+            self.run_worker(self._switch(candidate), group="open", exclusive=True)
+
+    async def _switch(self, candidate: Candidate) -> None:
+        opening_words = f"Opening {one_line(candidate.name)} …"
+        timer = self.set_timer(self._pace.patience, lambda: self.notify(opening_words, markup=False))
+        try:
+            library = await self._opener(candidate.config, self._options.profile)
+        except InspectorError as error:
+            # What is on the screen stays, and the store before stays open.
+            self.notify(
+                f"{shown_words(str(error))} {'The store before is still shown.' if self._library else ''}".rstrip(),
+                title=error.title,
+                severity="error",
+                markup=False,
+            )
+            return
+        finally:
+            timer.stop()
+        if isinstance(self.screen, ErrorScreen):
+            await self.pop_screen()
+        self._exit_code = DONE
+        before, self._library = self._library, library
+        if before is None or before.memory.name != "none":
+            # Where nothing is stored nothing can be looked for, and a person who comes back wants what was there.
+            self._kept_view = self._browser.view
+        self._show(library, self._kept_view.fitting(library.memory.capabilities))
+        if before is not None:
+            await before.close()
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Say something; what still stands there word for word is not said again."""
+        now = monotonic()
+        shown = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
+        said = (message, title, severity)
+        self._told = {words: until for words, until in self._told.items() if until > now}
+        if said not in self._told:
+            self._told[said] = now + shown
+            super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
     def _after_error(self, try_again: bool | None) -> None:
         if try_again:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.events import Key
 from textual.screen import Screen
 
+from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.tui.looks import MUTED
 
 
@@ -83,6 +84,7 @@ UPKEEP_COMMANDS = (
     Command("re-embed", "R", "re_embed", "re-embed", "Make the vector of this memory anew", UPKEEP, writes=True),
     Command("export", "", "export_shown", "export", "Export the memories shown to a file …", UPKEEP),
     Command("import", "", "import_file", "import", "Import memories from a file …", UPKEEP, writes=True),
+    Command("copy.to", "", "copy_to_store", "copy to", "Copy all memories to another store …", UPKEEP),
 )
 
 BROWSER_COMMANDS = (
@@ -104,7 +106,7 @@ BROWSER_COMMANDS = (
         "ctrl+f",
         "next_mode",
         "mode",
-        "Next search mode: recall as the agent, contains",
+        "Next search mode: recall as the agent, contains, hybrid",
         FIND,
         in_footer=True,
         priority=True,
@@ -121,6 +123,7 @@ BROWSER_COMMANDS = (
         LOOK,
         in_footer=True,
     ),
+    Command("blocks", "B", "toggle_blocks", "blocks", "Show lines together as the blocks a person sees, or not", LOOK),
     Command("markdown", "m", "toggle_markdown", "markdown", "Show the content as Markdown or plain", LOOK),
     Command("reload", "r", "reload", "reload", "Read the store again; after a failure: try again", LOOK),
     Command("copy", "y", "copy_content", "copy", "Copy the content", LOOK, in_footer=True),
@@ -130,6 +133,7 @@ BROWSER_COMMANDS = (
     Command("pane.list", "2", "focus_pane('list')", "list", "Go to the list", PANES, in_palette=False),
     Command("pane.detail", "3", "focus_pane('detail')", "detail", "Go to the detail", PANES, in_palette=False),
     Command("step.out", "escape", "step_out", "out", "One step out; never quits", PANES, in_palette=False),
+    Command("backend", "b", "choose_backend", "backend", "Look at another store this config knows", PROGRAM),
     Command("installs", "i", "choose_install", "installs", "Choose another install found here", PROGRAM),
     Command("notices", "", "show_notices", "notices", "What should be known about this store", PROGRAM),
     Command("theme", "", "app.change_theme", "theme", "Choose the colours", PROGRAM),
@@ -160,6 +164,22 @@ def say_why_dimmed(screen: Screen[Any], event: Key, writing: Collection[str], be
     if bound is not None and not bound.enabled and bound.binding.action in writing and because is not None:
         event.stop()
         screen.notify(because, title="Read-only", severity="warning", markup=False)
+
+
+def say_why_not(screen: Screen[Any], event: Key, why_not: Callable[[str], str | None]) -> None:
+    """A dimmed key says why; `why_not` gives the sentence for an action as it is bound, None for one that works."""
+    bound = screen.active_bindings.get(event.key)
+    if bound is None or bound.enabled:
+        return
+    because = why_not(bound.binding.action)
+    if because is not None:
+        event.stop()
+        screen.notify(shown_sentence(because), title="Not here", severity="warning", markup=False)
+
+
+def shown_sentence(because: str) -> str:
+    """A sentence of a store as it may be shown."""
+    return display_text(mask_secrets(because))
 
 
 @runtime_checkable
@@ -210,7 +230,7 @@ class InspectorCommands(Provider):
     def _run(self, command: Command) -> partial[Any]:
         because = self._why_not(command)
         if because is not None:
-            return partial(self.app.notify, because, severity="warning", markup=False)
+            return partial(self.app.notify, shown_sentence(because), severity="warning", markup=False)
         return partial(self.screen.run_action, command.action)
 
     def _keys(self, command: Command) -> str | None:

@@ -13,6 +13,7 @@ from textual.worker import Worker, WorkerError
 _STOPPED = frozenset(
     {
         "change",
+        "copy-write",
         "editor-save",
         "trash-write",
         "history-write",

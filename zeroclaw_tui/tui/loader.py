@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from textual.screen import Screen
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
+from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted
 from zeroclaw_tui.memory.query import Facets
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.tui.messages import (
@@ -34,6 +34,8 @@ from zeroclaw_tui.tui.view import Part, View
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
+GOES_BY = (NotReachable, Locked)
+"""Failures after which a store may answer again by itself."""
 PAGE_ROWS = 200
 MOST_ROWS = 500
 
@@ -68,6 +70,7 @@ class Loader:
         self._asks: dict[str, Ask] = {}
         self._version: int | None = None
         self._counted: tuple[object, ...] | None = None
+        self._is_away = False
 
     def list_memories(self, view: View, now: datetime, *, keep_place: bool = False) -> None:
         """Page, counts, then the full order. With `keep_place` the page comes with the order and not before."""
@@ -100,6 +103,10 @@ class Loader:
         earlier = self._asks.get("poll")
         if earlier is None or earlier.is_answered:
             self._run("poll", self._poll)
+
+    def is_away(self) -> None:
+        """The store does not answer: from now on each poll asks whether it does again."""
+        self._is_away = True
 
     def changed_here(self) -> None:
         """What was written just now is our own: the next listing shows it, and no poll has to."""
@@ -135,6 +142,7 @@ class Loader:
                 await asyncio.sleep(0)
                 continue
             except InspectorError as error:
+                self._is_away = self._is_away or isinstance(error, GOES_BY)
                 self._post(LoadFailed(ask, error))
             ask.is_answered = True
             return
@@ -196,6 +204,12 @@ class Loader:
         self._post(EntryLoaded(ask, scanned, result, norm))
 
     async def _poll(self, ask: Ask) -> None:
+        if self._is_away:
+            # A version may be told without the server; that it answers is what counts now.
+            if not await self._library.memory.health_check():
+                return
+            self._is_away = False
+            self._screen.post_message(StoreChanged())
         version = await self._library.data_version()
         before, self._version = self._version, version
         # Without an earlier version a listing is under way that is newer than any.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,13 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.opening import OpenOptions
+    from zeroclaw_tui.curation.switching import Candidate, Standing
+    from zeroclaw_tui.curation.transfer.copying import CopyTarget
 
 Finder = Callable[["OpenOptions"], "tuple[MemoryConfig, ...]"]
 Opener = Callable[["MemoryConfig", "str | None"], "Awaitable[Library]"]
+Lister = Callable[["MemoryConfig", "MemoryConfig | None"], "Sequence[Candidate]"]
+Asker = Callable[["Candidate", "str | None"], "Awaitable[Standing]"]
 
 
 def find_configs(options: OpenOptions) -> tuple[MemoryConfig, ...]:
@@ -28,6 +33,49 @@ async def open_config(config: MemoryConfig, profile: str | None) -> Library:
     from zeroclaw_tui.curation.library import open_library
 
     return await open_library(config, profile)
+
+
+def find_candidates(config: MemoryConfig, started: MemoryConfig | None) -> Sequence[Candidate]:
+    """The stores a config knows, the current one first. Blocks for a few file looks. Raises BrokenConfig."""
+    from zeroclaw_tui.curation.switching import candidates
+
+    return candidates(config, started=started)
+
+
+async def ask_candidate(candidate: Candidate, profile: str | None) -> Standing:
+    """How one of them stands, within seconds."""
+    from zeroclaw_tui.curation.switching import standing_of
+
+    return await standing_of(candidate, profile)
+
+
+def confirm_candidate(candidate: Candidate) -> Candidate:
+    """Keep that a person says this database is ZeroClaw's; gives it as it may be opened from now on.
+
+    Raises BrokenConfig or Unreadable when that cannot be kept.
+    """
+    from zeroclaw_tui.config import confirming, settings
+
+    config = candidate.config
+    name = confirming.store_to_confirm(config)
+    if name is not None:
+        settings.confirm_store(config.install, name)
+    warnings = tuple(confirming.CONFIRMED if told == confirming.READ_ONLY else told for told in config.warnings)
+    return replace(candidate, config=replace(config, read_only=False, warnings=warnings), is_current=False)
+
+
+async def open_copy_target(config: MemoryConfig, profile: str | None) -> CopyTarget:
+    """A store to copy to, also one that is not there yet. Raises what opening raises."""
+    from zeroclaw_tui.curation.library import open_library
+    from zeroclaw_tui.curation.switching import location_of
+    from zeroclaw_tui.curation.transfer.copying import CopyTarget
+    from zeroclaw_tui.memory.errors import NothingYet
+
+    try:
+        library = await open_library(config, profile)
+    except NothingYet as nothing:
+        return CopyTarget(config, None, nothing, profile, location_of(config))
+    return CopyTarget(config, library, None, profile, library.memory.location)
 
 
 def saved_theme(config: MemoryConfig) -> str | None:

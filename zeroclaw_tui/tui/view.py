@@ -13,6 +13,7 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Capabilities
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 Part = Literal["category", "session", "agent", "namespace", "age", "length", "superseded"]
@@ -26,10 +27,11 @@ _LONGEST_CHIP = 24
 
 
 class Mode(StrEnum):
-    """Two ways to search: as the agent recalls, and as a person finds."""
+    """The ways to search: as the agent recalls, as a person finds, and by a store's own fusion of words and vectors."""
 
     RECALL = "recall"
     CONTAINS = "contains"
+    HYBRID = "hybrid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,13 @@ class View:
 
     @property
     def is_recall(self) -> bool:
-        """True when the list shows what the agent recalls."""
-        return self.mode is Mode.RECALL and bool(self.query.strip())
+        """True when the list shows a ranking: what the agent recalls, or the store's own fusion."""
+        return self.mode is not Mode.CONTAINS and bool(self.query.strip())
+
+    @property
+    def shows_blocks(self) -> bool:
+        """True when the list shows blocks of lines; a ranking is always of lines."""
+        return self.filter.blocks and not self.is_recall
 
     @property
     def lit(self) -> str:
@@ -159,8 +166,23 @@ class View:
         return self.toggled(chip.part, chip.value)
 
     def cleared(self) -> View:
-        """With no filter at all; search and order stay."""
-        return replace(self, filter=MemoryFilter(), age=None)
+        """With no filter at all; search, order and the look at blocks stay."""
+        return replace(self, filter=MemoryFilter(blocks=self.filter.blocks), age=None)
+
+    def with_blocks(self, blocks: bool) -> View:
+        """With lines together as blocks, or each for itself."""
+        return replace(self, filter=self.filter.but(blocks=blocks))
+
+    def fitting(self, can: Capabilities) -> View:
+        """What of it makes sense in a store that can do this; search and order stay."""
+        parts = {"session": can.sessions, "agent": can.agents, "namespace": can.namespaces}
+        left_out: dict[str, object] = {part: None for part, kept in parts.items() if not kept}
+        if not can.superseded:
+            left_out["superseded"] = Superseded.HIDE
+        if not can.blocks:
+            left_out["blocks"] = False
+        mode = Mode.RECALL if self.mode is Mode.HYBRID and not can.own_fusion else self.mode
+        return replace(self, filter=self.filter.but(**left_out), mode=mode)
 
     def sorted_by(self, chosen: SortField) -> View:
         """By that field in its first order, or turned round when it is the field already."""
@@ -216,6 +238,7 @@ class View:
             agents=agents,
             namespace=_only(self.filter.namespace),
             as_of=now.isoformat(),
+            own_fusion=self.mode is Mode.HYBRID,
         )
 
     def unused_by_recall(self) -> tuple[Chip, ...]:

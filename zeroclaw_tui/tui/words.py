@@ -9,11 +9,18 @@ from zeroclaw_tui.tui.format import count_text, score_text
 from zeroclaw_tui.tui.view import Mode, View
 
 EmptyWords = tuple[str, str, tuple[tuple[str, str], ...]]
+_USUAL_SCALES = ("0..1", "raw bm25")
+_NOT_THE_AGENTS = "our own ranking: the agent does not do this"
 
 
 def memories_words(count: int) -> str:
     """How many memories."""
     return "1 memory" if count == 1 else f"{count_text(count)} memories"
+
+
+def blocks_words(count: int) -> str:
+    """How many blocks of lines."""
+    return "1 block" if count == 1 else f"{count_text(count)} blocks"
 
 
 def mark_words(marked: int, shown: int | None) -> tuple[str, str]:
@@ -30,12 +37,12 @@ def fact_words(facets: Facets | None, view: View) -> tuple[str, ...]:
     """What the list holds, in ever fewer words; nothing while it is being counted."""
     if facets is None:
         return ("",)
-    facts = [memories_words(facets.total)]
+    told = [blocks_words(facets.total) if view.shows_blocks else memories_words(facets.total)]
     if facets.superseded and view.filter.superseded is Superseded.HIDE:
-        facts.append(f"{count_text(facets.superseded)} superseded hidden")
+        told.append(f"{count_text(facets.superseded)} superseded hidden")
     if facets.not_embedded and facets.not_embedded < facets.total:
-        facts.append(f"{count_text(facets.not_embedded)} not embedded")
-    return tuple(" · ".join(facts[:length]) for length in range(len(facts), 0, -1))
+        told.append(f"{count_text(facets.not_embedded)} not embedded")
+    return tuple(" · ".join(told[:length]) for length in range(len(told), 0, -1))
 
 
 def mode_facts(
@@ -50,7 +57,9 @@ def mode_facts(
         return (*found, *took, *(chip.words for chip in view.chips))
     if recalled is None:
         return _scope(view)
-    limits = (f"limit {recalled.request.limit}", f"threshold {score_text(recalled.threshold)}")
+    limits: tuple[str, ...] = (f"limit {recalled.request.limit}",)
+    if not recalled.request.own_fusion:
+        limits += (f"threshold {score_text(recalled.threshold)}",)
     return (*limits, *took, *_scope(view))
 
 
@@ -66,7 +75,9 @@ def search_summary(
     ignored = _ignored_words(view)
     has_total = total is not None and not ignored
     shown = f"{len(recalled.results)} shown" + (f" of {count_text(total or 0)}" if has_total else "")
-    facts = [shown, f"{recalled.injected} injected"]
+    facts = [shown, _NOT_THE_AGENTS if recalled.request.own_fusion else f"{recalled.injected} injected"]
+    if recalled.scale not in _USUAL_SCALES and any(result.score is not None for result in recalled.results):
+        facts.append(f"score: {recalled.scale}")
     if recalled.withheld:
         facts.append(f"{len(recalled.withheld)} withheld from the agent")
     if ignored:
@@ -81,18 +92,19 @@ def why_empty(view: View, backend: str, found: int | None, *, can_write: bool = 
     if backend == "none":
         return (
             "Nothing is remembered here.",
-            'The config names the backend "none", so ZeroClaw keeps no memory. With another backend there, what it '
-            "remembers is listed here.",
-            (("r", "read again"), ("q", "quit")),
+            'The backend "none" keeps nothing. To turn memory on set memory.backend to "sqlite" in config.toml and '
+            "start the agent again; what it remembers is listed here then.",
+            (("b", "look at another store"), ("r", "read again"), ("q", "quit")),
         )
     filters = (("F", "change the filters"),) if view.chips else ()
     ignored = _ignored_words(view)
     query = f"“{one_line(view.query)[:60]}”"
     if view.is_recall:
         contains = () if found == 0 else (("ctrl+f", "search with contains"),)
+        nobody = "The store's own fusion finds" if view.mode is Mode.HYBRID else "The agent recalls"
         facts = (_contained_words(found, view), f"{ignored[0].upper()}{ignored[1:]}." if ignored else "")
         sentence = " ".join(fact for fact in facts if fact)
-        return f"The agent recalls nothing for {query}.", sentence, (*contains, *_LEAVE, *filters)
+        return f"{nobody} nothing for {query}.", sentence, (*contains, *_LEAVE, *filters)
     if view.query:
         among = " among the memories that pass the filters" if view.chips else ""
         return f"Nothing contains {query}{among}.", "", (("ctrl+f", "recall as the agent"), *_LEAVE, *filters)

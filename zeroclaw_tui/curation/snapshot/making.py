@@ -16,6 +16,7 @@ from pathlib import Path
 from zeroclaw_tui.backends.sqlite.clock import utc_now
 from zeroclaw_tui.backends.sqlite.connection import any_text, file_size, wal_file
 from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.backends.sqlite.making import generation_made_by
 from zeroclaw_tui.backends.sqlite.owners import DEFAULT
 from zeroclaw_tui.backends.sqlite.raw_rows import RawTable
 from zeroclaw_tui.backends.sqlite.schema import COLUMNS
@@ -26,7 +27,6 @@ from zeroclaw_tui.curation.trash.file import let_go, try_lock
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable
-from zeroclaw_tui.scoring.profiles import parse_version
 
 SMALLEST = 4096
 """ZeroClaw takes a database of fewer bytes for none, and hydrates."""
@@ -46,14 +46,7 @@ def generation_of(version: str | None) -> str:
 
     Raises WrongUse for what is no version.
     """
-    if version is None:
-        return "G1"
-    numbers = parse_version(version)
-    if numbers < (0, 5, 7):
-        return "G1"
-    if numbers < (0, 8, 0):
-        return "G2"
-    return "G3" if numbers < (0, 8, 3) else "G4"
+    return "G1" if version is None else generation_made_by(version)
 
 
 def make_store(

@@ -13,6 +13,7 @@ from textual.widgets import Input
 
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.commands import BROWSER_COMMANDS, Command, bindings
+from zeroclaw_tui.tui.dimming import unfiltered_because
 from zeroclaw_tui.tui.external import copy_text, entry_json
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.screens.choice import ChoiceScreen
@@ -25,6 +26,7 @@ from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
 from zeroclaw_tui.tui.widgets.header import StoreHeader, notices_of
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.ranked_rows import is_from_lucid
 from zeroclaw_tui.tui.widgets.search_bar import FactLine, SearchBar
 from zeroclaw_tui.tui.widgets.status_bar import Banner
 
@@ -40,6 +42,13 @@ class BrowserScreen(UpkeepScreen):
     class InstallsWanted(Message):
         """Another install shall be chosen."""
 
+    class StoresWanted(Message):
+        """Another store shall be looked at; with `copies` all memories shall be copied to one."""
+
+        def __init__(self, copies: bool = False) -> None:
+            super().__init__()
+            self.copies = copies
+
     class ProfileChosen(Message):
         """A person chose whose scoring rules hold for this store."""
 
@@ -51,6 +60,7 @@ class BrowserScreen(UpkeepScreen):
         super().__init__(clock, pace)
         self._other_install: str | None = None
         self._rest: Timer | None = None
+        self._is_on_foreign = False
 
     def show_store(self, library: Library, view: View, other_install: str | None) -> None:
         """Show this store; `other_install` is where another one lies, if there is one."""
@@ -61,13 +71,17 @@ class BrowserScreen(UpkeepScreen):
             banner.show("quiet", f"Another install here: {other_install}", "i", "to see", "choose_install")
         self.query_one("#copies", Banner).hide()
         self._close_bar()
+        if view.query and library.memory.name != "none":
+            with self.prevent(Input.Changed):
+                self.query_one(SearchBar).input.value = view.query
+            self.add_class("-searching")
         self.show_library(library, view)
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Another install can only be chosen where there is one, and the bar is not opened from within."""
-        if action == "open_search" and self.is_mounted:
-            return not self.query_one(SearchBar).input.has_focus
+        if action == "open_search" and self.is_mounted and self.query_one(SearchBar).input.has_focus:
+            return False
         if action == "choose_install":
             return self._other_install is not None
         return super().check_action(action, parameters)
@@ -78,6 +92,14 @@ class BrowserScreen(UpkeepScreen):
             is_useless = command.action == "clear_filters" and not self.view.chips
             if command.in_palette and not is_useless and self.check_action(command.action, ()) is not False:
                 yield command
+
+    def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
+        """Show what the cursor is on; what cannot be done with it is dimmed."""
+        super().on_memory_list_row_highlighted(event)
+        is_foreign = is_from_lucid(event.result)
+        if is_foreign != self._is_on_foreign:
+            self._is_on_foreign = is_foreign
+            self.refresh_bindings()
 
     def on_memory_list_row_opened(self) -> None:
         """Read on in the detail."""
@@ -133,8 +155,10 @@ class BrowserScreen(UpkeepScreen):
         self.set_focus(self.query_one(SearchBar).input)
 
     def action_next_mode(self) -> None:
-        """The other way to search, for the same text."""
-        mode = Mode.CONTAINS if self.view.mode is Mode.RECALL else Mode.RECALL
+        """The next way to search, for the same text."""
+        can_fuse = self.library is not None and self.library.memory.capabilities.own_fusion
+        modes = [Mode.RECALL, Mode.CONTAINS, *([Mode.HYBRID] if can_fuse else [])]
+        mode = modes[(modes.index(self.view.mode) + 1) % len(modes)]
         if not self.has_class("-searching"):
             self.action_open_search()
         elif self.view.query:
@@ -158,7 +182,8 @@ class BrowserScreen(UpkeepScreen):
         """Narrow the list on a panel."""
         if self.facets is not None:
             shown = (self.facets, self.other_facets, self.view)
-            self.app.push_screen(FiltersScreen(self._toggle, self.action_clear_filters, *shown))
+            cannot = unfiltered_because(self.library) if self.library is not None else ()
+            self.app.push_screen(FiltersScreen(self._toggle, self.action_clear_filters, *shown, cannot))
 
     def action_choose_length(self) -> None:
         """Narrow the list by the length of the contents."""
@@ -188,6 +213,20 @@ class BrowserScreen(UpkeepScreen):
         """Render the content, or show it as it is."""
         detail = self.query_one(MemoryDetail)
         detail.as_markdown = not detail.as_markdown
+
+    def action_toggle_blocks(self) -> None:
+        """Show lines together as blocks, or each for itself."""
+        self.query_one(MemoryList).marks.clear()
+        self.look(self.view.with_blocks(not self.view.filter.blocks))
+        self.refresh_bindings()
+
+    def action_choose_backend(self) -> None:
+        """Look at another store."""
+        self.post_message(self.StoresWanted())
+
+    def action_copy_to_store(self) -> None:
+        """Choose the store that all memories are copied to."""
+        self.post_message(self.StoresWanted(copies=True))
 
     def action_toggle_facets(self) -> None:
         """Show the facets, or hide them."""
@@ -221,14 +260,18 @@ class BrowserScreen(UpkeepScreen):
 
     def action_show_notices(self) -> None:
         """What should be known about this store."""
-        self.app.push_screen(NoticesScreen(notices_of(self.library) if self.library else ()))
+        if self.library is not None:
+            from zeroclaw_tui.curation.switching import chosen_words
+
+            self.app.push_screen(NoticesScreen((chosen_words(self.library.config), *notices_of(self.library))))
 
     def action_show_help(self) -> None:
         """The keys that work here."""
         rows, facets = self.query_one(MemoryList), self.query_one(FacetList)
         sections = key_sections(self, (("In the list", rows), ("In the facets", facets)))
-        dimmed = {command.sentence for command in BROWSER_COMMANDS if self.why_not(command)}
-        self.app.push_screen(HelpScreen(sections, dimmed, self.library.read_only_because if self.library else None))
+        reasons = {command.sentence: why for command in BROWSER_COMMANDS if (why := self.why_not(command))}
+        because = "\n".join(dict.fromkeys(reasons.values()))
+        self.app.push_screen(HelpScreen(sections, reasons, because or None))
 
     async def _copy(self, *, as_json: bool) -> None:
         entry = self.query_one(MemoryList).selected_entry
@@ -238,7 +281,7 @@ class BrowserScreen(UpkeepScreen):
         try:
             whole = await self.library.whole(entry.handle) if entry.is_excerpt else entry
         except InspectorError as error:
-            self.notify(str(error), title=error.title, severity="error", markup=False)
+            self.say_failure(error)
             return
         self.notify(await copy_text(self.app, entry_json(whole) if as_json else whole.content), markup=False)
 

@@ -11,7 +11,8 @@ from textual.events import Key
 
 from zeroclaw_tui.memory.change import Clashes
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
-from zeroclaw_tui.tui.commands import CHANGE_COMMANDS, Command, say_why_dimmed
+from zeroclaw_tui.tui.commands import Command, say_why_not
+from zeroclaw_tui.tui.dimming import why_dimmed
 from zeroclaw_tui.tui.screens.marking import MarkingScreen
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.status_bar import Banner
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 Change = Callable[["Library"], Awaitable[None]]
-_WRITING = frozenset(command.action for command in CHANGE_COMMANDS if command.writes)
 
 
 class ChangingScreen(MarkingScreen):
@@ -36,18 +36,25 @@ class ChangingScreen(MarkingScreen):
     _copies: Sequence[Copy] = ()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What writes is dimmed where nothing can be written."""
-        if action in _WRITING and self._read_only_because() is not None:
-            return None
-        return True
+        """What cannot be done here is dimmed."""
+        bound = f"{action}({parameters[0]!r})" if parameters else action
+        return None if self.why_action_dimmed(bound) else True
 
     def why_not(self, command: Command) -> str | None:
         """Why a command is dimmed, in a sentence; None when it works."""
-        return self._read_only_because() if command.writes else None
+        return self.why_action_dimmed(command.action)
+
+    def why_action_dimmed(self, action: str) -> str | None:
+        """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
+        if self.library is None or not self.is_mounted:
+            return None
+        rows = self.query_one(MemoryList)
+        takes_marks = action == "delete" and len(rows.marks) > 0
+        return why_dimmed(action, self.library, self.view, None if takes_marks else rows.selected_result)
 
     def on_key(self, event: Key) -> None:
         """A dimmed key says why it is dimmed."""
-        say_why_dimmed(self, event, _WRITING, self._read_only_because())
+        say_why_not(self, event, self.why_action_dimmed)
 
     def action_create(self) -> None:
         """Write a new memory."""
@@ -291,6 +298,3 @@ class ChangingScreen(MarkingScreen):
         if came_back and self.library is not None:
             self.look_again(glows_news=True)
             self.run_worker(self._refresh_marks(self.library), group="marks")
-
-    def _read_only_because(self) -> str | None:
-        return None if self.library is None else self.library.read_only_because

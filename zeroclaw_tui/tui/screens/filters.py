@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from zeroclaw_tui.memory.query import Facets
+from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.view import Part, View
 from zeroclaw_tui.tui.widgets.facets import FacetList
 
@@ -21,7 +22,7 @@ MOST_VALUES = 200
 class FiltersScreen(ModalScreen[None]):
     """The facets again, with many values and a line that finds one among them; the list behind follows at once.
 
-    `toggle` is called with each value switched, `clear` when all shall go.
+    `toggle` is called with each value switched, `clear` when all shall go. `cannot` says what the store does not know.
     """
 
     CSS_PATH = "filters.tcss"
@@ -39,8 +40,10 @@ class FiltersScreen(ModalScreen[None]):
         facets: Facets,
         others: Mapping[Part, Facets],
         view: View,
+        cannot: Sequence[str] = (),
     ) -> None:
         super().__init__()
+        self._cannot = tuple(one_line(mask_secrets(reason)) for reason in cannot)
         self._shown_first = (facets, others, view)
         self._toggle = toggle
         self._clear = clear
@@ -51,6 +54,8 @@ class FiltersScreen(ModalScreen[None]):
             yield Static("Show only", id="title", markup=False)
             yield Input(placeholder="/ finds a value", id="find", compact=True)
             yield FacetList(id="values", most=MOST_VALUES)
+            if self._cannot:
+                yield Static("\n".join(self._cannot), id="cannot", markup=False)
             yield Static("enter on or off   c remove all   esc done", id="keys", markup=False)
 
     def on_mount(self) -> None:

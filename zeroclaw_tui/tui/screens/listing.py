@@ -11,10 +11,13 @@ from textual.containers import Container, Horizontal, Vertical
 from textual.screen import Screen
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import Facets
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
+from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui import messages
-from zeroclaw_tui.tui.loader import Loader, Pace
+from zeroclaw_tui.tui.dimming import why_read_only
+from zeroclaw_tui.tui.loader import GOES_BY, Loader, Pace
 from zeroclaw_tui.tui.view import Part, View
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.empty import Empty
@@ -58,6 +61,7 @@ class ListingScreen(Screen[None]):
         self._starts_at_top = False
         self._glows_news = False
         self._go_to: Handle | None = None
+        self._has_answered = False
 
     def compose(self) -> ComposeResult:
         """Header, bar, banners, panes, keys."""
@@ -89,7 +93,11 @@ class ListingScreen(Screen[None]):
         self.stop_loading()
         self.library, self._loader = library, Loader(self, library, self.pace)
         self.facets, self.other_facets = None, {}
+        self._has_answered = False
         self.query_one(StoreHeader).show(library)
+        self.query_one("#failure", Banner).hide()
+        self.query_one(Empty).show("Opening …")
+        self.query_one(MemoryDetail).show_nothing("")
         rows = self.query_one(MemoryList)
         rows.clear_rows()
         rows.marks.clear()
@@ -156,6 +164,7 @@ class ListingScreen(Screen[None]):
         summary = search_summary(self.view, self.recalled, total, self._found, general)
         rows = self.query_one(MemoryList)
         marked, hint = mark_words(len(rows.marks), rows.marks_shown)
+        self._paint_standing()
         self.query_one(StatusBar).say(marked, *(summary or (hint,)))
 
     def on_page_loaded(self, event: messages.PageLoaded) -> None:
@@ -224,7 +233,16 @@ class ListingScreen(Screen[None]):
     def on_load_failed(self, event: messages.LoadFailed) -> None:
         """The screen stays; a banner says what is wrong and which key tries again."""
         if not event.is_stale:
-            self.query_one("#failure", Banner).show("error", str(event.error), "r", "tries again", "reload")
+            self.show_gone(event.error)
+
+    def show_gone(self, error: InspectorError) -> None:
+        """Say in the one banner that the store does not answer; what is on the screen stays."""
+        self.query_one("#failure", Banner).show("error", str(error), "r", "tries again", "reload")
+        if self._loader is not None and isinstance(error, GOES_BY):
+            self._loader.is_away()
+        if not self._has_answered:
+            self._show_rows(False)
+            self.query_one(Empty).show("The store does not answer.", "", (("r", "try again"), ("b", "another store")))
 
     def on_store_changed(self) -> None:
         """Another process wrote: the same view again, the cursor on the same memory."""
@@ -246,10 +264,11 @@ class ListingScreen(Screen[None]):
     def _answered(self, has_rows: bool) -> None:
         """An answer is on the screen: the failure before it is over, and what is empty says why."""
         self.query_one("#failure", Banner).hide()
+        self._has_answered = True
         self._show_rows(has_rows)
         self.paint_lines()
         if not has_rows and self.library is not None:
-            can_write = self.library.read_only_because is None
+            can_write = why_read_only(self.library) is None
             words = why_empty(self.view, self.library.memory.name, self._found, can_write=can_write)
             self.query_one(Empty).show(*words)
             self.query_one(MemoryDetail).show_nothing("")
@@ -274,6 +293,11 @@ class ListingScreen(Screen[None]):
     def _has_agents(self) -> bool:
         return bool(self.facets and self.facets.agent and len(self.facets.agent) > 1)
 
+    def _paint_standing(self) -> None:
+        header = self.query_one(StoreHeader)
+        header.standing = one_line((self.library.memory.standing if self.library else None) or "")
+
     def _poll(self) -> None:
+        self._paint_standing()
         if self._loader is not None:
             self._loader.poll()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.errors import InspectorError, NotReachable, Refused
 from zeroclaw_tui.tui.screens.listing import ListingScreen
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
@@ -79,7 +79,14 @@ class MarkingScreen(ListingScreen):
         marks = self.query_one(MemoryList).marks
         waiting = marks.waiting
         if waiting:
-            marks.settle(waiting, await self._stamps_of(library, list(waiting.values())))
+            try:
+                found = await self._stamps_of(library, list(waiting.values()))
+            except Refused:
+                # What the store cannot change keeps no mark.
+                marks.settle(waiting, ())
+                self.show_marks()
+                raise
+            marks.settle(waiting, found)
 
     async def stamp_again(self, library: Library, ids: Sequence[str] | None = None) -> None:
         """These marked memories, or all, were changed here: their marks hold for what they are now."""
@@ -103,7 +110,13 @@ class MarkingScreen(ListingScreen):
         self.show_marks()
 
     def say_failure(self, error: InspectorError) -> None:
-        """One sentence and what to do next; nothing on the screen changes."""
+        """One sentence and what to do next; nothing on the screen changes.
+
+        A store that does not answer has the banner, so that no heap of notices says so.
+        """
+        if isinstance(error, NotReachable):
+            self.show_gone(error)
+            return
         self.notify(str(error), title=error.title, severity="error", markup=False)
 
     async def _stamps_of(self, library: Library, handles: Sequence[Handle]) -> list[Stamp]:

@@ -53,7 +53,8 @@ class UpkeepScreen(ChangingScreen):
 
         now, view = self._clock(), self.view
         narrowed = narrowed_words([chip.words for chip in view.chips], view.lit, is_recall=view.is_recall)
-        said = await export_shown(self.app, library, view.listing_filter(now), narrowed, now, self.pace.patience)
+        chosen = view.listing_filter(now).but(blocks=False)
+        said = await export_shown(self.app, library, chosen, narrowed, now, self.pace.patience)
         if said is not None:
             self.notify(said, markup=False)
 

@@ -14,12 +14,16 @@ from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
 from zeroclaw_tui.tui.format import absolute_time, relative_age, score_text, size_text
-from zeroclaw_tui.tui.widgets.ranked_rows import why_not_injected
+from zeroclaw_tui.tui.widgets.ranked_rows import is_from_lucid, why_not_injected
 
 Spans = list[tuple[str, str]]
 """Pieces of a line with the name of their colour in `score_colours`."""
 
 DOT = " · "
+OF_LUCID = "◇ from the lucid program; it cannot be changed here"
+NOT_THE_AGENTS = "fused in the store: our own ranking, the agent does not do this"
+KNOWN_SCALES = ("0..1", "raw bm25")
+"""The scales of ZeroClaw's own scoring of words and vectors; every other one is only named."""
 _LONGEST_PART = 120
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HALF_LIFE_DAYS = 7
@@ -82,12 +86,17 @@ def packed(parts: Iterable[str], width: int) -> list[str]:
 def score_lines(entry: MemoryEntry, result: ScoredEntry, recall: RecallResult) -> list[Spans]:
     """How the score came about, with this result's own numbers, and whether it reaches the prompt."""
     profile = profile_for(recall.profile)
+    if recall.request.own_fusion:
+        exact = _exact(result, recall)
+        return [formula(result, recall, profile), [(NOT_THE_AGENTS, "muted")], *([exact] if exact else [])]
     lines = [formula(result, recall, profile)]
+    if is_from_lucid(result):
+        lines.append([(OF_LUCID, "muted")])
     lines += [line for line in (_keyword(result, recall, profile), _vector(result, recall, profile)) if line]
     if result.decayed is not None and result.decayed != result.score:
         lines.append(_decay(entry, result, recall))
     lines.append(_injection(result, recall))
-    exact = _exact(result)
+    exact = _exact(result, recall)
     return [*lines, exact] if exact else lines
 
 
@@ -97,17 +106,19 @@ def formula(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile) 
     What counts is the way of the whole search: in a merge a row found by one stage alone is weighted too.
     """
     if result.score is None:
-        return [("no score", "final"), (": listed by when it was last stored", "muted")]
+        why = "lucid gives none" if is_from_lucid(result) else "listed by when it was last stored"
+        return [("no score", "final"), (f": {why}", "muted")]
     lead: Spans = [("final ", "muted"), (score_text(result.score), "final"), (" = ", "muted")]
+    is_known = _is_known(recall)
     match result.stage:
         case "like":
             words = "found by its letters alone, where every hit scores 1"
             return [*lead[:2], (f": {words}", "muted")]
-        case "keyword" if recall.mode != "hybrid":
+        case "keyword" if recall.mode != "hybrid" and is_known:
             return lead + _keyword_only(result, profile)
-        case "vector" if recall.mode != "hybrid" and profile.plain_vector_only:
+        case "vector" if recall.mode != "hybrid" and profile.plain_vector_only and is_known:
             return [*lead, ("cosine, as it is: no keyword hit in the whole search", "vector")]
-        case "hybrid" | "keyword" | "vector":
+        case "hybrid" | "keyword" | "vector" if is_known and not recall.request.own_fusion:
             return lead + _weighted(result, recall.weights, profile)
     return [*lead[:2], (f": by the rule of {_part(result.stage)} ({_part(recall.scale)})", "muted")]
 
@@ -150,7 +161,7 @@ def _keyword(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile)
     facts = [_rank(result.keyword_rank, recall, profile)]
     if result.keyword_raw is not None:
         beside = f" / {score_text(best)}" if best is not None else ""
-        facts.append(f"bm25 {score_text(result.keyword_raw)}{beside}")
+        facts.append(f"{_raw_name(recall)} {score_text(result.keyword_raw)}{beside}")
     elif result.keyword_score is not None:
         facts.append(score_text(result.keyword_score))
     return [("keyword: ", "keyword"), (", ".join(fact for fact in facts if fact), "text")]
@@ -194,17 +205,27 @@ def _injection(result: ScoredEntry, recall: RecallResult) -> Spans:
     return [("✓ ", "good"), (f"injected as entry {above} of {recall.injected}", "text")]
 
 
-def _exact(result: ScoredEntry) -> Spans | None:
+def _exact(result: ScoredEntry, recall: RecallResult) -> Spans | None:
     """The numbers with all their digits: each is a float32, so seven are all there are."""
     named = (
         ("final", result.score),
         ("after decay", result.decayed if result.decayed != result.score else None),
         ("cosine", result.vector_score),
         ("keyword", result.keyword_score),
-        ("bm25", result.keyword_raw),
+        (_raw_name(recall), result.keyword_raw),
     )
     facts = [f"{name} {value:.7g}" for name, value in named if value is not None]
     return [("exactly: " + DOT.join(facts), "faint")] if facts else None
+
+
+def _is_known(recall: RecallResult) -> bool:
+    """Whether scores are on a scale of ZeroClaw's own; Lucid names its rows' scale behind that of the database's."""
+    return recall.scale.partition(";")[0] in KNOWN_SCALES
+
+
+def _raw_name(recall: RecallResult) -> str:
+    """How the unbounded number of a keyword hit is called."""
+    return "bm25" if _is_known(recall) else _part(recall.scale)
 
 
 def _best_raw(result: ScoredEntry) -> float | None:

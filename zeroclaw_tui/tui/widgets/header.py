@@ -35,6 +35,8 @@ class StoreHeader(Widget):
     """The same facts in ever fewer words."""
     is_read_only: reactive[bool] = reactive(False)
     notices: reactive[int] = reactive(0)
+    standing: reactive[str] = reactive("")
+    """What passes by itself, in a few words."""
 
     class NoticesWanted(Message):
         """A click on the count of notices."""
@@ -55,6 +57,7 @@ class StoreHeader(Widget):
         width = self.content_size.width
         badge = f"  ▲ {self.notices} {'notice' if self.notices == 1 else 'notices'}" if self.notices else ""
         badge = f"  {READ_ONLY}{badge}" if self.is_read_only else badge
+        badge = f"  ◌ {self.standing}{badge}" if self.standing else badge
         room = width - len(_NAME) - _GAP * 2 - cell_len(badge)
         wanted = min(cell_len(self.location), _LEAST_PATH)
         right = next((words for words in self.scoring if cell_len(words) <= room - wanted), "")

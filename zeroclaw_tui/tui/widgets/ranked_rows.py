@@ -15,6 +15,9 @@ from zeroclaw_tui.tui.widgets.list_rows import Column, Layout, Pieces, RowStyles
 from zeroclaw_tui.tui.widgets.score_bars import bar
 
 BAR = 8
+LUCID = "lucid"
+FROM_LUCID = "◇ lucid"
+_NAMED = ("final", "from")
 _NUMBER = 5
 _BARS = (BAR, 5)
 _LEAST_MEMORY = 16
@@ -43,6 +46,9 @@ class Ranking:
     @classmethod
     def of(cls, recall: RecallResult) -> Ranking:
         """The results in order, then what the content scanner withholds."""
+        if recall.request.own_fusion:
+            # Nothing of it reaches an agent, so that there is nothing to hold it against.
+            return cls(tuple(RankedRow(result, False) for result in recall.results), None, recall.threshold, 1.0)
         line_at = threshold_line(recall.results, recall.threshold)
         rows = [
             RankedRow(result, not result.injected, _reason(result, line_at is not None and at >= line_at, recall))
@@ -65,6 +71,11 @@ class Ranking:
     def has(self, part: str) -> bool:
         """Whether any result has that part of the score."""
         return any(getattr(row.result, part) is not None for row in self.rows)
+
+
+def is_from_lucid(result: ScoredEntry | None) -> bool:
+    """Whether a result is what the lucid program answered, and no memory of the store itself."""
+    return result is not None and result.stage == LUCID
 
 
 def why_not_injected(result: ScoredEntry) -> str:
@@ -92,6 +103,8 @@ def ranked_layout(width: int, ranking: Ranking) -> Layout:
     key = Column("key", "key", min(28, max(14, width // 6)))
     parts = [name for name, part in (("vector", "vector_score"), ("keyword", "keyword_score")) if ranking.has(part)]
     final = [Column("final", "final", _NUMBER, align="right")] if ranking.has("score") else []
+    if any(is_from_lucid(row.result) for row in ranking.rows):
+        final = [Column("from", "from", cell_len(FROM_LUCID)), *final]
 
     def rest(columns: Sequence[Column]) -> int:
         return width - 4 - rank.width - key.lead - key.width - sum(one.lead + one.width for one in columns)
@@ -139,10 +152,10 @@ def _tail(
     if row.reason is None:
         return [piece for column in columns for piece in _part(column, row, ranking, styles)], 0
     reason = row.reason if cell_len(row.reason) <= _LONGEST_REASON else fit(row.reason, _LONGEST_REASON)
-    bars = [column for column in columns if column.name != "final"]
+    bars = [column for column in columns if column.name not in _NAMED]
     room = sum(column.lead + column.width for column in bars) - 2
     if cell_len(reason) <= room:
-        final = [piece for column in columns if column.name == "final" for piece in _part(column, row, ranking, styles)]
+        final = [piece for column in columns if column.name in _NAMED for piece in _part(column, row, ranking, styles)]
         return [*final, Segment("  ", styles.blank), Segment(fit(reason, room), styles.faint)], 0
     room = sum(column.lead + column.width for column in columns)
     spare = min(max(0, cell_len(reason) + 2 - room), max(0, memory - _LEAST_MEMORY // 2))
@@ -153,6 +166,9 @@ def _tail(
 def _part(column: Column, row: RankedRow, ranking: Ranking, styles: RowStyles) -> Pieces:
     result = row.result
     lead = Segment(" " * column.lead, styles.blank)
+    if column.name == "from":
+        words = FROM_LUCID if is_from_lucid(result) else ""
+        return [lead, Segment(fit(words, column.width), styles.faint if row.is_dim else styles.muted)]
     if column.name == "final":
         style = styles.faint if row.is_dim else styles.final
         return [lead, Segment(fit(score_text(result.score), column.width, "right"), style)]

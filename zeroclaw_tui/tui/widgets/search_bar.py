@@ -21,6 +21,12 @@ from zeroclaw_tui.tui.view import Chip, Mode
 _PLACEHOLDERS = {
     Mode.RECALL: "what the agent would recall for …",
     Mode.CONTAINS: "a part of a key or a content",
+    Mode.HYBRID: "words and meaning together, fused in the store",
+}
+_MODE_WORDS = {
+    Mode.RECALL: "recall as the agent",
+    Mode.CONTAINS: "contains",
+    Mode.HYBRID: "hybrid (ours, not the agent's)",
 }
 _LEAST_INPUT = 30
 
@@ -73,7 +79,7 @@ class SearchBar(Horizontal):
 
     def show_mode(self, mode: Mode, facts: tuple[str, ...]) -> None:
         """Name the mode, with its numbers from the weightiest to the least."""
-        self._facts = (_mode_words(mode), *facts)
+        self._facts = (_MODE_WORDS[mode], *facts)
         self.input.placeholder = _PLACEHOLDERS[mode]
         self._fit()
 
@@ -164,7 +170,3 @@ class FactLine(Widget):
         parts += [" " * gap, (self.order, MUTED)]
         places.append((at + gap, width, self.OrderWanted()))
         return parts, places
-
-
-def _mode_words(mode: Mode) -> str:
-    return "recall as the agent" if mode is Mode.RECALL else "contains"

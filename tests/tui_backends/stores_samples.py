@@ -1,0 +1,265 @@
+"""Several stores of one config, each a stand-in for a backend: what it can and cannot do, and when it is silent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+from tui_samples import NOW, STILL, SampleMemory, memory, sample_config, sample_library, sample_memories
+
+from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored, StoreRecall
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.none import NoneMemory
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.curation.switching import Candidate, Standing
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import NotReachable
+from zeroclaw_tui.memory.query import Facets, MemoryFilter
+from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.profiles import ScoringProfile
+from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.loader import Pace
+
+GONE = NotReachable("The server at db:5432 went away.", hint="Start it again, then r.")
+NO_SESSION = "Markdown keeps no session."
+NO_VECTORS = "Markdown keeps no vectors."
+ONLY_CONTENT = "Only the content of a line can be changed."
+
+
+class Away(SampleMemory):
+    """Stops answering, and answers again, whenever the test says so; counts what it was asked meanwhile."""
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.asked_in_vain = 0
+
+    def _answer(self) -> None:
+        if self.failure is not None:
+            self.asked_in_vain += 1
+            raise self.failure
+
+    async def page(self, *parts: Any) -> Any:
+        self._answer()
+        return await super().page(*parts)
+
+    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
+        self._answer()
+        return await super().facets(filter, now)
+
+    async def data_version(self) -> int | None:
+        self._answer()
+        return await super().data_version()
+
+    async def health_check(self) -> bool:
+        self._answer()
+        return True
+
+    async def update(self, *parts: Any, **more: Any) -> Any:
+        self._answer()
+        return await super().update(*parts, **more)
+
+    async def with_id(self, id: str) -> MemoryEntry | None:
+        self._answer()
+        return await super().with_id(id)
+
+
+class Notes(InMemory):
+    """What a Markdown store can: whole lines, and the same as blocks of two."""
+
+    name = "markdown"
+    location = "/srv/zeroclaw/.zeroclaw/workspace"
+    capabilities = Capabilities(
+        keyword=True,
+        sessions=False,
+        write=True,
+        editable=("content",),
+        blocks=True,
+        why_not={
+            "sessions": NO_SESSION,
+            "vectors": NO_VECTORS,
+            "agents": "These notes are one agent's.",
+            "namespaces": "Markdown knows no namespaces.",
+            "superseded": "In Markdown nothing replaces a line.",
+            **dict.fromkeys(("key", "category", "session_id", "namespace", "importance", "pinned"), ONLY_CONTENT),
+        },
+    )
+
+    async def entries(self, filter: MemoryFilter) -> Entries:
+        found = await super().entries(filter.but(blocks=False))
+        if not filter.blocks:
+            return found
+        pairs = [found[at : at + 2] for at in range(0, len(found), 2)]
+        return [replace(two[0], content="\n".join(f"- {one.content}" for one in two)) for two in pairs]
+
+    async def search(
+        self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, query_vector: Any = None
+    ) -> StoreRecall:
+        found = await super().search(request, profile, settings, query_vector)
+        return replace(found, scale="matched words / words")
+
+
+def notes() -> Notes:
+    """Four lines."""
+    lines = ("Likes ramen.", "Allergic to peanuts.", "Timezone is EST.", "Runs on Sundays.")
+    return Notes([memory(f"MEMORY.md:{at}", line, "core", at, at, session_id=None) for at, line in enumerate(lines, 1)])
+
+
+class Lucid(SampleMemory):
+    """Two of its own rows, then two that only the lucid program knows."""
+
+    name = "lucid"
+    resting: str | None = None
+
+    @property
+    def standing(self) -> str | None:
+        return self.resting
+
+    async def search(
+        self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, query_vector: Any = None
+    ) -> StoreRecall:
+        found = await super().search(replace(request, limit=2), profile, settings, query_vector)
+        told = ("Prefers tea to coffee in the morning.", "Decided on Rust for the new service.")
+        foreign = [
+            ScoredEntry(memory(f"lucid_{at}", text, "core", at, 900 + at), 2 + at, 1.05 - at * 0.05, stage="lucid")
+            for at, text in enumerate(told, 1)
+        ]
+        return replace(found, entries=(*found.entries, *foreign))
+
+
+class Fusing(SampleMemory):
+    """A database that can fuse words and vectors itself."""
+
+    name = "postgres"
+    location = "postgres://db:5432/zeroclaw · public.memories"
+    capabilities = replace(SampleMemory.capabilities, own_fusion=True)
+
+    async def search(
+        self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, query_vector: Any = None
+    ) -> StoreRecall:
+        found = await super().search(request, profile, settings, query_vector)
+        return replace(found, scale="rank fusion" if request.own_fusion else "key 2, content 1")
+
+
+class TraitOnly(Memory):
+    """A plug-in that has ZeroClaw's own verbs and nothing else."""
+
+    name = "plain"
+    location = "elsewhere"
+
+    def __init__(self) -> None:
+        self._held = {"one": memory("one", "The only memory.", "core", 1, 1)}
+
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        self._held[key] = memory(key, content, category, 0, len(self._held) + 1, session_id=session_id)
+
+    async def recall(
+        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
+    ) -> Scored:
+        found = [entry for entry in self._held.values() if query.lower() in entry.content.lower()]
+        return [ScoredEntry(entry, rank, None) for rank, entry in enumerate(found[:limit], 1)]
+
+    async def get(self, key: str) -> MemoryEntry | None:
+        return self._held.get(key)
+
+    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
+        return list(self._held.values())
+
+    async def forget(self, key: str) -> bool:
+        return self._held.pop(key, None) is not None
+
+    async def count(self) -> int:
+        return len(self._held)
+
+    async def health_check(self) -> bool:
+        return True
+
+
+class Known:
+    """A config that knows several stores: `memories` by name, `answers` by name; one without an answer never answers.
+
+    `refusals` are what opening one raises.
+    """
+
+    def __init__(self, folder: Path, memories: dict[str, Memory], pace: Pace = STILL, **library: Any) -> None:
+        self.folder = folder
+        self.memories = memories
+        self.pace = pace
+        self.library_parts = library
+        self.answers: dict[str, Standing | None] = {}
+        self.refusals: dict[str, Exception] = {}
+        self.confirmed: list[str] = []
+        self.asked: list[str] = []
+        self.closed: list[str] = []
+        self.foreign: frozenset[str] = frozenset()
+
+    def app(self, options: OpenOptions | None = None) -> InspectorApp:
+        return InspectorApp(
+            options or OpenOptions(),
+            clock=lambda: NOW,
+            finder=lambda _: (self.config(next(iter(self.memories))),),
+            opener=self._open,
+            lister=self._list,
+            asker=self._ask,
+            pace=self.pace,
+        )
+
+    def config(self, name: str) -> MemoryConfig:
+        storage = {"db_url": f"postgres://zeroclaw:hunter2@db:5432/{name}", "schema": "public", "table": "memories"}
+        kind, _, alias = name.partition(".")
+        if name in self.foreign:
+            sources = {"storage.db_url": "environment DATABASE_URL"}
+            return sample_config(self.folder, backend=kind, storage=storage, read_only=True, sources=sources)
+        return sample_config(self.folder, backend=kind, alias=alias or None, storage=storage, zeroclaw_backend=kind)
+
+    async def _open(self, config: MemoryConfig, profile: str | None) -> Library:
+        name = f"{config.backend}.{config.alias}" if config.alias else config.backend
+        if name in self.refusals:
+            raise self.refusals[name]
+        store: Any = self.memories[name]
+        closed = self.closed
+
+        class Closing(Library):
+            async def close(self) -> None:
+                closed.append(name)
+                await super().close()
+
+        made = sample_library(store, config, **self.library_parts)
+        return Closing(**{field: getattr(made, field) for field in Library.__dataclass_fields__})
+
+    def _list(self, config: MemoryConfig, started: MemoryConfig | None) -> Sequence[Candidate]:
+        here = f"{config.backend}.{config.alias}" if config.alias else config.backend
+        names = [here, *(name for name in [*self.memories, *self.refusals] if name != here)]
+        return [
+            Candidate(config if name == here else self.config(name), f"config.toml, {name}", is_current=name == here)
+            for name in dict.fromkeys(names)
+        ]
+
+    async def _ask(self, candidate: Candidate, profile: str | None) -> Standing:
+        self.asked.append(candidate.name)
+        answer = self.answers.get(candidate.name, Standing(True, "answers", 12, ("keyword", "sessions", "write")))
+        if answer is None:
+            await asyncio.Event().wait()
+        assert answer is not None
+        return answer
+
+
+def sqlite() -> SampleMemory:
+    """248 memories of the browser's own samples."""
+    return SampleMemory(sample_memories())
+
+
+def none() -> NoneMemory:
+    """What keeps nothing."""
+    return NoneMemory()
+
+
+def said(pilot: Pilot[Any]) -> list[str]:
+    """What the notifications say, the newest last."""
+    return [str(note.message) for note in pilot.app._notifications]
