@@ -66,6 +66,8 @@ SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "doctor": (WIDE, ("D",)),
     "stats": (WIDE, ("I",)),
     "stats-80x24": (NARROW, ("I",)),
+    "stores": (WIDE, ("b", "j")),
+    "stores-80x24": (NARROW, ("b",)),
 }
 AFTER_CHANGES: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "trash": (WIDE, ("T", "j")),
@@ -124,6 +126,9 @@ def draw(folder: Path) -> None:
     # How full this machine's disk is belongs on no picture.
     shutil.disk_usage = lambda path: _DISK  # type: ignore[assignment]
     # No zeroclaw on the PATH, so the version is assumed everywhere alike.
+    # Nor which databases its environment names.
+    for name in [name for name in os.environ if name.startswith("ZEROCLAW_") or name == "DATABASE_URL"]:
+        del os.environ[name]
     os.environ.update(TZ="UTC", NO_MOTION="1", PATH="/usr/bin:/bin")
     folder.mkdir(parents=True, exist_ok=True)
     # The path is part of the picture, so the sample install always lies at the same one.
