@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -12,6 +15,8 @@ import pytest
 from support.terminal import Terminal
 
 from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.cli.store_copying import _going_on_later
+from zeroclaw_tui.memory.errors import NotReachable
 
 Run = Callable[..., Any]
 
@@ -36,7 +41,7 @@ def test_a_dry_run_tells_the_plan_and_what_is_lost_and_makes_nothing(
         "  Markdown keeps of each time the day alone, of core memories none, and no id (8).",
         "  Each line of Markdown is a memory, so line breaks become blanks (1 have some).",
         "  Keys that are blank or hold ** or line breaks are not read back as they are (1).",
-        f"  `zeroclaw memory undo --backend markdown --location {notes}` takes it back.",
+        f"  `zeroclaw memory undo --config-dir {install} --backend markdown --location {notes}` takes it back.",
     ]
     assert "Nothing was changed." in done.err
     assert not notes.exists()
@@ -120,3 +125,70 @@ def test_it_asks_in_a_terminal(
         screen.press(answer, "enter")
         assert screen.wait_exit() == code
     assert notes.exists() is (code == 0)
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "markdown"])
+def test_nothing_to_copy_makes_no_store(backend: str, memory: Run, tmp_path: Path) -> None:
+    new = tmp_path / "new.db"
+    done = memory("copy", "--to", backend, "--to-location", str(new), "--yes", "--category", "none-has-it")
+    assert (done.code, done.out.splitlines()[0]) == (0, f"Nothing to copy: of 0 memories, to {new}")
+    assert "Verified" not in done.out
+    assert not new.exists()
+
+
+@pytest.mark.parametrize(("backend", "name"), [("markdown", "notes"), ("sqlite", "new.db")])
+def test_the_undo_it_names_finds_a_copy_of_a_lone_file(
+    backend: str, name: str, run: Run, install: Path, tmp_path: Path
+) -> None:
+    lone, place = tmp_path / "lone.db", tmp_path / "place" / name
+    shutil.copy(install / "workspace" / "memory" / "brain.db", lone)
+    place.parent.mkdir()
+    home = {"HOME": str(tmp_path / "home"), "XDG_DATA_HOME": ""}
+    copied = run(
+        "memory", "copy", "--location", str(lone), "--to", backend, "--to-location", str(place), "--yes", **home
+    )
+    command = re.search(r"`zeroclaw (.*)` takes it back", copied.out)
+    assert (copied.code, command is not None) == (0, True), copied.err
+    assert command is not None
+    undone = run(*shlex.split(command[1]), "--yes", **home)
+    assert (undone.code, undone.out.splitlines()) == (0, ["✓ Took back 8 changes: copied 8 from sqlite"]), undone.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--to", "postgres"), "Give one with --to-location."),
+        (("--to", "redis"), "--to-location takes its URL"),
+        (("--to", "bogus"), "which --to markdown opens."),
+    ],
+)
+def test_errors_of_the_target_name_its_own_options(arguments: tuple[str, ...], told: str, memory: Run) -> None:
+    done = memory("copy", *arguments, "--yes")
+    assert (done.code, done.out) == (2, "")
+    assert told in done.err
+    assert "--location" not in done.err
+    assert "--backend" not in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("store", "new", "text", "--backend", "in-memory"), ("copy", "--to", "in-memory", "--yes")],
+    ids=["store", "copy"],
+)
+def test_nothing_is_left_in_a_store_that_ends_with_the_program(arguments: tuple[str, ...], memory: Run) -> None:
+    done = memory(*arguments)
+    assert (done.code, done.out) == (1, "")
+    assert "in-memory keeps memories only while the program runs" in done.err
+
+
+def test_a_reason_that_was_told_on_opening_is_not_told_again(memory: Run) -> None:
+    done = memory("store", "new", "text", "--backend", "none")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.count("Nothing is stored") == 1
+    assert "For that reason this is refused." in done.err
+
+
+def test_a_target_that_goes_away_in_the_middle_says_what_becomes_of_the_rest() -> None:
+    with pytest.raises(NotReachable, match=r"went away\. What came over so far stays there") as told, _going_on_later():
+        raise NotReachable("The server went away.", hint="A key of the inspector tries again.")
+    assert "copying again goes on" in told.value.hint

@@ -328,6 +328,18 @@ async def test_agents_own_notes_are_found(make_place: Make, open_place: Any) -> 
     assert [copy.place for copy in (await _found(place, open_place))["markdown"]] == [str(notes / "2026-01-01.md")]
 
 
+async def test_the_notes_of_an_agent_whose_folder_the_config_names_are_found(
+    make_place: Make, open_place: Any, tmp_path: Path
+) -> None:
+    place = make_place("G4")
+    notes = tmp_path / "elsewhere"
+    notes.mkdir()
+    (notes / "MEMORY.md").write_text(f"- **x**: {SECRET}\n")
+    config = place.config_dir / "config.toml"
+    config.write_text(f'{config.read_text()}\n[agents.anna.workspace]\npath = "{notes}"\n')
+    assert [copy.place for copy in (await _found(place, open_place))["markdown"]] == [str(notes / "MEMORY.md")]
+
+
 async def test_a_lone_database_has_no_notes_but_backups(tmp_path: Path) -> None:
     """Notes that happen to lie in the same folder are another program's."""
     database = small_store.make(tmp_path / "brain.db", "G2", [])

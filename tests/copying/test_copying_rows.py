@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from zeroclaw_tui.curation.transfer.importing import OnClash
 from zeroclaw_tui.curation.transfer.spool import Spool
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.tui.screens.stores_words import copied_words
 
 
 def _rows(count: int = 12) -> list[dict[str, Any]]:
@@ -168,6 +170,9 @@ async def test_what_another_program_changes_in_the_middle_is_told(
         outcome = await copy_memories(library, target, EVERYTHING, "skip")
         await target.close()
     assert (outcome.copied, outcome.verified, outcome.differs, outcome.differing) == (12, 11, 1, ("key7",))
+    assert "Not found again as they are: key7." in copied_words(outcome, "there")
+    many = replace(outcome, differs=5000, differing=tuple(f"key{at}" for at in range(100)))
+    assert "key0, key1, key2, key3 and 4,996 more." in copied_words(many, "there")
 
 
 async def test_stopping_leaves_what_came_and_again_goes_on(tmp_path: Path) -> None:

@@ -87,10 +87,20 @@ def test_recall_for_people_shows_no_escape_sequence(tmp_path: Path, program: Luc
 def test_an_install_of_0_8_4_reads_its_table(tmp_path: Path, program: LucidProgram, run: Command) -> None:
     """The variables of older versions do nothing; the folder is `data`."""
     install(tmp_path, f'{MODERN}binary_path = "{program.path}"\n', "G4", "data")
-    done = run("--profile", "0.8.4", "recall", "tea", "--json", PATH="/usr/bin:/bin")
+    done = run("--profile", "0.8.4", "recall", "tea", "--layer", "store", "--json", PATH="/usr/bin:/bin")
     assert stages(json.loads(done.stdout))[1:] == [("lucid_0", "lucid"), ("lucid_1", "lucid")]
     assert program.calls[0][-1] == f"--project={tmp_path}/.zeroclaw/data"
     assert "its agents recall from the local database alone" in done.stderr
+
+
+def test_no_agent_from_0_8_0_on_is_given_what_lucid_adds(tmp_path: Path, program: LucidProgram, run: Command) -> None:
+    """It is shown as kept from the agent, and none of it counts as injected; 0.7.5 injects it."""
+    install(tmp_path, f'{MODERN}binary_path = "{program.path}"\n', "G4", "data")
+    for version in ("0.8.0", "0.8.4"):
+        assert stages(json.loads(run("--profile", version, "recall", "tea", "--json").stdout)) == [("tea", "keyword")]
+        assert "withheld from the agent: lucid_1 (lucid's own)" in run("--profile", version, "recall", "tea").stdout
+    earlier = json.loads(run("--profile", "0.7.5", "recall", "tea", "--json").stdout)
+    assert [row["injected"] for row in earlier["results"] if row["stage"] == "lucid"] == [True, True]
 
 
 def test_without_the_program_recall_is_the_database_s(tmp_path: Path, run: Command) -> None:

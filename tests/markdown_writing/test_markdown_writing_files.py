@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from zeroclaw_tui.backends.markdown import disk
+from zeroclaw_tui.backends.markdown import disk, writing
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.memory.change import Clashes, Conflict, Draft, Edit, RowChange, Stamp
 from zeroclaw_tui.memory.errors import NotThere, Refused
@@ -394,3 +394,20 @@ if FIXTURES := os.environ.get("ZEROCLAW_FIXTURES"):
         assert await memory.count() == 0
         await memory.revert(kept.last_first, Kept())
         assert contents_of(tmp_path) == before
+
+
+async def test_many_lines_are_looked_up_with_one_look_at_each_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As each alone; a number beyond the end and a file that is not there give nothing."""
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "notes.md").write_bytes(b"# x\n- c\n")
+    memory = await opened(tmp_path, b"- a\n\n- b\n")
+    ids = ["MEMORY:0", "MEMORY:1", "MEMORY:2", "notes:0", "gone:0"]
+    alone = {name: row for name in ids if (row := await memory.stored(name)) is not None}
+    looks: list[Path] = []
+    monkeypatch.setattr(writing, "read_bytes", lambda path: looks.append(path) or disk.read_bytes(path))
+    found = await memory.stored_by_id(ids)
+    assert found == alone
+    assert [row.values["content"] for row in found.values()] == ["a", "b", "c"]
+    assert sorted(path.name for path in looks) == ["MEMORY.md", "notes.md"]

@@ -216,3 +216,13 @@ def test_notes_of_an_agent_count_from_0_8_0(tmp_path: Path) -> None:
     found = probed("markdown", make_answers(tmp_path / "config", modern))
     assert found.verdict == "good"
     assert found.facts[0] == "holds 2 memories"
+
+
+def test_notes_of_an_agent_whose_folder_the_config_names_count(tmp_path: Path) -> None:
+    own = tmp_path / "elsewhere"
+    own.mkdir()
+    (own / "MEMORY.md").write_text("- **a**: b\n")
+    (tmp_path / "config/data").mkdir(parents=True)
+    modern = f'schema_version = 3\n[memory]\nbackend = "markdown"\n[agents.cleo.workspace]\npath = "{own}"\n'
+    found = probed("markdown", make_answers(tmp_path / "config", modern))
+    assert found.facts[0] == "holds 1 memory"

@@ -49,6 +49,13 @@ async def test_nothing_is_there_yet(tmp_path: Path) -> None:
     assert not found.config_dir.exists()
 
 
+async def test_the_notes_of_an_agent_whose_folder_the_config_names_are_told(tmp_path: Path) -> None:
+    own = put(tmp_path / "elsewhere/MEMORY.md").parent
+    (tmp_path / ".zeroclaw/data").mkdir(parents=True)
+    config = f'schema_version = 3\n[memory]\nbackend = "markdown"\n[agents.cleo.workspace]\npath = "{own}"\n'
+    assert (await situation(tmp_path, config)).found == (f"{own}: MEMORY.md",)
+
+
 async def test_databases_are_counted_and_markdown_files_too_and_nothing_is_changed(tmp_path: Path) -> None:
     home = tmp_path / ".zeroclaw"
     for place, generation, count in (("workspace", "G2", 3), ("data", "G4", 1)):

@@ -148,6 +148,8 @@ def test_a_name_zeroclaw_does_not_take_is_wrong_use(what: str, name: str) -> Non
     ("url", "told"),
     [
         (f"mysql://agent:{PASSWORD}@h/d", "does not begin with postgres://"),
+        (f"postgres://agent:p@q/{PASSWORD}@h/d", "has more than one @"),
+        (f"postgres://agent:p@q?{PASSWORD}=x@h/d", "has more than one @"),
         (f"postgres://agent:{PASSWORD}@/d", "names no host"),
         (f"postgres://agent:{PASSWORD}@h:70000/d", "no number from 1 to 65535"),
         (f"postgres://agent:p@{PASSWORD}@h/d", "more than one @"),

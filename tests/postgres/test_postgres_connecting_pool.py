@@ -170,3 +170,43 @@ async def test_a_pooler_that_hands_out_other_servers_every_time_is_no_matter(
     assert all(list(order) == wanted for order in found)
     listings = await asyncio.gather(*(pooled.list() for _ in range(12)))
     assert {len(listing) for listing in listings} == {len(wanted)}
+
+
+async def test_giving_up_while_a_transaction_begins_loses_nothing_that_is_stored_afterwards(
+    memory: PostgresMemory, place: PostgresPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server may have begun it or not, so that connection serves nobody else."""
+    import asyncpg
+
+    began = asyncio.Event()
+    start = asyncpg.transaction.Transaction.start
+
+    async def begun_and_not_told(transaction) -> None:
+        await start(transaction)
+        began.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(asyncpg.transaction.Transaction, "start", begun_and_not_told)
+    storing = asyncio.ensure_future(memory.store("given up", "text", "core"))
+    await began.wait()
+    monkeypatch.undo()
+    storing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await storing
+    await memory.store("stored", "text", "core")
+    assert place.run("SELECT key FROM memories WHERE key IN ('given up', 'stored')") == "stored"
+
+
+async def test_another_program_behind_the_pooler_may_have_prepared_the_same_names(
+    memory: PostgresMemory, place: PostgresPlace, pooler: PgBouncer, opens
+) -> None:
+    """Every program with this driver counts its statements from one, and the pooler hands out the same servers."""
+    pooled = await opens(pooler.url(place.user, PASSWORD, place.database))
+    for _ in range(6):
+        async with pooled.connections.writing() as connection:
+            await connection.execute(
+                "DO $$ BEGIN FOR n IN 0..99 LOOP BEGIN EXECUTE format('PREPARE __asyncpg_stmt_%s__ AS SELECT 1', "
+                "to_hex(n)); EXCEPTION WHEN duplicate_prepared_statement THEN NULL; END; END LOOP; END $$"
+            )
+    assert len(await pooled.order(MemoryFilter(), NEWEST_STORED)) == len(sample_entries())
+    assert len(await pooled.list()) == len(sample_entries())

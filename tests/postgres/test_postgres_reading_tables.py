@@ -11,7 +11,7 @@ from zeroclaw_tui.backends.postgres.many_ids import ManyIds
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.change import EDITABLE
+from zeroclaw_tui.memory.change import EDITABLE, StoredRow
 from zeroclaw_tui.memory.errors import NotThere, WrongUse
 from zeroclaw_tui.memory.query import NEWEST_STORED, NEWEST_UPDATED, MemoryFilter, Sort, SortField
 from zeroclaw_tui.testing.samples import sample_entries
@@ -268,3 +268,43 @@ def memory_config(tmp_path):
         return MemoryConfig(install, backend="postgres", **settings)
 
     return made
+
+
+@pytest.mark.parametrize("field", SortField)
+@pytest.mark.parametrize("descending", [True, False])
+async def test_pages_go_on_where_there_is_no_value_to_sort_by(field, descending, place: PostgresPlace, opens) -> None:
+    """The tutorial's table lets a memory be without a time; every memory is on one page, in the whole order."""
+    place.make_table("uuid")
+    place.run(
+        "INSERT INTO memories (key, content, category, timestamp) SELECT 'k' || n, 'c', 'core', CASE n % 3 WHEN 0 THEN "
+        "NULL WHEN 1 THEN 'infinity' ELSE '2026-11-22'::timestamptz END FROM generate_series(1, 20) AS n"
+    )
+    memory, sort = await opens(), Sort(field, descending)
+    shown, cursor = [], None
+    while not shown or cursor is not None:
+        page = await memory.page(MemoryFilter(), sort, cursor, 3)
+        shown += [entry.id for entry in page.entries]
+        cursor = page.next
+    assert shown == list(await memory.order(MemoryFilter(), sort))
+    assert len(shown) == 20
+
+
+async def test_a_table_without_its_rules_is_read_and_written(place: PostgresPlace, opens) -> None:
+    """Another program's table with the same columns may have rows without a value; one without an id is no memory."""
+    place.run(
+        "CREATE TABLE memories (id text, key text, content text, category text, created_at timestamptz, "
+        "updated_at timestamptz, agent_id text); INSERT INTO memories (id, key) VALUES ('bare', NULL), "
+        "(NULL, 'no id'); INSERT INTO memories VALUES ('whole', 'k', 'text', 'core', now(), now(), 'a')"
+    )
+    memory = await opens()
+    page = await memory.page(MemoryFilter(), NEWEST_STORED, None, 10)
+    first = page.entries[0]
+    assert (first.id, first.key, first.content, first.category, first.size) == ("bare", "", "", "", 0)
+    assert len(page.entries) == await memory.count() == len(await memory.list()) == 2
+    assert (await memory.facets(MemoryFilter(), "2026-11-22T00:00:00Z")).category == {"": 1, "core": 1}
+    rows: list[StoredRow] = []
+    await memory.each_row(rows.append)
+    stamps = await memory.stamps(MemoryFilter())
+    assert stamps == [memory.stamp_of(row) for row in rows]
+    removal = await memory.remove(stamps, lambda changes: None)
+    assert (removal.removed, await memory.count()) == (2, 0)

@@ -53,3 +53,20 @@ async def test_a_time_that_is_no_moment_counts_as_older_and_undated(place, opens
     memory = await opens()
     assert (await memory.statistics()).undated == 2
     assert sum((await memory.facets(MemoryFilter(), NOW.isoformat())).age.values()) == 2
+
+
+async def test_facets_of_many_sessions_are_in_order_and_hold_all(place, opens):
+    place.make_table("agents")
+    place.run(
+        "INSERT INTO memories (id, key, content, category, created_at, updated_at, session_id, namespace, agent_id) "
+        "SELECT n, n, n, 'core', now(), now(), CASE WHEN n % 10 > 0 THEN 's' || n % 4001 END, "
+        "CASE WHEN n % 2 = 0 THEN '' END, 'a-scout' FROM generate_series(1, 6000) AS n"
+    )
+    memory = await opens()
+    facets, expected = (
+        await memory.facets(MemoryFilter(), NOW.isoformat()),
+        await Memory.facets(memory, MemoryFilter(), NOW.isoformat()),
+    )
+    assert len(facets.session) > 3600
+    assert list(facets.session.items()) == list(expected.session.items())
+    assert (facets.total, facets.agent, facets.namespace) == (6000, {"scout": 6000}, expected.namespace)

@@ -97,11 +97,13 @@ def test_without_an_embedder_a_store_is_refused_and_recall_says_why(run: Run, po
     off = {"ZEROCLAW_memory__embedding_provider": "none"}
     done = run("store", "drink", "Prefers oolong tea", **off)
     assert done.returncode == 1
-    assert "Qdrant stores and finds nothing without an embedding" in done.stderr
+    assert done.stderr.count("Qdrant stores and finds nothing without an embedding") == 1
+    assert "to store and find memories here." in done.stderr
     assert "drink" not in {payload["key"] for payload in points.payloads.values()}
     done = run("recall", "tea", **off)
     assert done.returncode == 0
     assert "ZeroClaw cannot search here." in done.stdout + done.stderr
+    assert done.stderr.count("Qdrant stores and finds nothing without an embedding") == 1
     assert run("list", **off).returncode == 0
 
 

@@ -279,3 +279,15 @@ async def test_a_kept_row_without_its_vector_can_still_be_compared(path):
         light([RowChange(change.before, StoredRow("id-001", values, 2, "default"))])
         await memory.revert(light.backwards(), Kept())
         assert (await memory.stored("id-001")) == change.before
+
+
+async def test_an_agent_that_comes_back_with_its_memory_owns_it_beside_one_of_the_same_key(path):
+    """The key is the other agent's too, which stands in nobody's way."""
+    kept, undone = Kept(), Kept()
+    async with opened(path) as memory:
+        await memory.create(Draft("a", "hers", agent="Ada"), kept)
+        after = everything(memory.path)
+        await memory.revert(kept.backwards(), undone)
+        assert [entry.agent for entry in await memory.with_key("a")] == ["default"]
+        await memory.revert(undone.backwards(), Kept())
+        assert everything(memory.path) == after

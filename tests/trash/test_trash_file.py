@@ -8,7 +8,7 @@ import os
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -299,13 +299,13 @@ async def test_agents_and_cached_vectors_do_not_count_beside_memories(trash: Tra
 
 
 class Store:
-    """A store of one table that answers `stored`, for settling."""
+    """A store of one table that answers `stored_by_id`, for settling."""
 
     def __init__(self, *rows: StoredRow) -> None:
         self.rows = {row.id: row for row in rows}
 
-    async def stored(self, id: str) -> StoredRow | None:
-        return self.rows.get(id)
+    async def stored_by_id(self, ids: Sequence[str]) -> dict[str, StoredRow]:
+        return {name: self.rows[name] for name in ids if name in self.rows}
 
 
 async def cut_off(trash: Trash, *changes: RowChange) -> int:

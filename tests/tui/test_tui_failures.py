@@ -130,7 +130,7 @@ async def test_the_backend_none_says_that_nothing_is_kept(tmp_path: Path) -> Non
     async with app.run_test(size=NARROW) as pilot:
         await settled(pilot)
         assert "Nothing is remembered here." in screen_text(app)
-        assert 'To turn memory on set memory.backend to "sqlite" in config.toml' in screen_words(app)
+        assert 'Set memory.backend to "sqlite" in config.toml' in screen_words(app)
         assert "b look at another store" in screen_words(app)
         first = screen_text(app).splitlines()[0]
         assert "backend none" in first

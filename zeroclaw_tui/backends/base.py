@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -78,8 +78,14 @@ class Memory(ABC):
     """The schema generation ("G1" to "G5"), where there is one."""
     embeds_itself: bool = False
     """Whether it makes the vectors of memories and queries it is not given, by rules of its own."""
+    recalls_by: str | None = None
+    """How recall ranks in two words, where it does not weigh words against vectors as the config says."""
+    keeps_nul: bool = True
+    """Whether a text there may hold the character NUL."""
     keeps_updates: bool = True
     """Whether the time of the last store stands beside that of the first."""
+    ends_with_program: bool = False
+    """Whether all it holds is gone when the program ends, so that no command can leave anything there."""
     ids_are_uuids: bool = False
     """Whether only UUIDs can be ids there."""
     newest_version: str | None = None
@@ -270,6 +276,13 @@ class Memory(ABC):
         """The same for rows of a listing; rows gone meanwhile are left out."""
         return [generic_writing.stamp_of(await self.whole(entry.handle)) for entry in await self.rows(handles)]
 
+    async def stamps_by_row(self, handles: Sequence[Handle]) -> dict[Handle, Stamps]:
+        """The same by the row they belong to; a row that means several memories has one for each."""
+        found: dict[Handle, Stamps] = {}
+        for stamp in await self.stamps_of(handles):
+            found.setdefault(stamp.handle, []).append(stamp)
+        return found
+
     async def stored(self, id: str) -> StoredRow | None:
         """One memory exactly as the store holds it; None when there is none of this id."""
         entry = await self.with_id(id)
@@ -291,6 +304,11 @@ class Memory(ABC):
     def stamp_of(self, row: StoredRow) -> Stamp:
         """The stamp of a row that `each_row` showed, as `stamps` would give it; the store is not asked."""
         return generic_writing.stamp_of(generic_writing.entry_of(row))
+
+    async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
+        """The memories of these ids as `stored` gives them; those that are not there are left out."""
+        found = {id: await self.stored(id) for id in ids}  # noqa: A001
+        return {id: row for id, row in found.items() if row is not None}  # noqa: A001
 
     async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
         """The rows of these handles as `stored` gives them, in that order; rows gone meanwhile are left out."""

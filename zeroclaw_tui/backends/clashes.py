@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from zeroclaw_tui.backends.session_ids import sanitised
-from zeroclaw_tui.memory.change import Clashes, ClashFound, RowChange, StoredRow, Value
+from zeroclaw_tui.memory.change import AGENTS, Clashes, ClashFound, RowChange, StoredRow, Value
 
 Reason = Literal["key exists", "changed", "gone"]
 _TOLD = 100
@@ -116,6 +116,13 @@ class Found:
         """Raises Clashes when there are any."""
         if self._total:
             raise Clashes(self._first, self._total)
+
+
+def with_agents_back(agents: Mapping[str, str], changes: Iterable[RowChange]) -> dict[str, str]:
+    """Aliases by id as they will be: an agent that comes back with its memories owns them again."""
+    back = [change.before for change in changes if change.row.table == AGENTS and change.before is not None]
+    known = set(agents.values())
+    return {**{agent.id: agent.agent or agent.id for agent in back if agent.agent not in known}, **agents}
 
 
 class Ahead:

@@ -42,6 +42,7 @@ class InMemory(Memory):
 
     name = "in-memory"
     location = "this process"
+    ends_with_program = True
     capabilities = Capabilities(
         write=True,
         superseded=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored
 from zeroclaw_tui.memory.change import (
@@ -21,8 +22,13 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.entry import MemoryEntry
 
-_NOTHING = 'Nothing is stored, because memory.backend is "none".'
+if TYPE_CHECKING:
+    from zeroclaw_tui.config.memory_config import MemoryConfig
+
+_CONFIGURED = 'Nothing is stored, because memory.backend is "none".'
 _HOW = 'Set memory.backend to "sqlite" in config.toml and start the agent again to turn memory on.'
+_CHOSEN = 'Nothing is stored: the backend "none" keeps nothing.'
+_IN_USE = "ZeroClaw itself uses {} here."
 _PARTS = (
     "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "kind", "watch", "write", *EDITABLE,
 )  # fmt: skip
@@ -33,9 +39,19 @@ class NoneMemory(Memory):
 
     name = "none"
     location = "nowhere"
-    read_only_because = _NOTHING
-    notices = (f"{_NOTHING} {_HOW}",)
-    capabilities = Capabilities(sessions=False, why_not=dict.fromkeys(_PARTS, _NOTHING))
+
+    def __init__(self, in_use: str = "none") -> None:
+        """`in_use` is the backend that ZeroClaw itself uses, where a person chose this one only to look at it."""
+        is_configured = in_use == "none"
+        nothing = _CONFIGURED if is_configured else _CHOSEN
+        self.read_only_because = nothing
+        self.notices = (f"{nothing} {_HOW if is_configured else _IN_USE.format(in_use)}",)
+        self.capabilities = Capabilities(sessions=False, why_not=dict.fromkeys(_PARTS, nothing))
+
+    @classmethod
+    def from_config(cls, config: MemoryConfig) -> NoneMemory:
+        """What keeps nothing, and says whether the config asks for that."""
+        return cls(config.zeroclaw_backend)
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Keep nothing."""

@@ -23,6 +23,11 @@ class BackendProfile:
     hint: str = ""
 
     @property
+    def title(self) -> str:
+        """What it is called in a sentence."""
+        return self.label.partition(":")[0]
+
+    @property
     def archive_after_days(self) -> int:
         """Days after which daily files are archived; 0 never."""
         return 7 if self.uses_hygiene else 0

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 from zeroclaw_tui.cli.asking import confirm
 from zeroclaw_tui.cli.output import note
+from zeroclaw_tui.config.confirming import store_to_confirm
+from zeroclaw_tui.config.environment import OTHERS_DB_URL
 from zeroclaw_tui.curation.changing import Outcome, repair
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Clashes, ClashFound, TriggersMissing
@@ -25,6 +27,10 @@ _REPAIRED = "ZeroClaw's triggers were put back and the keyword index rebuilt."
 def check_writable(library: Library, given: argparse.Namespace) -> None:
     """Raise Refused with the reason where nothing can be changed."""
     why = library.read_only_because
+    if why is not None and not given.read_only and store_to_confirm(library.config) is not None:
+        why = f"Nothing is written to the database of {OTHERS_DB_URL} before it is confirmed as ZeroClaw's."
+    if why is None and library.memory.ends_with_program:
+        why = f"{library.memory.name} keeps memories only while the program runs, so a command can leave nothing there."
     if why is None and not library.memory.capabilities.write:
         why = library.memory.capabilities.why_not.get("write") or str(library.memory.refuse_to_write())
     if why is not None:

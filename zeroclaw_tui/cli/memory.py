@@ -22,7 +22,7 @@ from zeroclaw_tui.cli.upkeep import verb_on_configs, verb_on_library
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
-from zeroclaw_tui.memory.errors import NoInstall
+from zeroclaw_tui.memory.errors import NoInstall, Refused
 from zeroclaw_tui.scoring.profiles import profile_for
 
 MOST_WARNINGS = 3
@@ -66,13 +66,18 @@ async def _answer(given: argparse.Namespace) -> int:
     if on_configs is not None:
         return await on_configs(configs, given, now)
     library = await open_library(configs[0], given.profile)
+    # A change that is refused for what makes the store read-only says it itself.
+    silent = library.read_only_because if _changes(given) else None
+    told = [sentence for sentence in library.memory.notices if sentence != silent]
     try:
-        for sentence in library.memory.notices:
-            # A change that is refused for it says it itself.
-            if not (_changes(given) and sentence == library.read_only_because):
-                note(f"zeroclaw: {sentence}")
+        for sentence in told:
+            note(f"zeroclaw: {sentence}")
         verb = verb_on_library(given.verb) or _VERBS[given.verb]
         return await verb(library, given, now)
+    except Refused as refused:
+        if any(refused.message in sentence for sentence in told):
+            refused.message = "For that reason this is refused."
+        raise
     finally:
         await library.close()
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -31,7 +32,7 @@ from zeroclaw_tui.curation.transfer.copying import (
     plan_copy,
 )
 from zeroclaw_tui.curation.transfer.importing import OnClash
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
 MOST_NAMED = 10
@@ -48,7 +49,8 @@ async def copy(library: Library, given: argparse.Namespace, now: datetime) -> in
         if given.read_only:
             raise Refused("--read-only refuses every write.", hint="--dry-run only says what would be copied.")
         check_can_ask("copy", yes=given.yes)
-    target = await open_target(library, given.to, given.to_location, given.profile)
+    with _naming_the_target():
+        target = await open_target(library, given.to, given.to_location, given.profile)
     try:
         if target.library is not None and not given.dry_run:
             check_writable(target.library, given)
@@ -64,10 +66,14 @@ async def _copy(library: Library, target: CopyTarget, given: argparse.Namespace,
     count = plan.brings(on_clash)
     if given.dry_run:
         return _tell_plan(library, target, given, plan)
+    if not count and target.library is None:
+        # Nobody asked for an empty store.
+        return _tell_done(library, target, given, plan, CopyOutcome(0, 0, left=plan.count))
     if count and not given.yes and not confirm("Go on?", _plan_lines(target, plan, on_clash)):
         return REFUSED
-    opened = await target.make()
-    with Progress("Copying", count) as progress:
+    with _naming_the_target():
+        opened = await target.make()
+    with _going_on_later(), Progress("Copying", count) as progress:
         outcome = await with_triggers(
             opened,
             given,
@@ -77,10 +83,33 @@ async def _copy(library: Library, target: CopyTarget, given: argparse.Namespace,
     return REFUSED if outcome is None else _tell_done(library, target, given, plan, outcome)
 
 
+@contextmanager
+def _going_on_later() -> Iterator[None]:
+    """A store that goes away in the middle keeps what came over so far, which the error then says."""
+    try:
+        yield
+    except NotReachable as error:
+        error.hint = "What came over so far stays there: copying again goes on, and undo takes it back."
+        raise
+
+
+@contextmanager
+def _naming_the_target() -> Iterator[None]:
+    """Errors of the target name the options that it was given by; the usual ones are those of the source."""
+    try:
+        yield
+    except InspectorError as error:
+        error.message, error.hint = (
+            text and text.replace("--backend", "--to").replace("--location", "--to-location")
+            for text in (error.message, error.hint)
+        )
+        raise
+
+
 def _plan_lines(target: CopyTarget, plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
     yield (Styled(f"Copy {counted(plan.brings(on_clash))} to {_named(target)}?", BOLD),)
     yield from _facts(plan, on_clash)
-    yield (f"  `{_undo(target)}` takes it back.",)
+    yield (f"  {_undo(target)}",)
 
 
 def _facts(plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
@@ -142,7 +171,7 @@ def _done_lines(target: CopyTarget, plan: CopyPlan, outcome: CopyOutcome) -> Ite
         yield (Styled("✓", GREEN), f" Copied {counted(outcome.copied)} to {_named(target)}.")
     else:
         yield _nothing(target, plan)
-    if not outcome.cancelled:
+    if not outcome.cancelled and (outcome.copied or outcome.verified):
         yield (f"Verified {outcome.verified:,} by count and hash over what is kept there.",)
     if outcome.differs:
         yield (Styled(f"{counted(outcome.differs)} there differ from what was copied:", YELLOW),)
@@ -156,7 +185,7 @@ def _done_lines(target: CopyTarget, plan: CopyPlan, outcome: CopyOutcome) -> Ite
     if len(outcome.renamed) > MOST_NAMED:
         yield (Styled(f"… {len(outcome.renamed) - MOST_NAMED:,} more.", DIM),)
     if outcome.action is not None:
-        yield (f"`{_undo(target)}` takes it back.",)
+        yield (_undo(target),)
 
 
 def _named(target: CopyTarget) -> str:
@@ -164,13 +193,20 @@ def _named(target: CopyTarget) -> str:
 
 
 def _undo(target: CopyTarget) -> str:
-    """The command that takes the copy back, where the store goes by more than its backend."""
-    config = target.config
+    """How the copy is taken back, as a sentence with a command that can be typed as it stands, but for a password."""
+    config, location = target.config, target.config.location
     backend = f"{config.backend}.{config.alias}" if config.alias else config.backend
-    words = ["zeroclaw", "memory", "undo", "--backend", backend]
-    if config.location is not None and config.location != str(config.install.database):
-        words += ["--location", mask_secrets(config.location)]
-    return one_line(shlex.join(words))
+    words = ["zeroclaw", "memory", "undo"]
+    if config.install.config_dir is not None:
+        words += ["--config-dir", str(config.install.config_dir)]
+    words += ["--backend", backend]
+    more = ""
+    is_usual = location == str(config.install.database) and config.install.config_dir is not None
+    if location is not None and not is_usual:
+        is_secret = mask_secrets(location) != location
+        words += ["--location", "URL" if is_secret else location]
+        more = ", with the URL of --to-location," if is_secret else ""
+    return f"`{one_line(shlex.join(words))}`{more} takes it back."
 
 
 def _document(

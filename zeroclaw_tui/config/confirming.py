@@ -14,8 +14,8 @@ from zeroclaw_tui.config.settings import confirmed_stores
 
 _WHOSE = f"The database is the one {OTHERS_DB_URL} names, which may be another program's"
 READ_ONLY = (
-    f"{_WHOSE}: read only. Where it is ZeroClaw's, say so once: in the inspector with b, or on the command line by "
-    "naming its URL with --location."
+    f"{_WHOSE}: read only. Where it is ZeroClaw's, say so once in the inspector with b, or name its URL with "
+    "--location each time."
 )
 CONFIRMED = f"{_WHOSE}; it was confirmed as ZeroClaw's."
 

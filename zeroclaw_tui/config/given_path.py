@@ -50,6 +50,14 @@ def install_at(path: Path, environ: Mapping[str, str], home: Path, *, rule: str 
     return _for_file(given, environ, home, rule)
 
 
+def install_to_be(path: Path, environ: Mapping[str, str], home: Path, *, is_folder: bool) -> Install:
+    """The install that `install_at` will find once there is a store at a path: notes in a folder, or a database."""
+    given, rule = expand(str(path), home), "the path given"
+    if not is_folder:
+        return _for_file(given, environ, home, rule)
+    return installs_in(given, rule)[0] if _is_config_dir(given) else _for_root(given, environ, home, rule)
+
+
 def _for_file(given: Path, environ: Mapping[str, str], home: Path, rule: str) -> Install:
     if given.name == CONFIG_NAME:
         return installs_in(given.parent, rule)[0]
@@ -71,7 +79,7 @@ def _root_of_database(database: Path) -> Path | None:
 
 
 def _for_folder(given: Path, environ: Mapping[str, str], home: Path, rule: str) -> Install:
-    if exists(given / CONFIG_NAME) or any(_is_root(given / name) for name in ("data", "workspace")):
+    if _is_config_dir(given):
         return installs_in(given, rule)[0]
     if given.name == "memory" and (exists(given / "brain.db") or has_loose_markdown(given)):
         return _for_root(given.parent, environ, home, rule)
@@ -87,6 +95,10 @@ def _for_folder(given: Path, environ: Mapping[str, str], home: Path, rule: str) 
     if has_loose_markdown(given):
         return lone_markdown(given, rule, environ, home)
     return _without_store(given, rule)
+
+
+def _is_config_dir(folder: Path) -> bool:
+    return exists(folder / CONFIG_NAME) or any(_is_root(folder / name) for name in ("data", "workspace"))
 
 
 def _is_root(folder: Path) -> bool:

@@ -15,7 +15,7 @@ from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.scoring.injection import judge
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.scanner import scan
+from zeroclaw_tui.scoring.scanner import ScanMode, scan
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ async def recall_memories(
 ) -> RecallResult:
     """The answer to a recall, judged for injection. Raises InspectorError kinds and SearchInterrupted.
 
-    Layer "agent" drops what the content scanner of ZeroClaw >= 0.8.4 flags and tells it in `withheld`; layer "store"
-    is the store's own recall. A query whose vector cannot be had is answered by keywords alone, with a note.
+    Layer "agent" drops what the store gives no agent and what the content scanner of ZeroClaw >= 0.8.4 flags, and tells
+    it in `withheld`; layer "store" is the store's own recall. A query whose vector cannot be had is answered by
+    keywords alone, with a note.
     """
     profile = choice.profile
     as_of = request.as_of or datetime.now().astimezone().isoformat()
@@ -45,7 +46,11 @@ async def recall_memories(
     scans = profile.scans_content and request.layer == "agent"
     asked = replace(request, limit=request.limit * SCANNER_WINDOW) if scans else request
     found = await memory.search(asked, profile, settings, vector)
-    kept, withheld = _scanned(found.entries, settings, request.limit) if scans else (found.entries, ())
+    kept, withheld = tuple(found.entries), tuple[ScoredEntry, ...]()
+    if request.layer == "agent":
+        kept, withheld = _for_agent(found.entries, settings.threat_scan if scans else "off")
+    if scans:
+        kept = kept[: request.limit]
 
     def judged(entries: Sequence[ScoredEntry]) -> tuple[ScoredEntry, ...]:
         return judge(entries, profile, settings.threshold, request.rule, as_of, session_id=request.session_id)
@@ -93,16 +98,16 @@ async def _query_vector(
         return None, (f"{failure.message} Keyword hits only. {failure.hint}".strip(),)
 
 
-def _scanned(
-    entries: Sequence[ScoredEntry], settings: ScoringSettings, limit: int
+def _for_agent(
+    entries: Sequence[ScoredEntry], threat_scan: ScanMode
 ) -> tuple[tuple[ScoredEntry, ...], tuple[ScoredEntry, ...]]:
-    """What the agent gets, ranked anew, and what the scanner keeps from it, ranked as the store did."""
+    """What the agent gets, ranked anew, and what store or scanner keep from it, ranked as the store did."""
     kept: list[ScoredEntry] = []
     withheld: list[ScoredEntry] = []
     for scored in entries:
-        kind = scan(scored.entry.content, settings.threat_scan)
+        kind = scored.withheld or scan(scored.entry.content, threat_scan)
         if kind is None:
             kept.append(replace(scored, rank=len(kept) + 1))
         else:
             withheld.append(replace(scored, withheld=kind))
-    return tuple(kept[:limit]), tuple(withheld)
+    return tuple(kept), tuple(withheld)

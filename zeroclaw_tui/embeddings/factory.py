@@ -31,11 +31,13 @@ def create_embedder(config: EmbeddingConfig) -> tuple[Embedder | None, str | Non
     return embedder, None
 
 
-def why_no_embedder(config: EmbeddingConfig, names: str = _NAMES) -> str | None:
+def why_no_embedder(
+    config: EmbeddingConfig, names: str = _NAMES, purpose: str = "to search by meaning too"
+) -> str | None:
     """One sentence why no vectors are made with a config and which setting helps, None where they are; `names` are the
-    providers to recommend."""
+    providers to recommend, `purpose` is what an embedder is wanted for."""
     if config.provider in ("", "none"):
-        return f"no embeddings configured; set memory.embedding_provider ({names}) to search by meaning too."
+        return f"no embeddings configured; set memory.embedding_provider ({names}) {purpose}."
     if _kind(config) not in _CLASSES:
         shown = one_line(mask_secrets(config.provider))[:_LONGEST_NAME_SHOWN]
         return (

@@ -41,7 +41,8 @@ class ScoredEntry:
     `keyword_raw` is -bm25, unbounded; `keyword_score` is it divided by the best of the batch. `vector_score` is the
     cosine in 0..1. `score` is what recall returns; `decayed` is it after time decay, where this version decays: the
     number held against the threshold.
-    `withheld` names the content scanner's finding for a row that ZeroClaw >= 0.8.4 keeps from the agent.
+    `withheld` says why an agent does not get it: the finding of the content scanner (ZeroClaw >= 0.8.4), or the store's
+    own reason.
     """
 
     entry: MemoryEntry
@@ -84,7 +85,7 @@ class ScoredEntry:
 class RecallResult:
     """The answer to a recall. `scale` names the range of `score` ("0..1", "raw bm25", "matched words / words").
 
-    `withheld` are rows the content scanner keeps from the agent, in the order they would have had.
+    `withheld` are rows that are kept from the agent, in the order they would have had.
     `notes` are sentences for people: swallowed errors, why there are no vectors.
     """
 

@@ -89,19 +89,20 @@ def _one_each(installs: Iterable[Install]) -> list[Install]:
     return list(first.values())
 
 
-def stores_of(install: Install) -> tuple[Store, ...]:
-    """Every folder of the install's config dir that has memory, the one in use first. Raises Unreadable."""
-    looked = [_look(root, name) for root, name in _folders(install)]
+def stores_of(install: Install, more: Iterable[Path] = ()) -> tuple[Store, ...]:
+    """Every folder of the install's config dir that has memory, the one in use first, and of `more`, which the config
+    names. Raises Unreadable."""
+    looked = [_look(root, name) for root, name in _folders(install, more)]
     return tuple(store for store in looked if store.database or store.markdown_fact)
 
 
-def _folders(install: Install) -> Iterator[tuple[Path, str]]:
+def _folders(install: Install, more: Iterable[Path]) -> Iterator[tuple[Path, str]]:
     """Folders of an install where memory may be, each with its name."""
     config_dir = install.config_dir or install.root
     agents = config_dir / "agents"
     own = [agents / name / "workspace" for name in names_in(agents)] if install.layout == "data" else []
     seen: set[str] = set()
-    for place in (install.root, config_dir / "data", config_dir / "workspace", config_dir, *own):
+    for place in (install.root, config_dir / "data", config_dir / "workspace", config_dir, *own, *more):
         real = os.path.realpath(place)
         if real not in seen:
             seen.add(real)

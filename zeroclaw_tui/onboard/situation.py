@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.markdown.folders import agent_folders
 from zeroclaw_tui.backends.sqlite.schema import VERSIONS
 from zeroclaw_tui.config.document.document import ConfigDocument
 from zeroclaw_tui.config.document.saving import read_config
@@ -52,6 +53,8 @@ class Situation:
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     has_vectors: bool = False
     """True when the newest memories of a database here have vectors."""
+    agent_folders: Mapping[str, Path] = field(default_factory=dict)
+    """The folders of notes of the agents that the config has, as far as they are there."""
 
     @property
     def config_dir(self) -> Path:
@@ -108,7 +111,8 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
     version = await known_version(binary)
     target = target_of(document, install, version)
     config = load_config(_as_read(install, target), _without_ours(environ))
-    found, has_vectors = await look_at_stores(install)
+    folders = agent_folders(config)
+    found, has_vectors = await look_at_stores(install, folders.values())
     return Situation(
         config_file=config_file,
         install=install,
@@ -122,6 +126,7 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
         warnings=tuple(mask_secrets(warning) for warning in config.warnings),
         environ=environ,
         has_vectors=has_vectors,
+        agent_folders=folders,
     )
 
 
@@ -190,11 +195,12 @@ def _without_ours(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in (*OUR_DB_URLS, OTHERS_DB_URL)}
 
 
-async def look_at_stores(install: Install) -> tuple[tuple[str, ...], bool]:
-    """What memory lies in a config dir, one fact a line, and whether its databases have vectors; reading only."""
+async def look_at_stores(install: Install, more: Iterable[Path] = ()) -> tuple[tuple[str, ...], bool]:
+    """What memory lies in a config dir and in the folders of `more`, one fact a line, and whether its databases have
+    vectors; reading only."""
     facts: list[str] = []
     has_vectors = False
-    for store in stores_of(install):
+    for store in stores_of(install, more):
         if store.database is not None:
             told, vectors = await _database_fact(install, store, store.database)
             facts.append(told)

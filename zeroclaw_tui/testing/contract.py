@@ -219,6 +219,8 @@ class MemoryContract:
         ]
         stored = await memory.stored_of([stamp.handle for stamp in expected])
         assert stored == [await memory.stored(stamp.id) for stamp in expected]
+        by_id = await memory.stored_by_id([*(stamp.id for stamp in expected), "00000000-0000-4000-8000-000000000000"])
+        assert by_id == {row.id: row for row in stored}
 
     async def test_a_pass_shows_what_a_filter_leaves_and_ends_with_what_it_is_told(self, memory: Memory) -> None:
         """A filter chooses the rows of `each_row`; what the caller raises ends the pass and comes out."""

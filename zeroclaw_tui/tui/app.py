@@ -262,6 +262,12 @@ class InspectorApp(App[int]):
             timer.stop()
         if isinstance(self.screen, ErrorScreen):
             await self.pop_screen()
+        if len(self.screen_stack) > 1 or self._browser.is_changing:
+            # What was begun meanwhile works on the store before, so that this one must stay open.
+            await library.close()
+            words = f"{one_line(candidate.name)} answers now, but you have begun something else: b looks at it."
+            self.notify(words, severity="warning", markup=False)
+            return
         self._exit_code = DONE
         before, self._library = self._library, library
         if before is None or before.memory.name != "none":

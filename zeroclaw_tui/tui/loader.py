@@ -7,10 +7,12 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
+from textual.worker import Worker
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted
@@ -86,8 +88,7 @@ class Loader:
         """Rows of the listing that is shown now."""
         ask = self._asks.get("list")
         if ask is not None and handles:
-            asking = self._answer(ask, lambda ask: self._rows(ask, handles[:MOST_ROWS]))
-            self._screen.run_worker(asking, group="rows", description="rows on demand")
+            self._start(ask, lambda ask: self._rows(ask, handles[:MOST_ROWS]), "rows")
 
     def want_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
         """One memory in full, with the norm of its vector."""
@@ -130,8 +131,16 @@ class Loader:
         if old is not None:
             old.is_stale = True
         ask = self._asks[group] = Ask(next(self._numbers))
-        asking = self._answer(ask, question)
-        self._screen.run_worker(asking, group=group, exclusive=True, description=f"{group} {ask.number}")
+        self._start(ask, question, group, exclusive=True)
+
+    def _start(
+        self, ask: Ask, question: Callable[[Ask], Awaitable[None]], group: str, *, exclusive: bool = False
+    ) -> None:
+        # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
+        asking = partial(self._answer, ask, question)
+        description = f"{group} {ask.number}"
+        worker: Worker[None] = Worker(self._screen, asking, group=group, description=description)
+        self._screen.workers.add_worker(worker, start=True, exclusive=exclusive)
 
     async def _answer(self, ask: Ask, question: Callable[[Ask], Awaitable[None]]) -> None:
         while not ask.is_stale:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from zeroclaw_tui.memory.query import Facets, Superseded
 from zeroclaw_tui.memory.recall import RecallResult
 from zeroclaw_tui.memory.text import one_line
@@ -23,14 +25,23 @@ def blocks_words(count: int) -> str:
     return "1 block" if count == 1 else f"{count_text(count)} blocks"
 
 
-def mark_words(marked: int, shown: int | None) -> tuple[str, str]:
-    """How many memories are marked and how many of them are not among the rows; what can be done with them."""
+def mark_words(marked: int, shown: int | None, memories: int | None = None, *, blocks: bool = False) -> tuple[str, str]:
+    """How many rows are marked and how many of them are not among those shown; what can be done with them.
+
+    `memories` is how many memories they are, None while that is not known; `blocks` says that the rows are blocks.
+    """
     if not marked:
         return "", ""
     hidden = 0 if shown is None else marked - shown
     apart = f", {'' if marked == 1 else f'{count_text(hidden)} '}not among these" if hidden else ""
-    them = "it" if marked == 1 else "them"
-    return f"● {count_text(marked)} marked{apart}", f"d deletes {them}, \\ unmarks {them}"
+    told = count_text(marked)
+    if blocks:
+        is_more = memories is not None and memories != marked
+        told = f"{memories_words(memories or 0)} in {blocks_words(marked)}" if is_more else blocks_words(marked)
+    elif memories is not None and memories != marked:
+        told = memories_words(memories)
+    them = "it" if marked == 1 and memories in (None, 1) else "them"
+    return f"● {told} marked{apart}", f"d deletes {them}, \\ unmarks {them}"
 
 
 def fact_words(facets: Facets | None, view: View) -> tuple[str, ...]:
@@ -87,13 +98,24 @@ def search_summary(
     return (*facts, *sorted(recalled.notes, key=lambda note: note == general))
 
 
-def why_empty(view: View, backend: str, found: int | None, *, can_write: bool = False) -> EmptyWords:
-    """Why the list is empty, what would fill it, and which key does that."""
+def why_empty(
+    view: View,
+    backend: str,
+    found: int | None,
+    *,
+    can_write: bool = False,
+    notes: Sequence[str] = (),
+    is_watched: bool = True,
+) -> EmptyWords:
+    """Why the list is empty, what would fill it, and which key does that.
+
+    `notes` are those of the recall, or of a store that keeps nothing; `is_watched` says that what others write is seen
+    by itself.
+    """
     if backend == "none":
         return (
             "Nothing is remembered here.",
-            'The backend "none" keeps nothing. To turn memory on set memory.backend to "sqlite" in config.toml and '
-            "start the agent again; what it remembers is listed here then.",
+            " ".join(notes),
             (("b", "look at another store"), ("r", "read again"), ("q", "quit")),
         )
     filters = (("F", "change the filters"),) if view.chips else ()
@@ -102,8 +124,8 @@ def why_empty(view: View, backend: str, found: int | None, *, can_write: bool = 
     if view.is_recall:
         contains = () if found == 0 else (("ctrl+f", "search with contains"),)
         nobody = "The store's own fusion finds" if view.mode is Mode.HYBRID else "The agent recalls"
-        facts = (_contained_words(found, view), f"{ignored[0].upper()}{ignored[1:]}." if ignored else "")
-        sentence = " ".join(fact for fact in facts if fact)
+        facts = (_contained_words(found, view), *map(_sentence, (ignored, *notes)))
+        sentence = "\n".join(fact for fact in facts if fact)
         return f"{nobody} nothing for {query}.", sentence, (*contains, *_LEAVE, *filters)
     if view.query:
         among = " among the memories that pass the filters" if view.chips else ""
@@ -113,12 +135,25 @@ def why_empty(view: View, backend: str, found: int | None, *, can_write: bool = 
         return "No memory passes these filters.", words, filters
     return (
         "No memories yet.",
-        "ZeroClaw writes them while you talk with it, and they appear here at once.",
+        _who_writes(backend, is_watched),
         (*((("n", "write one"),) if can_write else ()), ("r", "read again"), ("q", "quit")),
     )
 
 
 _LEAVE = (("esc", "leave the search"),)
+
+
+def _who_writes(backend: str, is_watched: bool) -> str:
+    if backend == "in-memory":
+        return "They live in this process alone: what is written here is gone when it ends."
+    shown = "they appear here at once" if is_watched else "r shows them then"
+    return f"ZeroClaw writes them while you talk with it, and {shown}."
+
+
+def _sentence(words: str) -> str:
+    """Words with a capital and a full stop; nothing stays nothing."""
+    clean = one_line(words).rstrip(".")
+    return f"{clean[0].upper()}{clean[1:]}." if clean else ""
 
 
 def _contained_words(found: int | None, view: View) -> str:

@@ -35,6 +35,11 @@ class Question:
     project: Path
     has_namespaces: bool
 
+    @property
+    def is_kept_from_agents(self) -> bool:
+        """Whether what lucid adds reaches no agent, and this asks what does: ZeroClaw >= 0.8.0 always names one."""
+        return self.request.layer == "agent" and self.profile.agent_scope != "none"
+
     def arguments(self) -> list[str]:
         """What the program is called with; ZeroClaw >= 0.7.5 asks for the newest, "*", with an empty text."""
         query = self.request.query
@@ -75,6 +80,8 @@ class Asking:
         if not found:
             kept = _picked(local.entries, question)
             return replace(local, entries=kept, notes=(*local.notes, *notes))
+        if question.is_kept_from_agents:
+            found = [replace(row, withheld=words.WITHHELD) for row in found]
         rows = context.merged(local.entries, found, question.limit)
         if question.profile.has_time_bounds:
             rows = list(filter(context.within_bounds(question.request), rows))

@@ -46,7 +46,8 @@ class LucidMemory(SqliteMemory):
     """A brain.db whose recall asks the lucid program for more, and which hands it each new memory.
 
     All else is the database's own. What lucid answers is no row of it: such an entry has text as its handle, can be
-    read as long as it is the last answer, and is refused to whoever would change or delete it.
+    read as long as it is the last answer, and is refused to whoever would change or delete it. A batch is stored in the
+    database alone: lucid would be started once for each of its memories.
     """
 
     name = "lucid"
@@ -170,11 +171,6 @@ class LucidMemory(SqliteMemory):
             return Written(written.change, (*written.notes, words.not_handed_over(failure.message)))
         return written
 
-    async def store_batch(self, drafts: Sequence[Draft]) -> None:
-        """Write many memories into the database alone: lucid would be started once for each."""
-        for draft in drafts:
-            await super().create(draft, _keep_nothing, replace=True)
-
     async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
         """Change a row of the database; ZeroClaw has no such verb, and lucid none to be told by."""
         await self.stored(id)
@@ -212,7 +208,3 @@ def _is_lucid(handle: Handle) -> bool:
 
 def _not_ours() -> Refused:
     return Refused(words.NOT_OURS, hint=words.NO_COMMAND)
-
-
-def _keep_nothing(changes: Sequence[object]) -> None:
-    """For ZeroClaw's own verbs, which keep nothing."""

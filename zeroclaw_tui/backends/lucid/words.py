@@ -19,6 +19,9 @@ NOT_THE_AGENTS = (
     "ZeroClaw >= 0.8.0 asks lucid only where no agent is named; its agents recall from the local database alone."
 )
 
+WITHHELD = "lucid's own"
+"""Why an agent is not given a row."""
+
 
 def notice(*, is_written: bool) -> str:
     """When the program runs, and what it never hears of."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from functools import cache
 
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -82,6 +83,8 @@ def _window(profile: ScoringProfile, since: str | None, until: str | None) -> Ca
     # The day is the one written in the bound, in the bound's own offset.
     first_day, last_day = (None if text is None else _day(text.strip()[:10]) for text in (since, until))
 
+    # A file has thousands of lines and one name.
+    @cache
     def inside(stem: str) -> bool:
         day = _day(stem)
         if day is None:

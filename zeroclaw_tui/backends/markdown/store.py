@@ -266,10 +266,13 @@ class MarkdownMemory(Memory):
 
     async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
         """The stamps of rows of a listing, of a block those of its lines; lines gone meanwhile are left out."""
+        found = await self.stamps_by_row(handles)
+        return [stamp for handle in handles for stamp in found[handle]]
+
+    async def stamps_by_row(self, handles: Sequence[Handle]) -> dict[Handle, Stamps]:
+        """The stamps of each line, or of all lines of each block."""
         notes = await self._read()
-        return await asyncio.to_thread(
-            lambda: [stamp_of(line) for handle in handles for line in notes.lines_of(str(handle))]
-        )
+        return await asyncio.to_thread(lambda: {one: [*map(stamp_of, notes.lines_of(str(one)))] for one in handles})
 
     async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every line a filter leaves; of blocks, all their lines."""
@@ -286,8 +289,13 @@ class MarkdownMemory(Memory):
 
         Raises Refused for a block.
         """
-        _refuse_block(id)
-        return await asyncio.to_thread(self._writer().stored, id)
+        return (await self.stored_by_id([id])).get(id)
+
+    async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
+        """The same for many lines, with one look at each file."""
+        for id in ids:  # noqa: A001
+            _refuse_block(id)
+        return await asyncio.to_thread(self._writer().stored, ids)
 
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
         """Append a line; no key can be taken, so nothing is replaced. Raises Refused for what no line can be."""

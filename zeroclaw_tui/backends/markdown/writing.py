@@ -91,11 +91,19 @@ class NoteWriter:
                 return self.source_of(note_in(folder, str(path.relative_to(folder.root))))
         raise Refused(f"{file} is no file of these notes.", hint="Open the folder it was in.")
 
-    def stored(self, id: str) -> StoredRow | None:
-        """One line as it lies in its file."""
-        source = self.source(id)
-        line = None if source is None else _line_of(id, lines_of(read_bytes(source.note.path) or b""))
-        return None if source is None or line is None else source.row(line)
+    def stored(self, ids: Iterable[str]) -> dict[str, StoredRow]:
+        """Lines as they lie in their files, by id; those that are not there are left out."""
+        by_label: dict[str, list[str]] = defaultdict(list)
+        for id in ids:  # noqa: A001
+            by_label[id.rpartition(":")[0]].append(id)
+        found: dict[str, StoredRow] = {}
+        for source in self.sources():
+            wanted = by_label.get(source.label, [])
+            lines = lines_of(read_bytes(source.note.path) or b"") if wanted else []
+            numbered = {line.entry: line for line in lines if line.entry is not None}
+            there = [(id, numbered.get(_number(id))) for id in wanted]  # noqa: A001
+            found |= {id: source.row(line) for id, line in there if line is not None}  # noqa: A001
+        return found
 
     def create(self, draft: Draft, keep: Keep) -> Written:
         """Append a line as ZeroClaw does, under a heading where the file is new."""

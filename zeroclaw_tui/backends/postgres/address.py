@@ -101,10 +101,8 @@ def read_url(url: str) -> PostgresAddress:
         credentials, rest = "", credentials
     authority, _, tail = _split_at(rest, "/?")
     path, query = _path_and_query(rest[len(authority) :]) if tail else ("", "")
-    if "@" in authority:
-        raise WrongUse(
-            "The database URL has more than one @ before its path.", hint="Write an @ in the password as %40."
-        )
+    if "@" in authority or "@" in path:
+        raise _more_than_one_at()
     user, _, password = (_decoded(part) for part in credentials.partition(":"))
     options = _options(query)
     _check_options(options)
@@ -130,6 +128,12 @@ def _split_at(text: str, letters: str) -> tuple[str, str, str]:
         if letter in letters:
             return text[:at], letter, text[at + 1 :]
     return text, "", ""
+
+
+def _more_than_one_at() -> WrongUse:
+    return WrongUse(
+        "The database URL has more than one @.", hint="Write the signs @ / ? in the password as %40 %2F %3F."
+    )
 
 
 def _path_and_query(tail: str) -> tuple[str, str]:
@@ -160,6 +164,9 @@ def _options(query: str) -> dict[str, str]:
 
 def _check_options(options: Mapping[str, str]) -> None:
     unknown = [name for name in options if name not in (*OPTIONS_OF_ZEROCLAW, *_CERTIFICATE_OPTIONS)]
+    if unknown and any("@" in name or "@" in options[name] for name in unknown):
+        # What looks like an option is the rest of a password.
+        raise _more_than_one_at()
     if unknown:
         raise WrongUse(
             f"The database URL has the option {shown(unknown[0])}, which ZeroClaw's driver does not know and refuses.",

@@ -30,6 +30,9 @@ def conditions(filter: MemoryFilter, table: Table, start: int = 1) -> tuple[str,
     hold.
     """
     found = _Conditions(start)
+    if "id" in table.may_be_null:
+        # What has no id cannot be told from others: no memory.
+        found.conditions.append("m.id IS NOT NULL")
     if filter.superseded is Superseded.ONLY:
         found.nothing()
     if filter.category is not None:
@@ -152,14 +155,10 @@ def page_statement(
 ) -> tuple[str, list[Any]]:
     """What selects the rows after `cursor` as excerpts with their sort value, one more than `limit`."""
     condition, values = conditions(filter, table)
-    value_key, id_key = _sort_keys(table, sort)
+    value_key, _ = _sort_keys(table, sort)
     bound = [*values]
     if cursor is not None:
-        sign = "<" if sort.descending else ">"
-        id_type = table.columns["id"]
-        at = len(bound)
-        after = f"(${at + 1}::text::{_value_type(table, sort)}, ${at + 2}::text::{id_type})"
-        condition += f" AND ({value_key}, {id_key}) {sign} {after}"
+        condition += f" AND ({_after(table, sort, cursor, len(bound))})"
         bound += [cursor.value, str(cursor.handle)]
     bound.append(limit + 1)
     # To write a time as text takes the server longer than to find the row: those of the memory are used again.
@@ -169,6 +168,34 @@ def page_statement(
         f"WHERE {condition} {order_by(table, sort)} LIMIT ${len(bound)}::bigint"
     )
     return statement, bound
+
+
+def _after(table: Table, sort: Sort, cursor: Cursor, bound: int) -> str:
+    """What holds for the rows behind a cursor, whose value and id are bound next. NULL counts as the greatest value."""
+    value_key, id_key = _sort_keys(table, sort)
+    sign = "<" if sort.descending else ">"
+    value, last = f"${bound + 1}::text::{_value_type(table, sort)}", f"${bound + 2}::text::{table.columns['id']}"
+    if cursor.value is None:
+        after = f"{value_key} IS NULL AND {id_key} {sign} {last} AND {value} IS NULL"
+        return f"{after} OR {value_key} IS NOT NULL" if sort.descending else after
+    after = f"({value_key}, {id_key}) {sign} ({value}, {last})"
+    # Where no value can be NULL, asking for it would keep older servers from going by the index.
+    return f"{after} OR {value_key} IS NULL" if _may_be_null(table, sort) and not sort.descending else after
+
+
+def _may_be_null(table: Table, sort: Sort) -> bool:
+    match sort.field:
+        case SortField.KEY:
+            column = "key"
+        case SortField.CATEGORY:
+            column = "category"
+        case SortField.CONTENT | SortField.SIZE:
+            column = "content"
+        case SortField.AGE:
+            column = table.created
+        case SortField.STORED | SortField.UPDATED:
+            column = table.updated
+    return column in table.may_be_null
 
 
 def cursor_after(record: Mapping[str, Any], sort: Sort) -> Cursor:

@@ -114,8 +114,8 @@ class Connections:
         try:
             with translated(self.address, connection):
                 transaction = connection.transaction()
-                await transaction.start()
                 try:
+                    await transaction.start()
                     await connection.execute(self._limits(seconds))
                     yield connection
                 except BaseException:
@@ -141,7 +141,9 @@ class Connections:
         return (
             f"SET LOCAL statement_timeout = {milliseconds}; SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'; "
             "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'postgres'; "
-            "SET LOCAL extra_float_digits = 3; SET LOCAL bytea_output = 'hex'"
+            "SET LOCAL extra_float_digits = 3; SET LOCAL bytea_output = 'hex'; "
+            # Of what is read by a cursor all rows are wanted, so its plan need not bring the first of them soon.
+            "SET LOCAL cursor_tuple_fraction = 1"
         )
 
     async def _begun(self, statements: str | None, seconds: float | None) -> PatientConnection:
@@ -198,7 +200,11 @@ class Connections:
             self._give_back(connection)
 
     async def _take_back(self, connection: PatientConnection, transaction: Any) -> None:
-        """Roll back; a connection on which that does not work is broken off, which rolls back too."""
+        """Roll back; a connection on which that does not work is broken off, which rolls back too.
+
+        That is also one whose transaction may or may not have begun: what is written next must not be taken for a part
+        of it, which nobody would ever commit.
+        """
         rolling = asyncio.ensure_future(_rolled_back(connection, transaction))
         try:
             await asyncio.shield(rolling)

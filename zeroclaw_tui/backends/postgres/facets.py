@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -19,54 +20,89 @@ SECONDS = 120.0
 """How long counting a whole table may take."""
 
 _DAYS = (1, 7, 30)
-_GROUPED = ("category", "session_id", "agent_id", "namespace")
-
-Groups = Sequence[Mapping[str, Any]]
+_GROUPED = ("category", "agent_id", "namespace")
+_GROUPS_AT_ONCE = 2000
 
 
 async def facets(connections: Connections, table: Table, filter: MemoryFilter, now: str) -> Facets:
-    """The counts: one pass with a group for each combination that occurs, summed up here."""
+    """The counts, in one pass.
+
+    There may be as many sessions as memories: they are counted apart from what else occurs together, and put in order
+    by the server.
+    """
     condition, values = conditions(filter, table)
     given = Parameters(values)
-    groups = ", ".join(f"m.{name}::text AS {name}" if table.has(name) else f"NULL AS {name}" for name in _GROUPED)
     to = moment(now) or datetime.max.replace(tzinfo=UTC)
     limits = [moment_of(given.text((to - timedelta(days=days)).isoformat())) for days in _DAYS]
     ages = " ".join(f"WHEN m.{table.created} > {limit} THEN {at}" for at, limit in enumerate(limits))
-    bare = "m.embedding IS NULL" if table.has("embedding") else "false"
-    statement = f"""
-        SELECT category, session_id, agent_id, namespace, age, bare, count(*) AS rows
-        FROM (SELECT {groups}, CASE {ages} ELSE {len(_DAYS)} END AS age, {bare} AS bare
-              FROM {table.quoted} AS m WHERE {condition}) AS each
-        GROUP BY category, session_id, agent_id, namespace, age, bare"""
-    async with connections.reading(seconds=SECONDS) as connection:
-        found: Groups = await connection.fetch(statement, *given.values)
-    return _facets(found, table)
-
-
-def _facets(found: Groups, table: Table) -> Facets:
-    def by(name: str, named: Callable[[str], str] = str) -> dict[str, int]:
-        return _counts(found, name, named)
-
-    ages = Counter[int]()
-    for group in found:
-        ages[group["age"]] += group["rows"]
-    return Facets(
-        total=sum(group["rows"] for group in found),
-        category=by("category", lambda stored: category_of(stored, table)),
-        session=by("session_id") if table.has("session_id") else None,
-        agent=by("agent_id", lambda owner: table.agents.get(owner, owner)) if table.has("agent_id") else None,
-        namespace=_counts([group for group in found if group["namespace"] is not None], "namespace", str)
-        if table.has("namespace")
-        else None,
-        age={name: ages[at] for at, name in enumerate(AGE_GROUPS)},
-        not_embedded=sum(group["rows"] for group in found if group["bare"]) if table.has("embedding") else None,
+    columns = ", ".join(
+        [
+            *(f"m.{name}::text AS {name}" if table.has(name) else f"NULL AS {name}" for name in _GROUPED),
+            "coalesce(m.session_id::text, '') AS session" if table.has("session_id") else "NULL AS session",
+            f"CASE {ages} ELSE {len(_DAYS)} END AS age",
+            ("m.embedding IS NULL" if table.has("embedding") else "false") + " AS bare",
+        ]
     )
+    others = ", ".join((*_GROUPED, "age", "bare"))
+    statement = f"""
+        SELECT {others}, session, grouping(session) = 0 AS is_session, sum(rows)::bigint AS rows
+        FROM (SELECT {others}, session, count(*) AS rows
+              FROM (SELECT {columns} FROM {table.quoted} AS m WHERE {condition}) AS each
+              GROUP BY {others}, session) AS groups
+        GROUP BY GROUPING SETS (({others}), (session)) ORDER BY rows DESC, session COLLATE "C"
+    """
+    async with connections.reading(seconds=SECONDS) as connection:
+        # Not by a cursor: for one the server uses no parallel workers.
+        found: Sequence[Mapping[str, Any]] = await connection.fetch(statement, *given.values)
+    counts = _Counts(table)
+    for start in range(0, len(found), _GROUPS_AT_ONCE):
+        counts.add(found[start : start + _GROUPS_AT_ONCE])
+        await asyncio.sleep(0)
+    return counts.facets()
 
 
-def _counts(found: Groups, name: str, named: Callable[[str], str]) -> dict[str, int]:
-    """By count descending, then by name; NULL counts as blank."""
+class _Counts:
+    """Groups added up."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._sessions: dict[str, int] = {}
+        self._by: dict[str, Counter[str | None]] = {name: Counter() for name in _GROUPED}
+        self._ages = Counter[int]()
+        self._bare = 0
+
+    def add(self, groups: Sequence[Mapping[str, Any]]) -> None:
+        """Some more of the groups."""
+        for group in groups:
+            rows = group["rows"]
+            if group["is_session"]:
+                self._sessions[group["session"]] = rows
+                continue
+            for name, counter in self._by.items():
+                counter[group[name]] += rows
+            self._ages[group["age"]] += rows
+            self._bare += rows if group["bare"] else 0
+
+    def facets(self) -> Facets:
+        """What they come to. A row without a namespace is in none."""
+        table = self._table
+        namespaces = {name: rows for name, rows in self._by["namespace"].items() if name is not None}
+        return Facets(
+            total=self._ages.total(),
+            category=_ordered(self._by["category"], lambda stored: category_of(stored, table)),
+            session=self._sessions if table.has("session_id") else None,
+            agent=_ordered(self._by["agent_id"], lambda owner: table.agents.get(owner, owner))
+            if table.has("agent_id")
+            else None,
+            namespace=_ordered(namespaces, str) if table.has("namespace") else None,
+            age={name: self._ages[at] for at, name in enumerate(AGE_GROUPS)},
+            not_embedded=self._bare if table.has("embedding") else None,
+        )
+
+
+def _ordered(counted: Mapping[Any, int], named: Callable[[str], str]) -> dict[str, int]:
+    """By count descending, then by name; NULL counts as blank, and several spellings of one name as that name."""
     counter = Counter[str]()
-    for group in found:
-        value = group[name]
-        counter["" if value is None else named(value)] += group["rows"]
+    for stored, rows in counted.items():
+        counter[named(stored or "")] += rows
     return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))

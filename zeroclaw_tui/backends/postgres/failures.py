@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.backends.postgres.driver import PatientConnection
 
-_AGAIN = "r tries again; it connects by itself once the server is back."
+_AGAIN = "The next try connects by itself once the server is back."
 _RULES = {
     "23502": "needs a value",
     "23503": "refers to a row",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 
-from zeroclaw_tui.backends.clashes import Ahead, Found, Situation, situation
+from zeroclaw_tui.backends.clashes import Ahead, Found, Situation, situation, with_agents_back
 from zeroclaw_tui.backends.postgres.connection import Connections
 from zeroclaw_tui.backends.postgres.facets import SECONDS
 from zeroclaw_tui.backends.postgres.owners import added_back, earlier_owner, owner_of, taken_away
@@ -79,10 +79,7 @@ class Reverting:
         async with looking(connections, table, SECONDS) as open_:
             while batch := await asyncio.to_thread(next, batches, None):
                 of_memories = [change for change in batch if change.row.table == MEMORIES]
-                # An agent that comes back with its memories owns them again.
-                back = [change.before for change in batch if change.row.table == AGENTS and change.before is not None]
-                agents = {agent.id: agent.agent or agent.id for agent in back}
-                open_.table = replace(open_.table, agents={**agents, **open_.table.agents})
+                open_.table = replace(open_.table, agents=with_agents_back(open_.table.agents, batch))
                 now = await Present.read(open_, of_memories)
                 ahead.look_at(of_memories, now, partial(earlier_owner, open_.table), found)
         found.raise_any()

@@ -43,12 +43,15 @@ def entry_columns(table: Table, *, excerpt: bool) -> str:
     def column(name: str, cast: str = "text") -> str:
         return f"{name}::{cast} AS {name}" if table.has(name) else f"NULL::{cast} AS {name}"
 
+    def told(name: str, text: str, otherwise: str = "''") -> str:
+        return f"coalesce({text}, {otherwise}) AS" if name in table.may_be_null else f"{text} AS"
+
     content = f"left(content, {EXCERPT})" if excerpt else "content"
     columns = [
         "id::text AS id",
-        "key::text AS key",
-        f"{content}::text AS content",
-        "octet_length(content) AS size",
+        f"{told('key', 'key::text')} key",
+        f"{told('content', f'{content}::text')} content",
+        f"{told('content', 'octet_length(content)', '0')} size",
         f"{category_text(table)} AS category",
         f"{table.created}::text AS created_at",
         f"{table.updated}::text AS updated_at",
@@ -91,7 +94,7 @@ def entry_from(record: Mapping[str, Any], table: Table) -> MemoryEntry:
         memory_id,
         key,
         content,
-        category_of(category, table) if table.form == "uuid" else category,
+        category_of(category, table) if table.form == "uuid" else category or "",
         timestamp,
         timestamp if updated == created else rfc3339(updated),
         session,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from zeroclaw_tui.backends.postgres.batches import in_batches
 from zeroclaw_tui.backends.postgres.browse import conditions
 from zeroclaw_tui.backends.postgres.categories import category_of, category_text
 from zeroclaw_tui.backends.postgres.connection import Connections
@@ -17,9 +18,6 @@ from zeroclaw_tui.backends.postgres.table import Table
 from zeroclaw_tui.memory.change import See, Stamp, StoredRow, Value
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.query import MemoryFilter
-
-if TYPE_CHECKING:
-    import asyncpg  # type: ignore[import-untyped]
 
 _STAMPS_AT_ONCE = 2000
 _ROWS_AT_ONCE = 100
@@ -32,7 +30,7 @@ async def stamps(connections: Connections, table: Table, filter: MemoryFilter) -
     found: list[Stamp] = []
     async with connections.reading(seconds=SECONDS) as connection:
         statement = f"{_select(table)} WHERE {condition} ORDER BY m.{table.updated}, m.id"
-        async for records in _in_batches(connection, statement, values, _STAMPS_AT_ONCE):
+        async for records in in_batches(connection, statement, values, _STAMPS_AT_ONCE):
             found += [_stamp(record, table) for record in records]
     return found
 
@@ -60,7 +58,7 @@ async def each_row(connections: Connections, table: Table, see: See, filter: Mem
     async with connections.reading(seconds=SECONDS) as connection:
         columns, order = stored_columns(table), f"m.{table.updated}, m.id"
         statement = f"SELECT {columns} FROM {table.quoted} AS m WHERE {condition} ORDER BY {order}"
-        async for records in _in_batches(connection, statement, values, _ROWS_AT_ONCE):
+        async for records in in_batches(connection, statement, values, _ROWS_AT_ONCE):
             await asyncio.to_thread(show, records)
 
 
@@ -81,11 +79,11 @@ async def stored_of(connections: Connections, table: Table, ids: Sequence[Handle
 def stamp_of(row: StoredRow) -> Stamp:
     """The stamp of a row with every column."""
     values = row.values
-    content = str(values["content"]).encode()
+    content = str(values["content"] or "").encode()
     return Stamp(
         id=row.id,
         state=state_of(row),
-        key=str(values["key"]),
+        key=str(values["key"] or ""),
         category=str(values.get("category") or ""),
         size=len(content),
         timestamp=str(values.get("created_at") or ""),
@@ -98,9 +96,9 @@ def stamp_of(row: StoredRow) -> Stamp:
 def state_of(row: StoredRow) -> str:
     """The state a stamp of this row has."""
     values = row.values
-    digest = hashlib.sha256(str(values["content"]).encode()).hexdigest()[:16]
-    named = (values.get(name) for name in ("updated_at", "key", "category", "session_id"))
-    return _state(*named, digest)
+    content = values["content"]
+    digest = None if content is None else hashlib.sha256(str(content).encode()).hexdigest()[:16]
+    return _state(values.get("updated_at"), values["key"], values["category"] or "", values.get("session_id"), digest)
 
 
 def _select(table: Table) -> str:
@@ -125,9 +123,9 @@ def _stamp(record: Any, table: Table) -> Stamp:
     return Stamp(
         id=record["id"],
         state=_state(updated, record["key"], category, record["session_id"], record["digest"]),
-        key=record["key"],
+        key=record["key"] or "",
         category=category,
-        size=record["size"],
+        size=record["size"] or 0,
         timestamp=rfc3339(record["created_at"]) or "",
         updated_at=updated or "",
         agent=agent_named(record["agent_id"], table),
@@ -139,14 +137,3 @@ def _state(*parts: Value) -> str:
     """A short text that differs where one of the parts does; programs beside ZeroClaw may leave the times alone."""
     told = "\x00".join("\x01" if part is None else str(part) for part in parts)
     return hashlib.blake2b(told.encode(), digest_size=12).hexdigest()
-
-
-async def _in_batches(
-    connection: asyncpg.Connection, statement: str, values: Sequence[Any], size: int
-) -> AsyncIterator[Sequence[Any]]:
-    """The rows of a statement, some at a time, within the transaction that is open."""
-    # The driver's own cursors prepare by name, which a pooler in transaction mode may not know again.
-    await connection.execute(f"DECLARE each_row NO SCROLL CURSOR FOR {statement}", *values)
-    while records := await connection.fetch(f"FETCH {size} FROM each_row"):
-        yield records
-    await connection.execute("CLOSE each_row")

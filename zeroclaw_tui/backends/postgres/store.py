@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.backends.base import Entries, Health
 from zeroclaw_tui.backends.postgres import browse
 from zeroclaw_tui.backends.postgres.address import SHAPE, PostgresAddress, read_url
+from zeroclaw_tui.backends.postgres.batches import in_batches
 from zeroclaw_tui.backends.postgres.capabilities import capabilities_of
 from zeroclaw_tui.backends.postgres.connection import Connections
 from zeroclaw_tui.backends.postgres.health import health
@@ -46,6 +47,7 @@ class PostgresMemory(WritablePostgres):
     """
 
     name = "postgres"
+    keeps_nul = False
 
     def __init__(
         self,
@@ -122,6 +124,7 @@ class PostgresMemory(WritablePostgres):
         self.ids_are_uuids = base_type(table.columns["id"]) == "uuid"
         self.read_only_because = table.read_only_because or (_ASKED if self._asked_read_only else None)
         self.capabilities = capabilities_of(table, self.read_only_because)
+        self.recalls_by = "cosine only" if table.form == "uuid" else "keyword only"
         self.notices = self._notices()
 
     def _notices(self) -> tuple[str, ...]:
@@ -182,7 +185,9 @@ class PostgresMemory(WritablePostgres):
 
     async def count(self) -> int:
         """How many memories there are."""
-        rows = await self._fetch(f"SELECT count(*) AS counted FROM {self.table.quoted}", (), seconds=LONG_SECONDS)
+        condition, values = browse.conditions(MemoryFilter(superseded=Superseded.SHOW), self.table)
+        statement = f"SELECT count(*) AS counted FROM {self.table.quoted} AS m WHERE {condition}"
+        rows = await self._fetch(statement, values, seconds=LONG_SECONDS)
         return int(rows[0]["counted"])
 
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
@@ -208,8 +213,7 @@ class PostgresMemory(WritablePostgres):
         ids = ManyIds()
         is_find = filter.contains is not None
         async with self.connections.reading(seconds=LONG_SECONDS, interruptible=is_find) as connection:
-            cursor = await connection.cursor(statement, *values)
-            while batch := await cursor.fetch(browse.IDS_AT_ONCE):
+            async for batch in in_batches(connection, statement, values, browse.IDS_AT_ONCE):
                 ids.add([row[0] for row in batch])
         return ids
 
@@ -293,8 +297,7 @@ class PostgresMemory(WritablePostgres):
         statement = f"SELECT {entry_columns(table, excerpt=False)} FROM {table.quoted} AS m WHERE {condition} {order}"
         found: Entries = []
         async with self.connections.reading(seconds=LONG_SECONDS, interruptible=False) as connection:
-            cursor = await connection.cursor(statement, *values)
-            while batch := await cursor.fetch(browse.ROWS_AT_ONCE):
+            async for batch in in_batches(connection, statement, values, browse.ROWS_AT_ONCE):
                 found += [entry_from(row, table) for row in batch]
                 await asyncio.sleep(0)
         return found

@@ -49,7 +49,7 @@ LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = $2
 """
 _COLUMNS = """
 SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type,
-       attgenerated::text <> '' OR attidentity::text = 'a' AS is_generated
+       attgenerated::text <> '' OR attidentity::text = 'a' AS is_generated, NOT attnotnull AS may_be_null
 FROM pg_attribute WHERE attrelid = $1::text::oid AND attnum > 0 AND NOT attisdropped ORDER BY attnum
 """
 _RIGHTS = """
@@ -67,7 +67,8 @@ class Table:
     whether any row has one. `agents` maps agent ids to aliases (form "agents"). `schema_of_vector` is where the
     extension vector lives, None where it is not installed. `read_only_because` as in Memory. `generated` are the
     columns PostgreSQL computes itself, which cannot be written. `kind` is pg_class's: "r" a table, "v" a view, ….
-    `lacking` are the rights on it that the user does not have.
+    `lacking` are the rights on it that the user does not have. `may_be_null` are the columns without NOT NULL: all of a
+    view's.
     """
 
     schema: str
@@ -81,6 +82,7 @@ class Table:
     generated: frozenset[str] = frozenset()
     kind: str = "r"
     lacking: tuple[str, ...] = ()
+    may_be_null: frozenset[str] = frozenset()
 
     @property
     def quoted(self) -> str:
@@ -174,13 +176,14 @@ async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> 
         generated=frozenset(row["name"] for row in rows if row["is_generated"]),
         kind=seen["kind"],
         lacking=lacking,
+        may_be_null=frozenset(row["name"] for row in rows if row["may_be_null"]),
     )
 
 
 async def read_agents(connection: asyncpg.Connection, schema: str) -> dict[str, str]:
-    """The aliases of the agents by their ids; none where the user may not read them."""
+    """The aliases of the agents by their ids; none where there is no such table, or the user may not read it."""
     named = f'"{schema}"."agents"'
-    may = await connection.fetchval("SELECT has_table_privilege($1::text, 'SELECT')", named)
+    may = await connection.fetchval("SELECT has_table_privilege(to_regclass($1::text)::oid, 'SELECT')", named)
     if not may:
         return {}
     rows = await connection.fetch(f"SELECT id::text AS id, alias::text AS alias FROM {named} ORDER BY alias, id")

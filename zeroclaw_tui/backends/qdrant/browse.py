@@ -213,6 +213,10 @@ class BrowsedQdrant(Memory):
         """One point as it is, with its vector."""
         return next(iter(await self._rows_with([id], vectors=True)), None)
 
+    async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
+        """The same for many ids, some hundreds by one question."""
+        return {row.id: row for row in await self._rows_with(ids, vectors=True)}
+
     async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
         """The same for rows of a listing."""
         return await self._rows_with(handles, vectors=True)

@@ -94,7 +94,7 @@ class SearchedQdrant(BrowsedQdrant):
             return StoreRecall(self._ranked(points, request, profile), NAME, self._scale, (*notes, _BLANK))
         why_none = self._embedding.why_none
         if query_vector is None and why_none is not None:
-            return StoreRecall((), NAME, self._scale, (f"ZeroClaw cannot search here. {why_none}", *notes))
+            return StoreRecall((), NAME, self._scale, ("ZeroClaw cannot search here.", why_none, *notes))
         shape = self._shape
         if query_vector is None:
             vector = await self._embedding.query(request.query, shape)

@@ -19,7 +19,7 @@ from zeroclaw_tui.backends.row_writing import ROWS_AT_ONCE, kept_first
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.embeddings.factory import create_embedder
+from zeroclaw_tui.embeddings.factory import create_embedder, why_no_embedder
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -46,6 +46,7 @@ _ASKED = "It was opened for reading only, as asked."
 _OPEN_KEY = "The API key is sent over plain HTTP, readable on the way."
 _SLOW = "Qdrant gives points by id alone, so each listing reads all {:,}: that takes seconds."
 _SLOW_FROM = 50_000
+_PURPOSE = "to store and find memories here"
 _TOLD = ("namespace", "importance", "pinned")
 _SESSION = "The session is stored as {!r}: this ZeroClaw keeps letters, digits, _ and - only."
 
@@ -82,12 +83,12 @@ class QdrantMemory(PointWriter):
     def from_config(cls, config: MemoryConfig) -> QdrantMemory:
         """The collection a config names, or one at a URL given by option. Raises WrongUse."""
         address, key = configured_address(config.storage, config.location)
-        embedder, because = create_embedder(config.embedding)
+        embedder, _ = create_embedder(config.embedding)
         return cls(
             address,
             key,
             embedder=embedder,
-            no_embedder_because=because,
+            no_embedder_because=why_no_embedder(config.embedding, purpose=_PURPOSE),
             names_agents=config.schema >= NEWEST_SCHEMA,
             read_only=config.read_only,
         )
@@ -97,6 +98,7 @@ class QdrantMemory(PointWriter):
         self._collection = await collection.examine(self._connection)
         self._names_agents = self._names_agents or self._collection.names_agents
         self._describe()
+        self.recalls_by = f"{self._scale} only"
         notices = [*self._warnings]
         if self._embedding.why_none is not None:
             notices.append(self._embedding.why_none)

@@ -51,7 +51,7 @@ class Connection:
     def asking(self) -> Iterator[Redis]:
         """The client; driver errors within are explained. Raises NotReachable where it is not open."""
         if self._client is None:
-            raise NotReachable(f"Redis at {self.address.place} is not connected.", hint="r tries again.")
+            raise NotReachable(f"Redis at {self.address.place} is not connected.", hint="Try again once it is back.")
         with explained(self.address.place):
             yield self._client
 

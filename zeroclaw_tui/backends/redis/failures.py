@@ -76,7 +76,7 @@ def _not_reached(error: BaseException, place: str) -> NotReachable:
             return NotReachable(f"Redis at {place} does not answer in time.", hint="Check host and port.")
     if "not connect" in str(error) or "onnecting to" in str(error):
         return NotReachable(f"{place} cannot be reached.", hint="Check host, port and network.")
-    return NotReachable(f"Redis at {place} went away.", hint="r tries again.")
+    return NotReachable(f"Redis at {place} went away.", hint="Try again once it is back.")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Entries, Health, Memory, Scored, Stamps, StoreRecall
@@ -229,8 +229,15 @@ class RedisReading(Memory):
         """One memory with its document to the letter, by its id or its handle, which is its key."""
         return await self._stored_at(self.last_read, id) or await self._stored_at(await self.everything(), id)
 
+    async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
+        """The same for many ids, read at once."""
+        everything = await self.everything()
+        keys = {id: key for id in ids if (key := _key_in(everything, id)) is not None}  # noqa: A001
+        rows = {row.handle: row for row in await self.stored_of(list(keys.values()))}
+        return {id: rows[key] for id, key in keys.items() if key in rows and id in (rows[key].id, key)}  # noqa: A001
+
     async def _stored_at(self, everything: Everything, id: str) -> StoredRow | None:
-        key = everything.key_of(id) or (id if id in everything.by_key else None)
+        key = _key_in(everything, id)
         found = [] if key is None else await self.stored_of([key])
         return found[0] if found and id in (found[0].id, key) else None
 
@@ -270,6 +277,11 @@ class RedisReading(Memory):
         listing = await asyncio.to_thread(listing_of, everything, filter, sort.field)
         self._listing = (everything, filter, sort.field, listing) if everything is self._held else None
         return listing
+
+
+def _key_in(everything: Everything, id: str) -> str | None:
+    """The key of an id, or of a handle, which is a key."""
+    return everything.key_of(id) or (id if id in everything.by_key else None)
 
 
 def findings_of(everything: Everything) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from zeroclaw_tui.backends import clashes
-from zeroclaw_tui.backends.clashes import Found, Situation, situation
+from zeroclaw_tui.backends.clashes import Found, Situation, situation, with_agents_back
 from zeroclaw_tui.backends.sqlite.owners import earlier_owner
 from zeroclaw_tui.backends.sqlite.raw_rows import RawTable
 from zeroclaw_tui.backends.sqlite.writing import Transaction
@@ -48,5 +48,6 @@ class Ahead(clashes.Ahead):
     def look(self, changes: Sequence[RowChange], found: Found) -> None:
         """Take changes back in thought."""
         of_memories = [change for change in changes if change.row.table == MEMORIES]
+        self._transaction.aliases.update(with_agents_back(self._transaction.aliases, changes))
         now = Fetched(self._transaction.memories, of_memories)
         self.look_at(of_memories, now, partial(earlier_owner, self._transaction), found)

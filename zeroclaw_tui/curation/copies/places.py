@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from zeroclaw_tui.backends.markdown.folders import agent_folders
 from zeroclaw_tui.config.layouts import names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.copies.found import Copy, Kind, not_looked_at
@@ -84,7 +85,8 @@ def _agent_folders(config: MemoryConfig, problems: list[Copy]) -> list[Path]:
     if folder is None or config.location is not None:
         return []
     names = _names(folder / "agents", "markdown", problems)
-    return [path for name in names if (path := folder / "agents" / name / "workspace").is_dir()]
+    usual = [path for name in names if (path := folder / "agents" / name / "workspace").is_dir()]
+    return [*dict.fromkeys([*usual, *agent_folders(config).values()])]
 
 
 def _notes(folders: Iterable[Path], problems: list[Copy]) -> tuple[Path, ...]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.markdown.folders import agent_folders
+from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
@@ -150,7 +151,7 @@ def _spool(compared: Compared, spool: Spool, fitted: StoredRow) -> None:
 
 async def _keeping(source: Library, memory: Memory, target: CopyTarget) -> Keeping:
     origin = await _origin(source)
-    if memory.name == "markdown":
+    if isinstance(memory, MarkdownMemory):
         return await asyncio.to_thread(_note_keeping, memory, origin, target)
     can = memory.capabilities
     facts = (await memory.health()).facts if target.library is not None and (can.agents or can.vectors) else {}
@@ -167,7 +168,7 @@ def _note_keeping(memory: Memory, origin: Origin, target: CopyTarget) -> NoteKee
 
 async def _origin(source: Library) -> Origin:
     memory = source.memory
-    if memory.name == "markdown":
+    if isinstance(memory, MarkdownMemory):
         return Origin(memory, _NOTE_COLUMNS, known_vectors({}), await _outdated(memory))
     can = memory.capabilities
     facts = (await memory.health()).facts if can.vectors else {}

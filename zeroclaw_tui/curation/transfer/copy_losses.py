@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.backends.profiles import backend_profile
 from zeroclaw_tui.curation.transfer.fitting import DEFAULT_AGENT, told_names
 from zeroclaw_tui.curation.transfer.keeping import Keeping
 from zeroclaw_tui.curation.transfer.note_keeping import CORE, DAILY, NoteKeeping
@@ -13,12 +14,6 @@ from zeroclaw_tui.curation.transfer.noted import in_one_line, is_told_again
 from zeroclaw_tui.curation.transfer.row_keeping import CARRIED, KNOWN, TIMES, VECTOR, RowKeeping
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.text import is_unicode
-
-LABELS = {
-    "sqlite": "SQLite", "lucid": "Lucid", "postgres": "PostgreSQL", "markdown": "Markdown", "qdrant": "Qdrant",
-    "redis": "Redis", "in-memory": "The in-memory store",
-}  # fmt: skip
-"""What a store is called in a sentence."""
 
 _MEANS_NOTHING: dict[str, tuple[Value, ...]] = {"namespace": ("default", ""), "pinned": (0,), "importance": (0.5,)}
 """Values that ZeroClaw gives by itself."""
@@ -103,7 +98,8 @@ class CopyLosses:
     def sentences(self) -> Iterator[str]:
         """One for each kind of loss."""
         keeping = self._keeping
-        label = LABELS.get(keeping.memory.name, one_name(keeping.memory.name))
+        profile = backend_profile(keeping.memory.name)
+        label = f"The store {keeping.memory.name}" if profile is None else profile.title
         for why, count in self._refused.items():
             yield f"{why} ({count:,})."
         for name, called in _CALLED.items():
@@ -160,11 +156,6 @@ class CopyLosses:
     def _count(self, counter: Counter[str], name: str) -> None:
         if name in counter or len(counter) < _MOST_NAMES:
             counter[name] += 1
-
-
-def one_name(name: str) -> str:
-    """The label of a store nobody here knows."""
-    return f"The store {name}"
 
 
 def _is_odd(value: Value) -> bool:

@@ -15,9 +15,14 @@ from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.profiles import backend_profile
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.config.given_path import install_to_be
+from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import home_folder
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.server_url import is_url
 from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.curation.profile_choice import choose_profile
 from zeroclaw_tui.curation.trash.reads import store_name
 from zeroclaw_tui.memory.errors import NothingYet, Refused, WrongUse
@@ -98,7 +103,20 @@ def _config(given: MemoryConfig, backend: str, location: str | None, environ: Ma
         location = str(given.install.database)
     elif location is not None and "://" not in location:
         location = str(Path(location).expanduser())
-    return load_config(given.install, environ, backend=kind, location=location)
+    return load_config(_install(given, kind, location, environ), environ, backend=kind, location=location)
+
+
+def _install(given: MemoryConfig, backend: str, location: str | None, environ: Mapping[str, str]) -> Install:
+    """The install in whose trash the copy is kept, where it can be taken back: that of the source.
+
+    A lone source cannot be named beside the target, so there it is the one the target's own place leads to.
+    """
+    if location is None or given.install.config_dir is not None:
+        return given.install
+    if is_url(location):
+        return configs_for(OpenOptions(backend=backend, location=location), environ)[0].install
+    home = home_folder(environ, None)
+    return install_to_be(Path(location), environ, home, is_folder=backend == "markdown")
 
 
 @asynccontextmanager

@@ -97,7 +97,7 @@ async def plan_copy(
                 taken=compared.of(What.TAKEN, What.SECOND),
                 samples=tuple(compared.samples),
                 losses=tuple(compared.losses.sentences()),
-                makes=None if target.library is not None else _makes(target),
+                makes=None if target.library is not None else _makes(memory, target),
                 beside=compared.beside,
                 second=compared.of(What.SECOND),
                 refused=compared.refused,
@@ -197,7 +197,13 @@ def _refuse(memory: Memory) -> None:
         raise memory.refuse_to_write()
 
 
-def _makes(target: CopyTarget) -> str:
+def _makes(memory: Memory, target: CopyTarget) -> str:
     """A sentence about what is made first."""
-    what = {"sqlite": "The database", "lucid": "The database", "markdown": "The folder"}
-    return f"{what.get(target.config.backend, 'The store')} {one_line(target.location)} is made first."
+    match memory:
+        case SqliteMemory():
+            what = "The database"
+        case MarkdownMemory():
+            what = "The folder"
+        case _:
+            what = "The store"
+    return f"{what} {one_line(target.location)} is made first."

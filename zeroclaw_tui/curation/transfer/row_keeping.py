@@ -114,7 +114,7 @@ class RowKeeping(Keeping):
             return text
         if not is_unicode(text):
             text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-        return text.replace("\0", _UNKNOWN_CHARACTER) if self.memory.name == "postgres" else text
+        return text if self.memory.keeps_nul else text.replace("\0", _UNKNOWN_CHARACTER)
 
     def fitted(self, row: StoredRow) -> StoredRow:
         """With its own id where there is one, without what the store has no place for."""

@@ -12,6 +12,8 @@ from zeroclaw_tui.curation.files.rows import digest_now
 from zeroclaw_tui.curation.trash.reads import States
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES
 
+_ROWS_AT_ONCE = 500
+
 
 async def never_happened(kept: Sequence[States], memory: Memory) -> list[int]:
     """The numbers of what an action kept, in this order, but did not do, as the store and the files now show.
@@ -22,11 +24,15 @@ async def never_happened(kept: Sequence[States], memory: Memory) -> list[int]:
     for states in kept:
         chains.setdefault((states.table, states.id), []).append(states)
     struck: set[int] = set()
+    names = [name for table, name in chains if table == MEMORIES]
+    for start in range(0, len(names), _ROWS_AT_ONCE):
+        some = names[start : start + _ROWS_AT_ONCE]
+        present = await memory.stored_by_id(some)
+        for name in some:
+            now = present[name].fingerprint if name in present else None
+            struck.update(_not_reached(chains[MEMORIES, name], now))
     for (table, name), chain in chains.items():
-        if table == MEMORIES:
-            row = await memory.stored(name)
-            struck.update(_not_reached(chain, None if row is None else row.fingerprint))
-        elif table == FILE:
+        if table == FILE:
             struck.update(_not_reached(chain, await asyncio.to_thread(digest_now, Path(name))))
     struck.update(await asyncio.to_thread(_entries_as_before, kept))
     memories = {states.number for states in kept if states.table == MEMORIES}

@@ -93,7 +93,8 @@ def _agent_folders(answers: Answers) -> dict[str, Path]:
         return {}
     agents = answers.situation.config_dir / "agents"
     folders = {alias: agents / alias / "workspace" for alias in names_in(agents)}
-    return {alias: folder for alias, folder in folders.items() if is_folder(folder)}
+    there = {alias: folder for alias, folder in folders.items() if is_folder(folder)}
+    return {**there, **answers.situation.agent_folders}
 
 
 async def _markdown(root: Path, agents: Mapping[str, Path]) -> Finding:

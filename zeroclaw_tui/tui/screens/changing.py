@@ -56,6 +56,11 @@ class ChangingScreen(MarkingScreen):
         """A dimmed key says why it is dimmed."""
         say_why_not(self, event, self.why_action_dimmed)
 
+    @property
+    def is_changing(self) -> bool:
+        """Whether a change is under way."""
+        return self._is_changing
+
     def action_create(self) -> None:
         """Write a new memory."""
         self._change(self._create)

@@ -27,7 +27,7 @@ from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.search_bar import FactLine, SearchBar
 from zeroclaw_tui.tui.widgets.status_bar import Banner, StatusBar
-from zeroclaw_tui.tui.words import fact_words, mark_words, mode_facts, search_summary, why_empty
+from zeroclaw_tui.tui.words import EmptyWords, fact_words, mark_words, mode_facts, search_summary, why_empty
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -62,6 +62,7 @@ class ListingScreen(Screen[None]):
         self._glows_news = False
         self._go_to: Handle | None = None
         self._has_answered = False
+        self._is_unanswered = False
 
     def compose(self) -> ComposeResult:
         """Header, bar, banners, panes, keys."""
@@ -157,13 +158,15 @@ class ListingScreen(Screen[None]):
         lines.facts = fact_words(self.facets, self.view)
         lines.chips = self.view.chips
         lines.order = self.view.order_words
-        facts = mode_facts(self.view, self.recalled, self.facets, self._milliseconds)
+        counted = None if self._is_unanswered else self.facets
+        facts = mode_facts(self.view, self.recalled, counted, self._milliseconds)
         self.query_one(SearchBar).show_mode(self.view.mode, facts)
         total = self.facets.total if self.facets else None
         general = self.library.why_no_vectors if self.library else None
         summary = search_summary(self.view, self.recalled, total, self._found, general)
         rows = self.query_one(MemoryList)
-        marked, hint = mark_words(len(rows.marks), rows.marks_shown)
+        is_blocks = self.view.shows_blocks
+        marked, hint = mark_words(len(rows.marks), rows.marks_shown, rows.marks.memories, blocks=is_blocks)
         self._paint_standing()
         self.query_one(StatusBar).say(marked, *(summary or (hint,)))
 
@@ -238,6 +241,8 @@ class ListingScreen(Screen[None]):
     def show_gone(self, error: InspectorError) -> None:
         """Say in the one banner that the store does not answer; what is on the screen stays."""
         self.query_one("#failure", Banner).show("error", str(error), "r", "tries again", "reload")
+        self._is_unanswered, self._milliseconds = True, None
+        self.paint_lines()
         if self._loader is not None and isinstance(error, GOES_BY):
             self._loader.is_away()
         if not self._has_answered:
@@ -264,14 +269,21 @@ class ListingScreen(Screen[None]):
     def _answered(self, has_rows: bool) -> None:
         """An answer is on the screen: the failure before it is over, and what is empty says why."""
         self.query_one("#failure", Banner).hide()
-        self._has_answered = True
+        self._has_answered, self._is_unanswered = True, False
         self._show_rows(has_rows)
         self.paint_lines()
         if not has_rows and self.library is not None:
-            can_write = why_read_only(self.library) is None
-            words = why_empty(self.view, self.library.memory.name, self._found, can_write=can_write)
-            self.query_one(Empty).show(*words)
+            self.query_one(Empty).show(*self._why_empty(self.library))
             self.query_one(MemoryDetail).show_nothing("")
+
+    def _why_empty(self, library: Library) -> EmptyWords:
+        memory = library.memory
+        told = self.recalled.notes if self.recalled is not None else ()
+        # What holds for every recall here comes last.
+        told = tuple(sorted(told, key=lambda note: note == library.why_no_vectors))
+        notes = memory.notices if memory.name == "none" else told
+        can_write, is_watched = why_read_only(library) is None, memory.capabilities.watch
+        return why_empty(self.view, memory.name, self._found, can_write=can_write, notes=notes, is_watched=is_watched)
 
     def _show_detail(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None = None) -> None:
         self.query_one(MemoryDetail).show(entry, result, self.recalled, norm)

@@ -80,18 +80,22 @@ class MarkingScreen(ListingScreen):
         waiting = marks.waiting
         if waiting:
             try:
-                found = await self._stamps_of(library, list(waiting.values()))
+                found = await self._stamps_by_row(library, list(waiting.values()))
             except Refused:
                 # What the store cannot change keeps no mark.
-                marks.settle(waiting, ())
+                marks.settle(waiting, {})
                 self.show_marks()
                 raise
             marks.settle(waiting, found)
 
     async def stamp_again(self, library: Library, ids: Sequence[str] | None = None) -> None:
         """These marked memories, or all, were changed here: their marks hold for what they are now."""
-        self.query_one(MemoryList).marks.ask_again(ids)
+        marks = self.query_one(MemoryList).marks
+        before = marks.states if ids is None and library.memory.capabilities.blocks else {}
+        marks.ask_again(ids)
         await self.stamp_marks(library)
+        # An id in a store of lines is a place: another state there is another line, which nobody marked.
+        marks.drop([one for one, states in marks.states.items() if before.get(one, states) != states])
         self.show_marks()
 
     async def _stamp_in_background(self, library: Library) -> None:
@@ -99,15 +103,33 @@ class MarkingScreen(ListingScreen):
             await self.stamp_marks(library)
         except InspectorError as error:
             self.say_failure(error)
+            return
+        if self.view.shows_blocks:
+            # How many memories a block is was not known before.
+            self.paint_lines()
 
     async def _mark(self, library: Library, handles: Sequence[Handle] | None) -> None:
         try:
-            found = await (self.shown_stamps(library) if handles is None else self._stamps_of(library, handles))
+            if self.view.shows_blocks:
+                await self._mark_blocks(library, handles)
+            else:
+                found = await (self.shown_stamps(library) if handles is None else self._stamps_of(library, handles))
+                self.query_one(MemoryList).marks.put(found)
         except InspectorError as error:
             self.say_failure(error)
             return
-        self.query_one(MemoryList).marks.put(found)
         self.show_marks()
+
+    async def _mark_blocks(self, library: Library, handles: Sequence[Handle] | None) -> None:
+        marks = self.query_one(MemoryList).marks
+        if handles is None:
+            handles = await library.order(self.view.listing_filter(self._clock()), self.view.sort)
+            marks.anchor = None
+        for start in range(0, len(handles), _STAMPS_AT_ONCE):
+            some = handles[start : start + _STAMPS_AT_ONCE]
+            stamps = await library.memory.stamps_by_row(some)
+            for block in await library.rows(some):
+                marks.put_row(block.id, block.handle, stamps.get(block.handle, ()))
 
     def say_failure(self, error: InspectorError) -> None:
         """One sentence and what to do next; nothing on the screen changes.
@@ -118,6 +140,12 @@ class MarkingScreen(ListingScreen):
             self.show_gone(error)
             return
         self.notify(str(error), title=error.title, severity="error", markup=False)
+
+    async def _stamps_by_row(self, library: Library, handles: Sequence[Handle]) -> dict[Handle, list[Stamp]]:
+        found: dict[Handle, list[Stamp]] = {}
+        for start in range(0, len(handles), _STAMPS_AT_ONCE):
+            found |= await library.memory.stamps_by_row(handles[start : start + _STAMPS_AT_ONCE])
+        return found
 
     async def _stamps_of(self, library: Library, handles: Sequence[Handle]) -> list[Stamp]:
         stamps: list[Stamp] = []

@@ -96,9 +96,7 @@ def copy_body(plan: CopyPlan) -> Content:
     ]
     parts: list[str | tuple[str, str]] = [" · ".join(fact for fact in facts if fact)]
     if plan.samples:
-        named = ", ".join(fit(key_words(key), _SHORT_KEY).rstrip() for key in plan.samples[:_NAMED])
-        more = plan.taken - min(_NAMED, len(plan.samples))
-        parts.append((f"\nTaken: {named}{f' and {count_text(more)} more' if more > 0 else ''}", MUTED))
+        parts.append((f"\nTaken: {_keys(plan.samples, plan.taken)}", MUTED))
     if plan.makes:
         parts.append(f"\n{clean(plan.makes)}")
     parts += [(f"\n! {clean(loss)}", WARNING) for loss in plan.losses[:_LOSSES]]
@@ -132,12 +130,14 @@ def copied_words(outcome: CopyOutcome, target: str) -> str:
     elif outcome.left:
         said.append(f"{count_text(outcome.left)} were left out.")
     if outcome.differing:
-        said.append(f"Not found again as they are: {_keys(outcome.differing)}.")
+        said.append(f"Not found again as they are: {_keys(outcome.differing, outcome.differs)}.")
     if outcome.renamed:
         said.append(f"{count_text(len(outcome.renamed))} under other keys.")
     return " ".join([*said, *map(clean, outcome.notes)])
 
 
-def _keys(keys: Sequence[str]) -> str:
+def _keys(keys: Sequence[str], count: int) -> str:
+    """The first of these keys, and how many of `count` are not named."""
     named = ", ".join(fit(key_words(key), _SHORT_KEY).rstrip() for key in keys[:_NAMED])
-    return f"{named} and {len(keys) - _NAMED} more" if len(keys) > _NAMED else named
+    more = count - min(_NAMED, len(keys))
+    return f"{named} and {count_text(more)} more" if more > 0 else named

@@ -82,7 +82,7 @@ def scoring_words(library: Library) -> tuple[str, ...]:
     if name == "none":
         return ("backend none: nothing is remembered", "backend none")
     can = memory.capabilities
-    if not (can.keyword or can.vectors):
+    if not (can.keyword or can.vectors or memory.recalls_by):
         return (f"{long_name} · its own ranking", name)
     parts, short = _parts_words(library)
     version = profile.profile.version
@@ -107,6 +107,10 @@ def notices_of(library: Library) -> tuple[str, ...]:
 
 def shorten_path(path: str, cells: int) -> str:
     """The end of a path, cut after a slash where one is near: `…/workspace/memory/brain.db`."""
+    scheme, mark, address = path.partition("://")
+    if mark and scheme.isalnum() and cell_len(path) > cells:
+        # The name of the backend stands beside it, and nobody but the address tells one server from another.
+        path = address.rpartition("@")[2]
     if cell_len(path) <= cells:
         return path
     if cells < 2:
@@ -114,11 +118,14 @@ def shorten_path(path: str, cells: int) -> str:
     tail = path
     while cell_len(tail) > cells - 1:
         tail = tail[1:]
-    slash = tail.find("/")
+    slash = next((at for at, letter in enumerate(tail) if letter in ("/:" if mark else "/")), -1)
     return "…" + (tail[slash:] if 0 <= slash < len(tail) // 2 else tail)
 
 
 def _parts_words(library: Library) -> tuple[str, str]:
+    own = library.memory.recalls_by
+    if own is not None:
+        return (own, own)
     if library.why_no_vectors:
         configured = library.memory.capabilities.vectors
         return ("keyword only: no embeddings configured" if configured else "keyword only", "keyword only")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
@@ -104,7 +105,10 @@ class StoreList(RowList):
 
     @property
     def _has_why(self) -> bool:
-        return self._has_marks and self.row_width - _FIXED - _MARK_CELLS - 4 - _WHY >= _LEAST_WHERE
+        # The pane below tells it too, so that no address is cut for it.
+        wanted = max((cell_len(_clean(candidate.location)) for candidate in self._rows), default=0)
+        left = self.row_width - _FIXED - _MARK_CELLS - 4 - _WHY
+        return self._has_marks and left >= max(_LEAST_WHERE, wanted)
 
     @property
     def _where(self) -> int:

@@ -1,0 +1,259 @@
+"""What the screen says of a store is true: counts of marked blocks, how recall ranks, why nothing was found."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stores_samples import GONE, Away, Known, none, said, sqlite
+from tui_samples import (
+    NARROW,
+    NOW,
+    STILL,
+    WIDE,
+    Inspector,
+    SampleMemory,
+    browser,
+    line,
+    sample_config,
+    sample_library,
+    sample_memories,
+    screen_text,
+    screen_words,
+    settled,
+    until,
+)
+
+from zeroclaw_tui.backends.base import Memory, StoreRecall
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.markdown.store import MarkdownMemory
+from zeroclaw_tui.backends.none import NoneMemory
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import ScoringProfile
+from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.tui.loader import Loader
+from zeroclaw_tui.tui.screens.confirm import PurgeScreen
+from zeroclaw_tui.tui.screens.editor import EditorScreen
+from zeroclaw_tui.tui.view import View
+from zeroclaw_tui.tui.widgets.header import scoring_words, shorten_path
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.words import mark_words, why_empty
+
+CORE = "# Memory\n\n- Likes ramen\n  and rust,\n  in this order.\n- Timezone is EST.\n- Runs on Sundays.\n"
+NO_LUCID = "Local memories only: There is no lucid on PATH."
+
+
+class Silent(SampleMemory):
+    """Finds nothing, and says why."""
+
+    async def search(
+        self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, query_vector: Any = None
+    ) -> StoreRecall:
+        found = await super().search(request, profile, settings, query_vector)
+        return replace(found, entries=(), notes=(NO_LUCID,))
+
+
+@pytest.fixture
+async def noted(tmp_path: Path) -> Known:
+    """Notes of three blocks, the first of three lines."""
+    (tmp_path / "MEMORY.md").write_text(CORE)
+    store = MarkdownMemory(tmp_path)
+    await store.open()
+    return Known(tmp_path, {"markdown": store}, embeds=False)
+
+
+async def test_a_marked_block_counts_its_lines_and_is_what_gets_deleted(noted: Known, tmp_path: Path) -> None:
+    """Not the block under the cursor, which goes on to the next with the mark."""
+    app = noted.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("B")
+        await settled(pilot)
+        await pilot.press("space")
+        await until(pilot, lambda: "● 3 memories in 1 block marked" in screen_text(app))
+        assert line(app, 3).startswith("●")
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, PurgeScreen))
+        assert "Delete 3 memories?" in screen_text(app)
+        await pilot.press("y")
+        await until(pilot, lambda: "2 blocks" in line(app, 1))
+        assert (tmp_path / "MEMORY.md").read_text() == "# Memory\n\n- Timezone is EST.\n- Runs on Sundays.\n"
+        assert "block marked" not in screen_text(app)
+
+
+async def test_all_blocks_marked_at_once_are_marked_on_the_screen(noted: Known) -> None:
+    app = noted.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await pilot.press("B")
+        await settled(pilot)
+        await pilot.press("asterisk")
+        await until(pilot, lambda: "● 5 memories in 3 blocks marked · d deletes them" in screen_text(app))
+        assert [line(app, row)[0] for row in (3, 4, 5)] == ["◉", "●", "●"]
+        await pilot.press("j", "j", "v")
+        await settled(pilot)
+        assert "● 5 memories in 3 blocks marked" in screen_text(app)
+
+
+async def test_marks_of_lines_that_moved_are_taken_away(noted: Known, tmp_path: Path) -> None:
+    """A line's id is its place: after an undo above it another line stands there, which nobody marked."""
+    app = noted.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("d")
+        await until(pilot, lambda: "Delete MEMORY:0?" in screen_text(app))
+        await pilot.press("y")
+        await until(pilot, lambda: "4 memories" in line(app, 1))
+        await settled(pilot)
+        await pilot.press("G", "space")
+        await until(pilot, lambda: "● 1 marked" in screen_text(app))
+        await settled(pilot)
+        await pilot.press("u")
+        await until(pilot, lambda: "5 memories" in line(app, 1))
+        await settled(pilot)
+        assert "marked" not in screen_text(app)
+        assert (tmp_path / "MEMORY.md").read_text() == CORE
+
+
+@pytest.mark.parametrize(
+    ("marked", "memories", "blocks", "words"),
+    [
+        (2, 2, False, "● 2 marked"),
+        (1, 3, True, "● 3 memories in 1 block marked"),
+        (2, 2, True, "● 2 blocks marked"),
+        (2, None, True, "● 2 blocks marked"),
+        (2, 4, False, "● 4 memories marked"),
+    ],
+)
+def test_marks_are_told_as_memories_and_as_blocks(marked: int, memories: int | None, blocks: bool, words: str) -> None:
+    assert mark_words(marked, marked, memories, blocks=blocks)[0] == words
+
+
+async def test_a_recall_without_results_shows_its_notes(tmp_path: Path) -> None:
+    app = Known(tmp_path, {"lucid": Silent(sample_memories())}).app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"xyzzy")
+        await settled(pilot)
+        assert "The agent recalls nothing for “xyzzy”." in screen_text(app)
+        assert NO_LUCID in screen_text(app)
+
+
+async def test_what_was_found_before_is_not_told_of_a_search_that_got_no_answer(tmp_path: Path) -> None:
+    store = Away(sample_memories())
+    app = Inspector(tmp_path, store).app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        store.failure = GONE
+        await pilot.press("slash", "ctrl+f", *"ramen")
+        await until(pilot, lambda: "went away" in screen_text(app))
+        await settled(pilot)
+        assert "found" not in line(app, 1)
+        store.failure = None
+        await pilot.press("enter", "r")
+        await until(pilot, lambda: "found" in line(app, 1))
+
+
+def test_the_header_names_a_ranking_of_its_own_and_no_weights(tmp_path: Path) -> None:
+    store = sqlite()
+    store.name, store.recalls_by = "qdrant", "cosine only"
+    words = scoring_words(sample_library(store, sample_config(tmp_path, zeroclaw_backend="qdrant", backend="qdrant")))
+    assert words[0] == "qdrant · scoring 0.6.2 (assumed) · cosine only"
+    assert not any("0.7 / 0.3" in one for one in words)
+
+
+@pytest.mark.parametrize(
+    ("cells", "shown"),
+    [
+        (60, "postgres://zero@127.0.0.1:39081/zero · public.memories"),
+        (40, "127.0.0.1:39081/zero · public.memories"),
+        (33, "…:39081/zero · public.memories"),
+        (28, "…/zero · public.memories"),
+    ],
+)
+def test_an_address_is_shortened_between_its_parts(cells: int, shown: str) -> None:
+    assert shorten_path("postgres://zero@127.0.0.1:39081/zero · public.memories", cells) == shown
+
+
+async def test_none_chosen_to_look_at_it_does_not_say_that_the_config_asks_for_it(tmp_path: Path) -> None:
+    chosen = NoneMemory.from_config(sample_config(tmp_path, backend="none", zeroclaw_backend="sqlite"))
+    assert chosen.read_only_because == 'Nothing is stored: the backend "none" keeps nothing.'
+    assert "because memory.backend" not in " ".join((*chosen.notices, *chosen.capabilities.why_not.values()))
+    configured = NoneMemory.from_config(sample_config(tmp_path, backend="none", zeroclaw_backend="none"))
+    assert configured.read_only_because == none().read_only_because
+    assert "because memory.backend is" in str(configured.read_only_because)
+
+
+def test_nobody_else_writes_into_this_process() -> None:
+    assert "gone when it ends" in why_empty(View(), InMemory.name, None)[1]
+    assert "r shows them then" in why_empty(View(), "qdrant", None, is_watched=False)[1]
+    assert "at once" in why_empty(View(), "sqlite", None)[1]
+
+
+@pytest.mark.filterwarnings("error")
+async def test_a_question_dropped_before_it_began_leaves_nothing_behind(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    inspector = Inspector(tmp_path)
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert inspector.library is not None
+        loader = Loader(browser(app), inspector.library, STILL)
+        loader.list_memories(View(), NOW)
+        loader.stop()
+        await settled(pilot)
+        gc.collect()
+    assert [str(one.message) for one in recwarn if "never awaited" in str(one.message)] == []
+
+
+async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_editor(tmp_path: Path) -> None:
+    """What is typed meanwhile is saved into the store it was begun in."""
+    opens = asyncio.Event()
+    known = Slow(tmp_path, {"sqlite": sqlite(), "postgres": sqlite()}, opens)
+    app = known.app()
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("b")
+        await until(pilot, lambda: "2 answer" in screen_text(app))
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
+        await pilot.press(*"mine")
+        opens.set()
+        await until(pilot, lambda: any("b looks at it" in words for words in said(pilot)))
+        assert known.closed == ["postgres"]
+        assert isinstance(app.screen, EditorScreen)
+        assert "mine" in screen_words(app)
+
+
+class Slow(Known):
+    """Its second store opens when the test says so."""
+
+    def __init__(self, folder: Path, memories: dict[str, Memory], opens: asyncio.Event) -> None:
+        super().__init__(folder, memories)
+        self._opens = opens
+
+    async def _open(self, config: Any, profile: str | None) -> Library:
+        if config.backend == "postgres":
+            await self._opens.wait()
+        return await super()._open(config, profile)
+
+
+async def test_rows_marked_keep_their_mark_while_another_memory_comes_to_their_place(tmp_path: Path) -> None:
+    app = Inspector(tmp_path).app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        marks = browser(app).query_one(MemoryList).marks
+        entry = browser(app).query_one(MemoryList).selected_entry
+        assert entry is not None
+        marks.toggle(entry)
+        (other,) = await sqlite().stamps_of([2])
+        marks.settle(marks.waiting, {entry.handle: [replace(other, handle=entry.handle)]})
+        assert len(marks) == 0
