@@ -269,9 +269,10 @@ class BrowserScreen(UpkeepScreen):
         """The keys that work here."""
         rows, facets = self.query_one(MemoryList), self.query_one(FacetList)
         sections = key_sections(self, (("In the list", rows), ("In the facets", facets)))
-        reasons = {command.sentence: why for command in BROWSER_COMMANDS if (why := self.why_not(command))}
-        because = "\n".join(dict.fromkeys(reasons.values()))
-        self.app.push_screen(HelpScreen(sections, reasons, because or None))
+        dimmed = [(command, why) for command in BROWSER_COMMANDS if (why := self.why_not(command))]
+        # That rows are no lines of notes is nothing a store lacks: its key tells it to who presses it.
+        because = "\n".join(dict.fromkeys(why for command, why in dimmed if command.action != "toggle_blocks"))
+        self.app.push_screen(HelpScreen(sections, [command.sentence for command, _ in dimmed], because or None))
 
     async def _copy(self, *, as_json: bool) -> None:
         entry = self.query_one(MemoryList).selected_entry
