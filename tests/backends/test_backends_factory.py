@@ -59,7 +59,7 @@ async def test_markdown_of_0_8_has_the_agents_folders_too(tmp_path: Path) -> Non
 
 
 async def test_none_is_empty_and_says_how_to_turn_memory_on(tmp_path: Path) -> None:
-    memory = create_memory(config_of(tmp_path, "none"))
+    memory = create_memory(config_of(tmp_path, "none", zeroclaw_backend="none"))
     await memory.open()
     await memory.store("key", "content", "core")
     assert await memory.count() == 0
