@@ -120,6 +120,8 @@ def formula(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile) 
             return [*lead, ("cosine, as it is: no keyword hit in the whole search", "vector")]
         case "hybrid" | "keyword" | "vector" if is_known and not recall.request.own_fusion:
             return lead + _weighted(result, recall.weights, profile)
+    if recall.request.own_fusion:
+        return [*lead[:2], (f", on a scale of {_part(recall.scale)}", "muted")]
     return [*lead[:2], (f": by the rule of {_part(result.stage)} ({_part(recall.scale)})", "muted")]
 
 
@@ -225,6 +227,8 @@ def _is_known(recall: RecallResult) -> bool:
 
 def _raw_name(recall: RecallResult) -> str:
     """How the unbounded number of a keyword hit is called."""
+    if recall.request.own_fusion:
+        return "keyword, unscaled"
     return "bm25" if _is_known(recall) else _part(recall.scale)
 
 
