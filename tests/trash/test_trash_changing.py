@@ -33,7 +33,7 @@ from zeroclaw_tui.memory.change import (
     Vector,
     Written,
 )
-from zeroclaw_tui.memory.errors import EmbeddingFailed, NotThere, Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import EmbeddingFailed, NotReachable, NotThere, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
 
 
@@ -277,6 +277,26 @@ async def test_stopped_purge_is_an_action_that_can_be_undone(world: World) -> No
     assert outcome.action.open == outcome.count
     assert outcome.action.summary == f"deleted {outcome.count:,} of 700 memories"
     assert len(await world.rows()) == 700 - outcome.count
+    await undo(world.library)
+    assert plain(await world.rows()) == before
+
+
+async def test_a_store_that_goes_away_in_the_middle_says_how_far_it_came_and_undo_knows_it(world: World) -> None:
+    for number in range(700):
+        await world.library.memory.store(f"key{number}", f"text {number}", "core")
+    before = plain(await world.rows())
+
+    def gone(done: int) -> bool:
+        raise NotReachable("The server is gone.", hint="r asks again.")
+
+    plan = await plan_purge(world.library, MemoryFilter())
+    with pytest.raises(NotReachable) as caught:
+        await remove_memories(world.library, plan, "purge", advance=gone)
+    done = 700 - len(await world.rows())
+    assert 0 < done < 700
+    assert caught.value.hint == f"r asks again. {done:,} were done before that, which undo takes back."
+    (action,) = await world.later().actions()
+    assert action.summary.endswith(f", broken off after {done:,}")
     await undo(world.library)
     assert plain(await world.rows()) == before
 

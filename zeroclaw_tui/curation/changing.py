@@ -203,8 +203,11 @@ async def carried_out(
     rows are done and may say no; what raises leaves the action to be settled.
     """
     stop = threading.Event()
+    so_far = 0
 
     def going(done: int) -> bool:
+        nonlocal so_far
+        so_far = done
         wanted = advance(done) if advance is not None else True
         return wanted and not stop.is_set()
 
@@ -220,6 +223,10 @@ async def carried_out(
                 # The row was not written: what was kept for it would be a change that never happened.
                 await library.trash.strike(action)
                 raise
+            if so_far and isinstance(error, InspectorError):
+                error.hint = f"{error.hint} {_done_before(verb, so_far)}".strip()
+                with suppress(InspectorError):
+                    await library.trash.retell(action, f"{summary}, broken off after {so_far:,}")
             await library.trash.leave(action)
             # What was kept last may not have been done. Where that cannot be told now, the next change does.
             with suppress(InspectorError):
@@ -228,6 +235,13 @@ async def carried_out(
         return replace(outcome, action=await library.trash.finish(action))
 
     return await to_its_end(asyncio.ensure_future(whole()), stop.set)
+
+
+def _done_before(verb: Verb, count: int) -> str:
+    """What became of the rows that were done before a failure."""
+    if verb in ("undo", "restore"):
+        return f"{count:,} were taken back before that; the same again goes on."
+    return f"{count:,} were done before that, which undo takes back."
 
 
 async def _taken_back(
