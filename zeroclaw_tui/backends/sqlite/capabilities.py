@@ -11,16 +11,21 @@ _TOLD = {
     "pinned": "pinned", "importance": "importance", "kind": "kind",
 }  # fmt: skip
 
+_SAID = {
+    "superseded": "mark for superseded memories", "pinned": "pins", "kind": "kinds", "namespace": "namespaces",
+    "session_id": "sessions",
+}  # fmt: skip
+
 
 def capabilities_of(schema: Schema, read_only_because: str | None) -> Capabilities:
     """What works, and a sentence for each thing that does not."""
     why_not = {} if read_only_because is None else {"write": read_only_because}
     for column, what in _TOLD.items():
         if not schema.has(column):
-            why_not[what] = LACKS.format(what)
+            why_not[what] = LACKS.format(_SAID.get(what, what))
     for field in EDITABLE:
         if not schema.has(field):
-            why_not[field] = LACKS.format(field)
+            why_not[field] = LACKS.format(_SAID.get(field, field))
     if not schema.has("embedding"):
         why_not["vectors"] = "This database has no column for vectors."
     if not schema.has_fts:
