@@ -33,7 +33,7 @@ async def copy_to(
             return await plan_copy(library, target, _EVERYTHING, advance=advance)
 
         plan = await with_progress(app, f"Comparing with {clean(candidate.location)}", 0, patience, compare)
-        asking = AnswersScreen(copy_title(plan), copy_body(plan), "Copy nothing", copy_answers(plan))
+        asking = AnswersScreen(copy_title(plan), copy_body(plan, app.size.height), "Copy nothing", copy_answers(plan))
         policy = await app.push_screen_wait(asking)
         if policy is None:
             return None

@@ -87,8 +87,10 @@ def copy_title(plan: CopyPlan) -> str:
     return f"Copy {memories_words(most)} to {to}?" if most else f"{to} has all of it already"
 
 
-def copy_body(plan: CopyPlan) -> Content:
-    """What is new, what is there, what is made first, and what gets lost."""
+def copy_body(plan: CopyPlan, lines: int) -> Content:
+    """What is new, what is there, what is made first, and what gets lost, in a window of so many lines."""
+    # Many a loss takes two lines; the rest of the question takes about twenty.
+    told = max(_LOSSES, (lines - 20) // 2)
     facts = [
         f"{count_text(plan.new)} new",
         f"{count_text(plan.same)} there already" if plan.same else "",
@@ -99,9 +101,9 @@ def copy_body(plan: CopyPlan) -> Content:
         parts.append((f"\nTaken: {_keys(plan.samples, plan.taken)}", MUTED))
     if plan.makes:
         parts.append(f"\n{clean(plan.makes)}")
-    parts += [(f"\n! {clean(loss)}", WARNING) for loss in plan.losses[:_LOSSES]]
-    if len(plan.losses) > _LOSSES:
-        parts.append((f"\n… and {len(plan.losses) - _LOSSES} more", WARNING))
+    parts += [(f"\n! {clean(loss)}", WARNING) for loss in plan.losses[:told]]
+    if len(plan.losses) > told:
+        parts.append((f"\n… and {len(plan.losses) - told} more, in a taller window", WARNING))
     parts.append((f"\n{clean(plan.source)} stays as it is.", MUTED))
     return Content.assemble(*parts)
 
