@@ -52,6 +52,15 @@ def test_any_vectors_equal_the_full_computation(data: st.DataObject, dimensions:
     assert index.search(query, count, index.positions(among)) == _reference(matrix, query, count, order[: rows // 2])
 
 
+def test_a_row_too_short_to_score_takes_no_place_of_one_that_scores() -> None:
+    """Next to a query of almost no length the better direction scores 0: the product of both lengths is too small."""
+    rows = np.array([[1.1125593e14, 1.1078867e14], [1.1078867e14, 1.1078867e14]], dtype=np.float32)
+    query = np.array([1e-30, 1e-30], dtype=np.float32)
+    found = _index(rows).search(query, 1)
+    assert found == _reference(rows, query, 1, [0, 1])
+    assert [handle for handle, _ in found] == [1]
+
+
 @pytest.mark.parametrize("dimensions", [64, 768, 1536])
 def test_the_cut_between_scores_closer_than_32_bits_is_exact(dimensions: int) -> None:
     """Many rows are nearly the same vector, so a 32-bit product alone would order them wrongly."""

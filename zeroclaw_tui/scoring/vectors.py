@@ -115,15 +115,15 @@ class VectorIndex:
         if not np.isfinite(norm) or norm == 0.0:
             return []
         self.measure()
-        chosen = self._candidates((wide / norm).astype(np.float32), count, among)
+        chosen = self._candidates((wide / norm).astype(np.float32), float(norm), count, among)
         scores = self._exact(wide, norm, chosen)
         above = scores > 0.0
         chosen, scores = chosen[above], scores[above]
         best = np.argsort(-scores, kind="stable")[:count]
         return list(zip(self._handles[chosen[best]].tolist(), scores[best].tolist(), strict=True))
 
-    def _candidates(self, direction: np.ndarray, count: int, positions: np.ndarray | None) -> np.ndarray:
-        """Positions that may be among the best, in scan order."""
+    def _candidates(self, direction: np.ndarray, norm: float, count: int, positions: np.ndarray | None) -> np.ndarray:
+        """Positions that may be among the best, in scan order; `norm` is the query's, `direction` has length 1."""
         import numpy as np
 
         eligible = self._count if positions is None else len(positions)
@@ -132,6 +132,9 @@ class VectorIndex:
         with np.errstate(all="ignore"):
             rough = self._matrix[: self._count] @ direction
             rough /= self._divisors[: self._count]
+            if norm * _SMALLEST_SURE_NORM < _FLOAT64_EPSILON:
+                # Next to so short a query a row can be too short to score at all, however well it points.
+                rough[~(norm * self._norms[: self._count] >= _FLOAT64_EPSILON)] = -2.0
         if positions is not None:
             rough = rough[positions]
         unsure = np.isnan(rough) if self._has_unsure else None
