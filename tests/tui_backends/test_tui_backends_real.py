@@ -59,8 +59,8 @@ def names(found: list[Candidate]) -> list[tuple[str, str]]:
 def test_the_files_that_are_there_are_stores(folder: Path) -> None:
     assert names(known(folder)) == [
         ("sqlite", "config.toml"),
-        ("markdown", "Markdown notes are there"),
-        ("none", "it keeps nothing"),
+        ("markdown", "its Markdown notes"),
+        ("none", "every config"),
     ]
 
 
@@ -81,10 +81,10 @@ def test_tables_of_the_config_and_every_variable_name_a_store_once(folder: Path)
         ("postgres", "config.toml, [storage.provider.config]"),
         ("qdrant", "config.toml, [memory.qdrant]"),
         ("lucid", "environment ZEROCLAW_LUCID_CMD"),
-        ("markdown", "Markdown notes are there"),
+        ("markdown", "its Markdown notes"),
         ("postgres", "environment ZEROCLAW_POSTGRES_URL"),
         ("postgres", "environment DATABASE_URL"),
-        ("none", "it keeps nothing"),
+        ("none", "every config"),
     ]
     places = [one.location for one in found]
     assert "postgres://db:5432/own · public.memories" in places
@@ -123,7 +123,7 @@ def test_after_switching_the_store_of_the_start_is_still_a_candidate(folder: Pat
     markdown = next(one for one in candidates(started, {}) if one.name == "markdown")
     found = candidates(markdown.config, {}, started=started)
     assert found[0].is_current
-    assert found[0].why == "Markdown notes are there"
+    assert found[0].why == "its Markdown notes"
     assert [one.location for one in found if one.name == "sqlite"] == [
         str(apart),
         str(folder / "workspace" / "memory" / "brain.db"),

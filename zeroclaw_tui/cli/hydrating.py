@@ -50,7 +50,7 @@ from zeroclaw_tui.curation.snapshot.hydrate import (
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate as bring_in
 from zeroclaw_tui.curation.snapshot.snapshot import place_of
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import one_line
 
 _KEPT_AS_IS = {
@@ -123,7 +123,7 @@ def _done_lines(outcome: Outcome) -> Iterator[Line]:
 
 async def _make(config: MemoryConfig, given: argparse.Namespace, file: Path, agent: str | None) -> int:
     if config.read_only and not given.dry_run:
-        raise Refused("It was opened read-only, as asked.", hint="--read-only refuses every change.")
+        raise Refused(ASKED_READ_ONLY, hint="--read-only refuses every change.")
     plan = await asyncio.to_thread(plan_making, config, file, given.pick, version=given.profile, agent=agent)
     lines = [*_making_lines(config, given), *_plan_lines(plan, given)]
     if given.dry_run:

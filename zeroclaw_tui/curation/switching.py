@@ -23,7 +23,7 @@ from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.notes import FILE, OPTION, Notes
 from zeroclaw_tui.config.toml_file import read_toml
-from zeroclaw_tui.memory.errors import InspectorError, NothingYet
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NothingYet
 from zeroclaw_tui.memory.text import mask_secrets
 
 MARKS = (
@@ -34,7 +34,6 @@ CHOSEN_HERE = "chosen here"
 """Among the sources of a config: what names a store that a person looks at in place of the one in use."""
 _URLS = (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
 _LUCID = ("ZEROCLAW_LUCID_CMD", *LUCID_VARIABLES)
-_OPENED_SO = "It was opened read-only, as asked."
 _FOREIGN = "Only DATABASE_URL names it, so nothing is written until a person confirms it."
 _CLOSING_SECONDS = 2.0
 NOT_THERE_YET = "not there yet: ZeroClaw makes it at its first start"
@@ -42,7 +41,7 @@ NOT_THERE_YET = "not there yet: ZeroClaw makes it at its first start"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One store that could be opened. `why` is what names it ("config.toml", "memory/brain.db is there")."""
+    """One store that could be opened. `why` is what names it ("config.toml", "its memory/brain.db")."""
 
     config: MemoryConfig
     why: str
@@ -179,12 +178,12 @@ def _known(config: MemoryConfig, environ: Mapping[str, str], started: MemoryConf
     yield loaded(None, None)
     yield from (loaded(name, why, _without_urls(environ)) for name, why in _in_file(config))
     if exists(config.install.database):
-        yield loaded("sqlite", f"{_short(config, config.install.database)} is there")
+        yield loaded("sqlite", f"its {_short(config, config.install.database)}")
         given = next((name for name in _LUCID if environ.get(name, "").strip()), None)
         if given is not None:
             yield loaded("lucid", source_of(given))
     if has_markdown(config.install.root):
-        yield loaded("markdown", "Markdown notes are there")
+        yield loaded("markdown", "its Markdown notes")
     for variable in _URLS:
         if environ.get(variable, "").strip():
             made = loaded("postgres", source_of(variable), {**_without_urls(environ), variable: environ[variable]})
@@ -195,7 +194,7 @@ def _known(config: MemoryConfig, environ: Mapping[str, str], started: MemoryConf
         if made.config.sources.get("storage.url") == source_of("QDRANT_URL"):
             yield made
     yield from (loaded(name, "an installed plug-in") for name in _plug_ins())
-    yield loaded("none", "it keeps nothing")
+    yield loaded("none", "every config")
 
 
 def _in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
@@ -248,10 +247,10 @@ def _standing(memory: Memory, config: MemoryConfig, count: int) -> Standing:
     marks = tuple(name for name in MARKS if getattr(can, name))
     cannot = tuple((name, _reason(can, name, memory)) for name in MARKS if not getattr(can, name))
     if is_foreign(config):
-        cannot = tuple((name, _FOREIGN if why == _OPENED_SO else why) for name, why in cannot)
+        cannot = tuple((name, _FOREIGN if why == ASKED_READ_ONLY else why) for name, why in cannot)
     elif not config.read_only:
         # It was opened so only for this look, so that nothing is told about writing by that.
-        cannot = tuple((name, why) for name, why in cannot if why != _OPENED_SO)
+        cannot = tuple((name, why) for name, why in cannot if why != ASKED_READ_ONLY)
         is_silent = "write" not in marks and all(name != "write" for name, _ in cannot)
         marks = (*marks, "write") if is_silent else marks
     said = "keeps nothing" if memory.name == "none" else "answers"

@@ -9,6 +9,10 @@ NOT_REACHABLE = 3
 INTERRUPTED = 130
 
 
+ASKED_READ_ONLY = "It was opened read-only, as asked."
+"""Why a store takes no changes that --read-only was given for."""
+
+
 class InspectorError(Exception):
     """A failure a person can act on: `message` is one sentence, `hint` what to do next, `title` two or three words."""
 

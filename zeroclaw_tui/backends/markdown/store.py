@@ -52,7 +52,7 @@ from zeroclaw_tui.memory.change import (
     Written,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import NothingYet, NotThere, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Page, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
-_ASKED = "It was opened read-only, as asked."
 Answer = TypeVar("Answer")
 
 
@@ -90,7 +89,7 @@ class MarkdownMemory(Memory):
         self._root = root
         self._is_makeable = is_makeable
         self._clock = clock
-        self.read_only_because = _ASKED if read_only else None
+        self.read_only_because = ASKED_READ_ONLY if read_only else None
         self._agents = tuple(NoteFolder(folder, alias) for alias, folder in (agents or {}).items())
         self.capabilities = self._capabilities()
         self._parsed: dict[NoteFile, tuple[Signature, ParsedFile]] = {}

@@ -23,7 +23,7 @@ from zeroclaw_tui.backends.postgres.table import Table, base_type, checked_name,
 from zeroclaw_tui.backends.postgres.watching import state_of
 from zeroclaw_tui.backends.postgres.writable import WritablePostgres
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, NothingYet, NotThere, WrongUse
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NothingYet, NotThere, WrongUse
 from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.memory.text import is_unicode
 
@@ -36,7 +36,6 @@ LONG_SECONDS = 300.0
 _CONNECT_SECONDS = 10.0
 _LONGEST_CONNECT = 300.0
 _USUAL_DIMENSIONS = 1536
-_ASKED = "It was opened read-only, as asked."
 
 
 class PostgresMemory(WritablePostgres):
@@ -63,7 +62,7 @@ class PostgresMemory(WritablePostgres):
         self.address = address
         self.location = address.location
         self._asked_read_only = read_only
-        self.read_only_because = _ASKED if read_only else None
+        self.read_only_because = ASKED_READ_ONLY if read_only else None
         self._table: Table | None = None
         self._seen: tuple[tuple[Any, ...], Mapping[str, str]] | None = None
         self._changes = 0
@@ -122,7 +121,7 @@ class PostgresMemory(WritablePostgres):
         self._table = table
         self.keeps_updates = table.form != "uuid"
         self.ids_are_uuids = base_type(table.columns["id"]) == "uuid"
-        self.read_only_because = table.read_only_because or (_ASKED if self._asked_read_only else None)
+        self.read_only_because = table.read_only_because or (ASKED_READ_ONLY if self._asked_read_only else None)
         self.capabilities = capabilities_of(table, self.read_only_because)
         self.recalls_by = "cosine only" if table.form == "uuid" else "keyword only"
         self.notices = self._notices()

@@ -39,10 +39,9 @@ from zeroclaw_tui.memory.change import (
     Vector,
     Written,
 )
-from zeroclaw_tui.memory.errors import NothingYet, NotThere, Refused
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, Refused
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 
-_ASKED = "It was opened for reading only, as asked."
 _OPEN_KEY = "The API key is sent over plain HTTP, readable on the way."
 _SLOW = "Qdrant gives points by id alone, so each listing reads all {:,}: that takes seconds."
 _SLOW_FROM = 50_000
@@ -73,7 +72,7 @@ class QdrantMemory(PointWriter):
     ) -> None:
         super().__init__(Connection(address, api_key, seconds=seconds), Embedding(embedder, no_embedder_because))
         self.location = address.location
-        self.read_only_because = _ASKED if read_only else None
+        self.read_only_because = ASKED_READ_ONLY if read_only else None
         self._names_agents = names_agents
         self._warnings = (_OPEN_KEY,) if api_key and address.is_open_to_listeners else ()
         self._writing = asyncio.Lock()

@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.redis.listing import Everything, State, names_of, rea
 from zeroclaw_tui.backends.redis.swapping import look
 from zeroclaw_tui.memory.change import See, Stamp, StoredRow
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, NotThere
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotThere
 from zeroclaw_tui.memory.query import NEWEST_STORED, Cursor, Facets, MemoryFilter, Page, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import Statistics
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 MOST_HELD = 64_000_000
 """Up to so many characters are held between two questions; more is read anew for each."""
-_READ_ONLY = "It was opened read-only, as asked."
 _COPY = "This Redis is a copy of another server and takes no writes."
 _NAMES_TOLD = 5
 
@@ -45,7 +44,7 @@ class RedisReading(Memory):
         self.location = address.location
         self.connection = Connection(address, connect_seconds)
         self._asked_read_only = read_only
-        self.read_only_because = _READ_ONLY if read_only else None
+        self.read_only_because = ASKED_READ_ONLY if read_only else None
         self.capabilities = capabilities_of(self.read_only_because, tells_of_writes=True)
         self._held: Everything | None = None
         self._listing: tuple[Everything, MemoryFilter, Any, Listing] | None = None
@@ -60,7 +59,7 @@ class RedisReading(Memory):
         with self.connection.asking() as client:
             role = (await client.info("replication")).get("role") if await state_of(client) is not None else None
         is_copy = role in ("slave", "replica")
-        self.read_only_because = _READ_ONLY if self._asked_read_only else _COPY if is_copy else None
+        self.read_only_because = ASKED_READ_ONLY if self._asked_read_only else _COPY if is_copy else None
         everything = await self.everything()
         self.capabilities = capabilities_of(self.read_only_because, tells_of_writes=everything.state is not None)
         self.notices = findings_of(everything)

@@ -33,7 +33,7 @@ from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
 from zeroclaw_tui.backends.sqlite.writing import Writing, take_back_unfinished_write, why_not_writable
 from zeroclaw_tui.config.layouts import exists, has_markdown
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import Statistics
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 _FOLDER_READ_ONLY = "The folder of the database is read-only."
-_ASKED = "It was opened read-only, as asked."
 _TAKEN_BACK = "A program had ended in the middle of a write to this database: the unfinished write was taken back."
 
 
@@ -118,7 +117,7 @@ class SqliteMemory(WritableSqlite):
             schema.read_only_because
             or (_FOLDER_READ_ONLY if connection.notice else None)
             or why_not_writable(self.path)
-            or (_ASKED if self._asked_read_only else None)
+            or (ASKED_READ_ONLY if self._asked_read_only else None)
         )
         self.capabilities = capabilities_of(schema, self.read_only_because)
         if earlier is not None:
@@ -127,7 +126,7 @@ class SqliteMemory(WritableSqlite):
     async def make(self, profile: ScoringProfile) -> None:
         """Make the database with the tables of that version, where there is no file or an empty one. Raises Refused."""
         if self._asked_read_only:
-            raise Refused(_ASKED, hint="Leave --read-only out.")
+            raise Refused(ASKED_READ_ONLY, hint="Leave --read-only out.")
         await asyncio.to_thread(make_database, self.path, generation_made_by(profile.version))
 
     async def _connected(self) -> tuple[ReadOnlyConnection, Sequence[str]]:

@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.files.doing import FileVanished, remove_file
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import plan_reindex, reindex
 from zeroclaw_tui.memory.change import Advance
-from zeroclaw_tui.memory.errors import Locked, NotThere, Refused
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Locked, NotThere, Refused
 from zeroclaw_tui.memory.text import one_line
 
 __all__ = ["CompactPlan", "Repaired", "back_up", "compact", "plan_compact", "repair_finding"]
@@ -152,7 +152,7 @@ def _database(library: Library) -> WritableSqlite:
 def _refuse_unwritable(config: MemoryConfig) -> None:
     refuse_other_backends(config)
     if config.read_only:
-        raise Refused("It was opened read-only, as asked.", hint="Nothing was changed.")
+        raise Refused(ASKED_READ_ONLY, hint="Nothing was changed.")
     because = why_not_writable(config.database)
     if because is not None:
         raise Refused(because, hint="Nothing was changed.")

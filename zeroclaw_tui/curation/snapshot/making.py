@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.snapshot.fitting import Target, first_of_each_key
 from zeroclaw_tui.curation.trash.file import let_go, try_lock
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Refused, Unreadable
 
 SMALLEST = 4096
 """ZeroClaw takes a database of fewer bytes for none, and hydrates."""
@@ -95,7 +95,7 @@ def target_of(generation: str, rows: Sequence[StoredRow], agent: str | None) -> 
 
 def _check_free(config: MemoryConfig, path: Path) -> None:
     if config.read_only:
-        raise Refused("It was opened read-only, as asked.", hint="Leave --read-only out.")
+        raise Refused(ASKED_READ_ONLY, hint="Leave --read-only out.")
     if file_size(wal_file(path)):
         raise Refused(
             f"{wal_file(path)} holds writes of a database that is not there.",
