@@ -236,18 +236,23 @@ async def test_what_no_memory_can_have_is_wrong_use(values, make_store):
 
 
 @pytest.mark.parametrize(
-    ("generation", "values"),
-    [("G1", {"importance": 0.5}), ("G1", {"namespace": "n"}), ("G2", {"pinned": True}), ("G3", {"pinned": True})],
+    ("generation", "values", "called"),
+    [
+        ("G1", {"importance": 0.5}, "importance"),
+        ("G1", {"namespace": "n"}, "namespaces"),
+        ("G2", {"pinned": True}, "pins"),
+        ("G3", {"pinned": True}, "pins"),
+    ],
 )
-async def test_a_field_the_generation_lacks_is_refused_by_name(generation, values, make_store):
+async def test_a_field_the_generation_lacks_is_refused_by_name(generation, values, called, make_store):
     path = make_store([{"content": "c"}], generation)
     (name,) = values
     async with opened(path) as memory:
         assert name not in memory.capabilities.editable
-        assert name in memory.capabilities.why_not[name]
-        with pytest.raises(Refused, match=f"has no {name}"):
+        assert memory.capabilities.why_not[name] == f"This generation of ZeroClaw's schema has no {called}."
+        with pytest.raises(Refused, match=f"has no {called}"):
             await edited(memory, "id-000", **values)
-        with pytest.raises(Refused, match=f"has no {name}"):
+        with pytest.raises(Refused, match=f"has no {called}"):
             await memory.create(Draft("k", "c", **values), Kept())
 
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from zeroclaw_tui.backends.base import Capabilities
-from zeroclaw_tui.backends.sqlite.schema import LACKS, Schema
+from zeroclaw_tui.backends.sqlite.schema import Schema, lacks
 from zeroclaw_tui.memory.change import EDITABLE
 
 _TOLD = {
     "superseded_by": "superseded", "agent_id": "agents", "namespace": "namespaces", "session_id": "sessions",
     "pinned": "pinned", "importance": "importance", "kind": "kind",
-}  # fmt: skip
-
-_SAID = {
-    "superseded": "mark for superseded memories", "pinned": "pins", "kind": "kinds", "namespace": "namespaces",
-    "session_id": "sessions",
 }  # fmt: skip
 
 
@@ -22,10 +17,10 @@ def capabilities_of(schema: Schema, read_only_because: str | None) -> Capabiliti
     why_not = {} if read_only_because is None else {"write": read_only_because}
     for column, what in _TOLD.items():
         if not schema.has(column):
-            why_not[what] = LACKS.format(_SAID.get(what, what))
+            why_not[what] = lacks(what)
     for field in EDITABLE:
         if not schema.has(field):
-            why_not[field] = LACKS.format(_SAID.get(field, field))
+            why_not[field] = lacks(field)
     if not schema.has("embedding"):
         why_not["vectors"] = "This database has no column for vectors."
     if not schema.has_fts:

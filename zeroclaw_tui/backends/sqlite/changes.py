@@ -11,7 +11,7 @@ from zeroclaw_tui.backends.sqlite.clock import local_now
 from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.identity import other_model
 from zeroclaw_tui.backends.sqlite.owners import owner_of
-from zeroclaw_tui.backends.sqlite.schema import LACKS, Schema
+from zeroclaw_tui.backends.sqlite.schema import Schema, lacks
 from zeroclaw_tui.backends.sqlite.writing import Transaction, Writing
 from zeroclaw_tui.memory.change import (
     Conflict,
@@ -134,7 +134,7 @@ def check_has(schema: Schema, names: Mapping[str, Value]) -> None:
     """Raises Refused for a field this generation has no column for."""
     for name in names:
         if not schema.has(name):
-            raise Refused(LACKS.format(name), hint="Leave it out.")
+            raise Refused(lacks(name), hint="Leave it out.")
 
 
 def _check_free(transaction: Transaction, row: StoredRow, values: Mapping[str, Value]) -> None:
@@ -149,7 +149,7 @@ def _check_free(transaction: Transaction, row: StoredRow, values: Mapping[str, V
 def check_owner(schema: Schema, agent: str | None) -> None:
     """Raises Refused for an agent where memories have no owners."""
     if agent is not None and not schema.has_agents:
-        raise Refused(LACKS.format("agents"), hint="Leave the agent out: all memories here have one owner.")
+        raise Refused(lacks("agents"), hint="Leave the agent out: all memories here have one owner.")
 
 
 def session_kept(schema: Schema, session: str | None, notes: list[str]) -> str | None:

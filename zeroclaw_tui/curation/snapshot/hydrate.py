@@ -11,7 +11,7 @@ from typing import Literal
 from zeroclaw_tui.backends.sqlite.connection import Reading, as_text
 from zeroclaw_tui.backends.sqlite.owners import DEFAULT
 from zeroclaw_tui.backends.sqlite.raw_rows import aliases_of
-from zeroclaw_tui.backends.sqlite.schema import LACKS
+from zeroclaw_tui.backends.sqlite.schema import lacks
 from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changing import Outcome, refuse_read_only
@@ -106,7 +106,7 @@ def plan_making(
     loaded = picked(load(path), keys)
     target = target_of(generation_of(version), loaded.rows, agent)
     if agent is not None and not target.has_agents:
-        raise Refused(LACKS.format("agents"), hint="Leave the agent out, or name a version from 0.8.0 on by --profile.")
+        raise Refused(lacks("agents"), hint="Leave the agent out, or name a version from 0.8.0 on by --profile.")
     target.takes = fitting_vectors(loaded.header, config.embedding)
     rows = first_of_each_key(loaded.rows, target)
     return HydratePlan(
@@ -196,7 +196,7 @@ async def _target(library: Library, memory: WritableSqlite, loaded: Loaded, agen
     takes = fitting_vectors(loaded.header, library.config.embedding, known)
     if not schema.has_agents:
         if agent is not None:
-            raise Refused(LACKS.format("agents"), hint="Leave the agent out: all memories here have one owner.")
+            raise Refused(lacks("agents"), hint="Leave the agent out: all memories here have one owner.")
         return Target(schema.columns, takes=takes)
     aliases = frozenset((await Reading(memory.path).run(aliases_of)).values())
     if agent is not None and agent not in aliases:
