@@ -156,6 +156,22 @@ async def test_v_in_the_plan_shows_every_memory_and_esc_goes_back_one_step(inspe
         assert "● 245 marked" in screen_text(app)
 
 
+async def test_rows_that_come_after_the_answer_was_given_are_for_nobody(inspector: Inspector) -> None:
+    """The plan is left while its rows are still being read: that is no fault of the program."""
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("asterisk", "d")
+        await asked(pilot)
+        plan = app.screen
+        assert isinstance(plan, PurgeScreen)
+        await pilot.press("escape")
+        await back(pilot)
+        assert not plan.is_attached
+        await plan._load([entry.handle for entry in await inspector.store.list()])
+        assert screen_of(pilot).is_attached
+
+
 async def test_the_palette_deletes_all_that_is_shown(inspector: Inspector) -> None:
     app = inspector.app()
     async with app.run_test(size=WIDE, notifications=True) as pilot:

@@ -242,7 +242,9 @@ class PurgeScreen(ModalScreen[bool]):
             self.notify(str(error), title=error.title, severity="error", markup=False)
             return
         shown = [replace(entry, content=masked(entry.content)) for entry in entries]
-        self.query_one(MemoryList).put_rows(shown)
+        # None is left where the question was answered while they were read.
+        for rows in self.query(MemoryList):
+            rows.put_rows(shown)
 
     async def _look_for_copies(self) -> None:
         where = self.query_one("#where", Static)
