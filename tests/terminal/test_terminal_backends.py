@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support.small_store import create_database
 from support.terminal import Terminal
+from support.two_stores import install_of_two_stores
 
 INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
 
@@ -18,21 +16,7 @@ INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
 @pytest.fixture
 def config_dir(tmp_path: Path) -> Path:
     """SQLite in use, with two memories; a MEMORY.md with three beside it."""
-    folder = tmp_path / ".zeroclaw"
-    database = folder / "workspace" / "memory" / "brain.db"
-    database.parent.mkdir(parents=True)
-    (folder / "config.toml").write_text('[memory]\nbackend = "sqlite"\n')
-    (folder / "workspace" / "MEMORY.md").write_text(
-        "# Memory\n\n- Likes ramen.\n- Timezone is EST.\n- Runs on Sundays.\n"
-    )
-    create_database(database, "G1")
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.executemany(
-            "INSERT INTO memories (id, key, content, category, created_at, updated_at)"
-            " VALUES (?1, ?1, ?2, 'core', ?3, ?3)",
-            [(key, text, "2026-01-02T03:04:05+00:00") for key, text in (("tz", "EST it is"), ("food", "ramen it is"))],
-        )
-    return folder
+    return install_of_two_stores(tmp_path)
 
 
 def test_from_sqlite_to_markdown_to_none_and_back(config_dir: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from stores_samples import said
 from support.small_store import create_database
+from support.two_stores import install_of_two_stores
 from tui_samples import NOW, STILL, WIDE, browser, screen_text, screen_words, settled, until
 
 from zeroclaw_tui.config.confirming import store_to_confirm
@@ -26,21 +26,7 @@ SECRET = "hunter2"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An install of before 0.8.0: brain.db with two memories, and notes with three."""
-    made = tmp_path / ".zeroclaw"
-    database = made / "workspace" / "memory" / "brain.db"
-    database.parent.mkdir(parents=True)
-    (made / "config.toml").write_text('[memory]\nbackend = "sqlite"\n')
-    (made / "workspace" / "MEMORY.md").write_text(
-        "# Memory\n\n- Likes ramen.\n- Timezone is EST.\n- Runs on Sundays.\n"
-    )
-    create_database(database, "G1")
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.executemany(
-            "INSERT INTO memories (id, key, content, category, created_at, updated_at)"
-            " VALUES (?1, ?1, ?2, 'core', ?3, ?3)",
-            [(key, text, "2026-01-02T03:04:05+00:00") for key, text in (("tz", "EST it is"), ("food", "ramen it is"))],
-        )
-    return made
+    return install_of_two_stores(tmp_path)
 
 
 def known(folder: Path, environ: Mapping[str, str] | None = None) -> list[Candidate]:
