@@ -269,6 +269,10 @@ async def test_after_an_audit_that_took_a_while_the_keys_are_those_of_the_findin
         assert app.audit.focused is None
         may_end.set()
         await settled(pilot)
+        async with asyncio.timeout(20):
+            # The focus comes with the refresh after the one that shows the panes.
+            while app.audit.focused is None:
+                await pilot.pause(0.01)
         assert isinstance(app.audit.focused, FindingList)
         before = app.audit.query_one(FindingList).cursor
         await press(pilot, "j")
