@@ -17,15 +17,13 @@ The verbs here stand for one store, one event loop. Block neither: files and CPU
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends import generic_writing
+from zeroclaw_tui.backends import generic_recall, generic_writing
 from zeroclaw_tui.backends.answers import THE_TRAIT, Capabilities, Health, StoreRecall
-from zeroclaw_tui.backends.counting import count_entries
-from zeroclaw_tui.backends.listing import age_groups, matches, page_after, sort_key
+from zeroclaw_tui.backends.counting import count_entries, facets_of
+from zeroclaw_tui.backends.listing import matches, page_after, sort_key
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -48,6 +46,7 @@ from zeroclaw_tui.memory.errors import NotThere, Refused
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.statistics import Statistics
+from zeroclaw_tui.scoring.evidence import Evidence, Neighbour, WordShare
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
@@ -59,8 +58,9 @@ if TYPE_CHECKING:
 Entries = list[MemoryEntry]
 Scored = list[ScoredEntry]
 Stamps = list[Stamp]
+Neighbours = tuple[list[Neighbour], int] | None
 
-__all__ = ["Capabilities", "Entries", "Health", "Memory", "Scored", "Stamps", "StoreRecall"]
+__all__ = ["Capabilities", "Entries", "Health", "Memory", "Neighbours", "Scored", "Stamps", "StoreRecall"]
 
 
 class Memory(ABC):
@@ -216,19 +216,7 @@ class Memory(ABC):
 
     async def facets(self, filter: MemoryFilter, now: str) -> Facets:
         """Counts of what a filter leaves; ages count to `now`, RFC 3339."""
-        found = await self.entries(filter)
-        counted = {
-            name: _counts(getattr(entry, name) for entry in found) for name in ("category", "agent", "namespace")
-        }
-        can = self.capabilities
-        return Facets(
-            total=len(found),
-            category=counted["category"],
-            session=_counts(entry.session_id or "" for entry in found) if can.sessions else None,
-            agent=counted["agent"] if can.agents else None,
-            namespace=counted["namespace"] if can.namespaces else None,
-            age=age_groups((entry.timestamp for entry in found), now),
-        )
+        return facets_of(await self.entries(filter), self.capabilities, now)
 
     async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
         """How much there is, superseded memories too unless a filter says else."""
@@ -243,11 +231,32 @@ class Memory(ABC):
         query_vector: np.ndarray | None = None,
     ) -> StoreRecall:
         """The store's own recall with every part of the score, by the rules of `profile`."""
-        found = await self.recall(request.query, request.limit, request.session_id, request.since, request.until)
-        if request.agents is not None:
-            found = [scored for scored in found if scored.entry.agent in (None, *request.agents)]
-        ranked = tuple(replace(scored, rank=rank, stage=self.name) for rank, scored in enumerate(found, 1))
-        return StoreRecall(ranked, mode=self.name, scale="its own")
+        return await generic_recall.search(self, request)
+
+    async def evidence(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> Evidence:
+        """Everything that `search` decides from, so that it can be decided again with other numbers."""
+        return await generic_recall.evidence(self, request, profile, settings, query_vector)
+
+    async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
+        """What each word of a query adds to the score of this memory (with its whole content)."""
+        return generic_recall.word_shares(entry, query)
+
+    async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
+        """The rows nearest to the vector of a row, or to a given one, best first, and how many were compared.
+
+        None where the row has no vector, or the store keeps none. No network but to the store itself.
+        """
+        return None
+
+    async def whole_rows(self, handles: Sequence[Handle]) -> Entries:
+        """Rows with their whole content, in that order; rows gone meanwhile are left out."""
+        return await generic_recall.whole_rows(self, handles)
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
         """A vector this store already holds for exactly this text; reading only."""
@@ -377,8 +386,3 @@ class Memory(ABC):
     async def _ordered(self, filter: MemoryFilter, sort: Sort) -> Entries:
         found = await self.entries(filter)
         return sorted(found, key=lambda entry: sort_key(entry, sort), reverse=sort.descending)
-
-
-def _counts(values: Any) -> dict[str, int]:
-    counter = Counter(value for value in values if value is not None)
-    return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from heapq import nlargest
 
-from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.backends.answers import Capabilities
+from zeroclaw_tui.backends.listing import age_groups, moment
 from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.query import Facets
 from zeroclaw_tui.memory.statistics import (
     BIGGEST,
     QUARTER_SECONDS,
@@ -43,6 +45,18 @@ def count_entries(entries: Iterable[MemoryEntry], *, has_vectors: bool) -> Stati
     )
 
 
+def facets_of(entries: Sequence[MemoryEntry], can: Capabilities, now: str) -> Facets:
+    """Counts by value of these memories; ages count to `now`, RFC 3339."""
+    return Facets(
+        total=len(entries),
+        category=_counts(entry.category for entry in entries),
+        session=_counts(entry.session_id or "" for entry in entries) if can.sessions else None,
+        agent=_counts(entry.agent for entry in entries) if can.agents else None,
+        namespace=_counts(entry.namespace for entry in entries) if can.namespaces else None,
+        age=age_groups((entry.timestamp for entry in entries), now),
+    )
+
+
 def quarter_of(timestamp: str) -> int | None:
     """The quarter hour since 1970 that a moment lies in, UTC; None for what is no moment."""
     when = moment(timestamp)
@@ -56,3 +70,8 @@ def _embedded(entries: Iterable[MemoryEntry]) -> dict[str, Embedded]:
         embedded[entry.category] += entry.embedding_dimensions is not None
     ordered = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
     return {category: Embedded(embedded[category], total) for category, total in ordered}
+
+
+def _counts(values: Iterable[str | None]) -> dict[str, int]:
+    counter = Counter(value for value in values if value is not None)
+    return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))

@@ -11,6 +11,7 @@ from zeroclaw_tui import __version__
 from zeroclaw_tui.cli.changing_options import add_changing_verbs
 from zeroclaw_tui.cli.onboard_options import add_onboard
 from zeroclaw_tui.cli.reading_options import add_reading_verbs, add_verb
+from zeroclaw_tui.cli.scoring_options import add_scoring_verbs
 from zeroclaw_tui.cli.upkeep_options import add_upkeep_verbs
 from zeroclaw_tui.config.server_url import is_url
 from zeroclaw_tui.curation.opening import OpenOptions
@@ -20,9 +21,9 @@ SHELLS = ("bash", "zsh")
 VERBS_HERE = (
     "list", "get", "recall", "search", "stats", "facets", "health", "store", "edit", "forget", "purge", "clear",
     "undo", "trash", "hygiene", "audit", "snapshot", "hydrate", "doctor", "compact", "reindex", "export", "import",
-    "copy",
+    "copy", "explain", "similar", "prompt", "evaluate",
 )  # fmt: skip
-VERBS_TO_COME = ("explain", "similar", "prompt", "evaluate", "tail")
+VERBS_TO_COME = ("tail",)
 
 _OPENING = (
     ("--config-dir", "DIR", "ZeroClaw's config dir (the one that holds config.toml)"),
@@ -181,6 +182,7 @@ def _fill_memory(parser: argparse.ArgumentParser) -> None:
         return made
 
     add_reading_verbs(verb)
+    add_scoring_verbs(verb)
     add_changing_verbs(verb, lambda parser: _add_common(parser, before_verb=False))
     add_upkeep_verbs(verb)
 

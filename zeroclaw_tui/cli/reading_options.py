@@ -13,6 +13,7 @@ AddVerb = Callable[..., argparse.ArgumentParser]
 """Adds a verb by its name, what it does in a few words, and its other names."""
 
 _LENGTH = re.compile(r"(\d{1,12})\s*([kmg]?)i?b?", re.IGNORECASE | re.ASCII)
+SEARCH_MODES = ("hybrid", "bm25", "embedding")
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
 
@@ -39,7 +40,13 @@ def add_reading_verbs(verb: AddVerb) -> None:
     one.add_argument("key", nargs="?", metavar="KEY")
     one.add_argument("--id", metavar="ID", help="the memory of this id")
 
-    _add_recall(verb("recall", "what the agent would recall for a query, with every part of the score", "search"))
+    recall = verb("recall", "what the agent would recall for a query, with every part of the score", "search")
+    recall.add_argument("query", nargs="*", metavar="QUERY", help="words to recall by; - reads them from stdin")
+    recall.add_argument(
+        "--batch", metavar="FILE", help="JSON lines of {query, limit, ...} (- for stdin); answers one document a line"
+    )
+    add_recall_scope(recall)
+    add_what_if(recall)
     add_filters(verb("stats", "how much is remembered, as ZeroClaw counts it"))
     add_filters(verb("facets", "counts by category, session, agent, namespace and age"))
     verb("health", "whether the store answers, what is wrong with it, and which settings hold")
@@ -56,6 +63,8 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--longer-than", type=length, metavar="BYTES", help="longer than so many bytes: 200, 4k, 2M")
     group.add_argument("--shorter-than", type=length, metavar="BYTES", help="shorter than that")
     group.add_argument("--contains", metavar="TEXT", help="in key or content, whatever its case")
+    group.add_argument("--words", metavar="TEXT", help="every one of these words in key or content, in any order")
+    group.add_argument("--regex", metavar="PATTERN", help="this regular expression in key or content")
     group.add_argument(
         "--superseded",
         nargs="?",
@@ -66,23 +75,34 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_recall(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", nargs="*", metavar="QUERY", help="words to recall by; - reads them from stdin")
+def add_recall_scope(parser: argparse.ArgumentParser, *, has_layer: bool = True) -> None:
+    """The options that say what is recalled, and how it is judged."""
     parser.add_argument("--limit", type=positive, default=5, metavar="N", help="how many at most (5)")
     parser.add_argument("--session", metavar="ID", help="recall within this session")
     parser.add_argument("--namespace", metavar="NAME", help="recall within this namespace")
     parser.add_argument("--since", metavar="WHEN", help="created then or later: 30d, 12h, 2w, a date or RFC 3339")
     parser.add_argument("--until", metavar="WHEN", help="created then or earlier")
-    parser.add_argument(
-        "--layer", choices=("agent", "store"), default="agent", help="what reaches an agent, or the store's own recall"
-    )
+    if has_layer:
+        parser.add_argument(
+            "--layer",
+            choices=("agent", "store"),
+            default="agent",
+            help="what reaches an agent, or the store's own recall",
+        )
     parser.add_argument(
         "--rule", choices=("cli", "channel"), default="cli", help="injection rule of the CLI agent or of the channels"
     )
     parser.add_argument("--as-of", metavar="WHEN", help="count time decay to this moment in place of now")
-    parser.add_argument(
-        "--batch", metavar="FILE", help="JSON lines of {query, limit, ...} (- for stdin); answers one document a line"
-    )
+
+
+def add_what_if(parser: argparse.ArgumentParser) -> None:
+    """Other numbers than config.toml has; nothing is written."""
+    group = parser.add_argument_group("what if", "Other numbers than config.toml has; nothing is written.")
+    group.add_argument("--vector-weight", metavar="NUMBER", help="how much the cosine counts")
+    group.add_argument("--keyword-weight", metavar="NUMBER", help="how much the words count")
+    group.add_argument("--threshold", metavar="NUMBER", help="what a score has to reach to be injected")
+    group.add_argument("--search-mode", choices=SEARCH_MODES, help="read from 0.6.3 on")
+    group.add_argument("--day", type=count, metavar="N", help="count time decay to N days from now")
 
 
 def count(text: str) -> int:

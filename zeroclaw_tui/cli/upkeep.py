@@ -1,4 +1,4 @@
-"""The verbs of upkeep, each imported when it is asked for: starting is quick whatever is asked."""
+"""The verbs of upkeep and of scoring, each imported when it is asked for: starting is quick whatever is asked."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ _ON_A_LIBRARY = {
     "export": "exporting:export",
     "import": "importing:import_",
     "copy": "store_copying:copy",
+    "explain": "explaining:explain",
+    "similar": "similar:similar",
+    "prompt": "prompting:prompt",
+    "evaluate": "evaluating:evaluate",
 }
 _ON_CONFIGS = {"doctor": "doctoring:doctor", "compact": "compacting:compact", "hydrate": "hydrating:hydrate"}
 """These have something to say where the store does not open, too."""

@@ -50,7 +50,9 @@ class MemoryFilter:
     """All parts must hold; within one part any value does. None means the part is not set.
 
     `older_than` and `newer_than` are RFC 3339 moments compared with `timestamp` as times, not as text.
-    `contains` is looked for in key and content, ignoring case for ASCII letters, with no wildcards. `longer_than` and
+    `contains` is looked for in key and content, ignoring case for ASCII letters, with no wildcards. `words`: each of
+    them somewhere in key or content, ignoring case, as a part of a word too. `regex` is a pattern of the `regex`
+    library for key or content, ignoring case; one that takes too long raises WrongUse. `longer_than` and
     `shorter_than` are lengths of the content in bytes of UTF-8.
     """
 
@@ -61,6 +63,8 @@ class MemoryFilter:
     older_than: str | None = None
     newer_than: str | None = None
     contains: str | None = None
+    words: tuple[str, ...] | None = None
+    regex: str | None = None
     superseded: Superseded = Superseded.HIDE
     longer_than: int | None = None
     shorter_than: int | None = None

@@ -101,6 +101,8 @@ class RecallResult:
     results: tuple[ScoredEntry, ...]
     withheld: tuple[ScoredEntry, ...] = ()
     notes: tuple[str, ...] = ()
+    awaits_vector: bool = False
+    """The query's vector is still being fetched: what words alone find stands meanwhile."""
 
     @property
     def injected(self) -> int:

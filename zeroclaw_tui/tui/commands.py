@@ -51,6 +51,7 @@ class Command:
 
 
 FIND = "Find"
+WHY = "Why"
 CHANGE = "Change"
 LOOK = "Look"
 PANES = "Panes"
@@ -87,6 +88,13 @@ UPKEEP_COMMANDS = (
     Command("copy.to", "", "copy_to_store", "copy to", "Copy all memories to another store …", UPKEEP),
 )
 
+SCORE_COMMANDS = (
+    Command("explain", "x", "explain", "explain", "Why this memory is recalled for a message, or not", WHY, True),
+    Command("what-if", "w", "what_if", "what-if", "What other weights and thresholds would recall", WHY, True),
+    Command("prompt", "P", "show_prompt", "prompt", "The text ZeroClaw puts before a message", WHY),
+    Command("similar", "s", "similar", "similar", "Memories near this one", WHY),
+)
+
 BROWSER_COMMANDS = (
     # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
     Command("search", "slash", "open_search", "search", "Search the memories", FIND, in_footer=True, priority=True),
@@ -99,6 +107,7 @@ BROWSER_COMMANDS = (
         FIND,
         in_footer=True,
     ),
+    *SCORE_COMMANDS,
     *CHANGE_COMMANDS,
     *UPKEEP_COMMANDS,
     Command(
@@ -106,7 +115,7 @@ BROWSER_COMMANDS = (
         "ctrl+f",
         "next_mode",
         "mode",
-        "Next search mode: recall as the agent, contains, hybrid",
+        "Next search mode: recall as the agent, contains, words, regex, similar",
         FIND,
         in_footer=True,
         priority=True,

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
@@ -27,10 +28,13 @@ _LONGEST_CHIP = 24
 
 
 class Mode(StrEnum):
-    """The ways to search: as the agent recalls, as a person finds, and by a store's own fusion of words and vectors."""
+    """The ways to search: as the agent recalls, the four a person finds by, and a store's own fusion of both."""
 
     RECALL = "recall"
     CONTAINS = "contains"
+    WORDS = "words"
+    REGEX = "regex"
+    SIMILAR = "similar"
     HYBRID = "hybrid"
 
 
@@ -107,6 +111,8 @@ class View:
     sort: Sort = NEWEST_STORED
     mode: Mode = Mode.RECALL
     query: str = ""
+    similar_to: MemoryEntry | None = None
+    """In the mode SIMILAR: the memory that others shall be near to; None: near to the query."""
 
     @property
     def is_recall(self) -> bool:

@@ -20,7 +20,7 @@ from zeroclaw_tui.tui.screens.choice import ChoiceScreen
 from zeroclaw_tui.tui.screens.choosing import length_choices, order_choices, profile_choices
 from zeroclaw_tui.tui.screens.filters import FiltersScreen
 from zeroclaw_tui.tui.screens.help import HelpScreen, NoticesScreen, key_sections
-from zeroclaw_tui.tui.screens.upkeep import UpkeepScreen
+from zeroclaw_tui.tui.screens.scores import ScoresScreen
 from zeroclaw_tui.tui.view import Mode, Part, View
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 
-class BrowserScreen(UpkeepScreen):
+class BrowserScreen(ScoresScreen):
     """Browse, search, filter, read and change one store."""
 
     BINDINGS = bindings(BROWSER_COMMANDS)

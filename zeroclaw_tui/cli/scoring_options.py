@@ -1,0 +1,32 @@
+"""The options of explain, similar, prompt and evaluate."""
+
+from __future__ import annotations
+
+from zeroclaw_tui.cli.reading_options import AddVerb, add_recall_scope, add_what_if, positive
+
+
+def add_scoring_verbs(verb: AddVerb) -> None:
+    """explain, similar, prompt and evaluate."""
+    why = verb("explain", "why a memory is, or is not, in the prompt for a message, stage by stage")
+    why.add_argument("key", nargs="?", metavar="KEY")
+    why.add_argument("--id", metavar="ID", help="the memory of this id")
+    why.add_argument("--query", required=True, metavar="TEXT", help="the message; - reads it from stdin")
+    add_recall_scope(why)
+    add_what_if(why)
+
+    near = verb("similar", "the memories nearest to one by its vector, or by the rare words they share")
+    near.add_argument("key", nargs="?", metavar="KEY")
+    near.add_argument("--id", metavar="ID", help="the memory of this id")
+    near.add_argument("--query", metavar="TEXT", help="near this text in place of a memory")
+    near.add_argument("--limit", type=positive, default=10, metavar="N", help="how many at most (10)")
+
+    prompt = verb("prompt", "the literal text ZeroClaw puts before a message")
+    prompt.add_argument("query", nargs="+", metavar="QUERY", help="the message; - reads it from stdin")
+    add_recall_scope(prompt, has_layer=False)
+    add_what_if(prompt)
+
+    queries = verb("evaluate", "hit rate, MRR and nDCG of a file of test queries")
+    queries.add_argument("file", metavar="FILE", help="TOML or JSONL: queries with the keys they should recall")
+    queries.add_argument("--against", metavar="VERSION", help="beside the scoring of this ZeroClaw version")
+    add_recall_scope(queries)
+    add_what_if(queries)
