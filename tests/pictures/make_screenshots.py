@@ -40,6 +40,12 @@ QUESTION = "what is her cat called?"
 SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "recall": (README, ("/", *QUESTION, "enter")),
     "recall-80x24": (NARROW, ("/", *QUESTION, "enter")),
+    "explain": (README, ("/", *QUESTION, "enter", "j", "j", "x")),
+    "explain-80x24": (NARROW, ("/", *QUESTION, "enter", "j", "j", "x")),
+    "what-if": (WIDE, ("/", *QUESTION, "enter", "w")),
+    "what-if-80x24": (NARROW, ("/", *QUESTION, "enter", "w")),
+    "prompt": (WIDE, ("/", *QUESTION, "enter", "P")),
+    "similar": (WIDE, ("j", "s")),
     "browse": (WIDE, ("j", "j", "j")),
     "browse-80x24": (NARROW, ("j", "j", "j")),
     "contains": (WIDE, ("/", "ctrl+f", *"ramen", "enter")),

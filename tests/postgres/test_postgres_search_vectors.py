@@ -136,3 +136,17 @@ async def test_without_being_asked_zeroclaws_tables_recall_by_keywords_alone(pla
     found = await recalled(await opens(), "north", EAST)
     assert sorted(keys(found)) == ["north", "north east"]
     assert [scored.vector_score for scored in found.entries] == [None, None]
+
+
+@pytest.mark.parametrize("form", ["uuid", "agents"])
+async def test_the_nearest_rows_are_told_by_the_server(place, opens, form):
+    """By hand: (1,0,0) with (.6,.8,0) is .6; a right angle and a row without a vector are near nothing."""
+    fill(place, form)
+    memory = await opens()
+    entry = await memory.get("east")
+    near, compared = await memory.nearest(entry, None, 10)
+    scores = {found.handle[-1]: found.score for found in near}
+    assert scores == pytest.approx({"a": 1.0, "b": 0.6}, abs=1e-6)
+    assert compared == 3
+    assert await memory.nearest(await memory.get("nowhere"), None, 10) is None
+    assert await memory.nearest(None, np.ones(5, dtype=np.float32), 10) is None

@@ -295,3 +295,16 @@ async def test_times_of_a_recall_are_applied_to_what_was_found_and_told(memory: 
     older = await memory.search(request, profile_for("0.5.4"), ScoringSettings())
     assert len(older.entries) == len(entries)
     assert "no times" in older.notes[0]
+
+
+async def test_the_nearest_points_to_a_point_are_told_by_the_server(memory: QdrantMemory, points: PointStore) -> None:
+    entry = await memory.with_id("42")
+    assert entry is not None
+    found = await memory.nearest(entry, None, 10)
+    assert found is not None
+    near, compared = found
+    assert (near[0].handle, near[0].score) == ("42", pytest.approx(1.0, abs=1e-5))
+    assert compared == len(points.payloads)
+    scores = [one.score for one in near]
+    assert scores == sorted(scores, reverse=True)
+    assert all(score > 0 for score in scores)

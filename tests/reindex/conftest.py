@@ -11,31 +11,14 @@ from typing import Any
 import pytest
 from support import small_store
 from support.http_endpoints import Answer
+from support.slept_clock import Clock
 from support.test_embedder import embed
 
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
-from zeroclaw_tui.curation.reindexing.pace import Pace
 
 ROWS = 40
 OpenStore = Callable[[str], AbstractAsyncContextManager[Library]]
-
-
-class Clock:
-    """Time that goes by only when it is slept."""
-
-    def __init__(self) -> None:
-        self.time = 0.0
-
-    def now(self) -> float:
-        return self.time
-
-    async def sleep(self, seconds: float) -> None:
-        self.time += seconds
-
-    @property
-    def pace(self) -> Pace:
-        return Pace(now=self.now, sleep=self.sleep)
 
 
 class Service:

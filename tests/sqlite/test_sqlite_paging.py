@@ -236,18 +236,20 @@ async def test_moments_are_compared_as_times_across_offsets(make_store, open_sto
 )
 async def test_contains_takes_every_character_as_itself(text, make_store, open_store):
     rows = [{"key": "in content", "content": f"before {text} after"}, {"key": f"k {text}"}, {"key": "neither"}]
-    rows.append({"key": "decoy", "content": "50 percent aXb backslash äö x OR 1=1"})
+    rows.append({"key": "decoy", "content": "50 percent aXb backslash aeoe x OR 1=1"})
     async with open_store(make_store(rows)) as memory:
         found = await memory.entries(MemoryFilter(contains=text))
         assert [entry.handle for entry in found] == [1, 2]
         assert await memory.count() == 4
 
 
-async def test_contains_finds_chinese_words_inside_runs_and_ignores_ascii_case(make_store, open_store):
+async def test_contains_finds_chinese_words_inside_runs_and_letters_in_any_case(make_store, open_store):
     rows = [{"content": "用户喜欢深色主题"}, {"content": "Prefers RUST"}, {"content": "long" * 20_000 + "深色"}]
+    rows += [{"content": "Любит Чай без сахара"}, {"content": "GROẞE Füße"}]
     async with open_store(make_store(rows)) as memory:
         assert len(await memory.entries(MemoryFilter(contains="深色"))) == 2
-        assert len(await memory.entries(MemoryFilter(contains="rUsT"))) == 1
+        for text in ("rUsT", "ЧАЙ", "чай", "FÜSSE".replace("SS", "ẞ"), "große"):
+            assert len(await memory.entries(MemoryFilter(contains=text))) == 1, text
 
 
 async def test_a_cursor_may_hold_text_that_is_no_utf8(make_store, open_store):

@@ -9,11 +9,20 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-Answer = tuple[int, bytes] | tuple[int, bytes, Mapping[str, str]]
+
+@dataclass(frozen=True)
+class BrokenOff:
+    """Not an answer: these bytes as they are, and then the connection is closed."""
+
+    sent: bytes = b""
+
+
+Answer = tuple[int, bytes] | tuple[int, bytes, Mapping[str, str]] | BrokenOff
 Answering = Callable[[str, Mapping[str, str], Any], Answer]
 """From the path, the headers (names in lower case) and the JSON body to a status, a body and perhaps headers."""
 
@@ -47,7 +56,12 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         asked = json.loads(body) if body else None
         self.server.requests.append((self.path, headers, asked))
-        status, answer, *more = self.server.answering(self.path, headers, asked)
+        answered = self.server.answering(self.path, headers, asked)
+        if isinstance(answered, BrokenOff):
+            self.wfile.write(answered.sent)
+            self.close_connection = True
+            return
+        status, answer, *more = answered
         self.send_response(status)
         for name, value in (more[0] if more else {}).items():
             self.send_header(name, value)
@@ -56,6 +70,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(answer)
 
     do_GET = do_POST
+
+    def do_CONNECT(self) -> None:
+        """What a proxy is asked before TLS: kept, and refused."""
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.requests.append((self.path, headers, None))
+        self.send_response(502)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing on stderr."""
@@ -86,6 +108,37 @@ def always(status: int, answer: bytes | Any) -> Answering:
     """The same for every request; anything but bytes as JSON."""
     body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
     return lambda path, headers, asked: (status, body)
+
+
+def in_turn(*answerings: Answering) -> Answering:
+    """Each request is answered by the next of these, all further ones by the last."""
+    left = list(answerings)
+
+    def answer(path: str, headers: Mapping[str, str], asked: Any) -> Answer:
+        return (left.pop(0) if len(left) > 1 else left[0])(path, headers, asked)
+
+    return answer
+
+
+def refusing(status: int, **headers: str) -> Answering:
+    """This status each time; headers with underscores for hyphens."""
+    told = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda path, sent, asked: (status, b"{}", told)
+
+
+def breaking_off(sent: bytes = b"") -> Answering:
+    """Closes the connection after these bytes, each time."""
+    return lambda path, headers, asked: BrokenOff(sent)
+
+
+def held(may_answer: threading.Event, answering: Answering) -> Answering:
+    """Answers when that is set; never where it never is."""
+
+    def late(path: str, headers: Mapping[str, str], asked: Any) -> Answer:
+        may_answer.wait(60)
+        return answering(path, headers, asked)
+
+    return late
 
 
 def after(seconds: float, answering: Answering) -> Answering:

@@ -19,6 +19,7 @@ from tui_samples import (
     browser,
     click_text,
     line,
+    lit_in,
     paced,
     sample_memories,
     screen_text,
@@ -33,6 +34,7 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.settings import ScoringSettings
 from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 
@@ -181,7 +183,7 @@ async def test_contains_finds_chinese_and_lights_it_up(inspector: Inspector) -> 
         assert "contains   1 found" in line(app, 1)
         assert "语言" in screen_text(app)
         assert rows(app).row_count == 1
-        assert rows(app).highlight_text == "深色"
+        assert lit_in(rows(app)) == ["深色"]
 
 
 async def test_ctrl_f_changes_the_mode_for_the_same_text(inspector: Inspector) -> None:
@@ -197,7 +199,12 @@ async def test_ctrl_f_changes_the_mode_for_the_same_text(inspector: Inspector) -
         await settled(pilot)
         assert "contains   2 found" in line(app, 1)
         assert rows(app).row_count == 2
-        await pilot.press("ctrl+f")
+        for mode in ("words   2 found", "regex   2 found"):
+            await pilot.press("ctrl+f")
+            await settled(pilot)
+            assert mode in line(app, 1)
+        while browser(app).view.mode is not Mode.RECALL:
+            await pilot.press("ctrl+f")
         await settled(pilot)
         assert "recall as the agent" in line(app, 1)
 

@@ -14,6 +14,7 @@ import numpy as np
 from rich.cells import cell_len
 from textual.app import App
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 from zeroclaw_tui.backends.base import Capabilities, StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
@@ -284,6 +285,12 @@ def screen_words(app: App[Any]) -> str:
 
 def line(app: App[Any], number: int) -> str:
     return screen_text(app).splitlines()[number]
+
+
+def lit_in(widget: Widget) -> list[str]:
+    """What is lit up on each line of a widget that draws lines, from the top."""
+    drawn = [widget.render_line(y) for y in range(widget.size.height)]
+    return [piece.text for strip in drawn for piece in strip if piece.style and piece.style.underline]
 
 
 async def click_text(pilot: Pilot[Any], text: str, within: str = "*") -> None:

@@ -23,6 +23,7 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.commands import BROWSER_COMMANDS
 from zeroclaw_tui.tui.screens.editor import EditorScreen
+from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 STORES = {
@@ -150,7 +151,8 @@ async def test_hybrid_is_a_search_of_ours_and_only_where_the_store_can(tmp_path:
         await pilot.press("slash", *"ramen")
         await settled(pilot)
         assert not store.requests[-1].own_fusion
-        await pilot.press("ctrl+f", "ctrl+f")
+        while browser(app).view.mode is not Mode.HYBRID:
+            await pilot.press("ctrl+f")
         await settled(pilot)
         assert "hybrid (ours, not the agent's)" in line(app, 1)
         assert store.requests[-1].own_fusion
@@ -163,13 +165,17 @@ async def test_hybrid_is_a_search_of_ours_and_only_where_the_store_can(tmp_path:
         assert "recall as the agent" in line(app, 1)
 
 
-async def test_without_an_own_fusion_the_modes_are_two(tmp_path: Path) -> None:
+async def test_without_an_own_fusion_there_is_no_mode_for_it(tmp_path: Path) -> None:
     app = Known(tmp_path, {"sqlite": sqlite()}).app()
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
-        await pilot.press("slash", "ctrl+f")
-        assert "contains" in line(app, 1)
-        await pilot.press("ctrl+f")
+        await pilot.press("slash")
+        modes = []
+        while not modes or browser(app).view.mode is not Mode.RECALL:
+            await pilot.press("ctrl+f")
+            modes.append(browser(app).view.mode)
+        assert modes[:3] == [Mode.CONTAINS, Mode.WORDS, Mode.REGEX]
+        assert Mode.HYBRID not in modes
         assert "recall as the agent" in line(app, 1)
 
 

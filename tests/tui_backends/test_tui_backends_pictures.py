@@ -13,10 +13,12 @@ from tui_samples import NARROW, WIDE, Inspector, sample_memories, settled
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.switching import NOT_THERE_YET, Standing
+from zeroclaw_tui.tui.loader import Loader
 
 Snap = Callable[..., bool]
 BOTH = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
 PLACE = Path("/srv/zeroclaw")
+_TO_HYBRID = 4 + hasattr(Loader, "find_similar")
 ALL = ("keyword", "vectors", "sessions", "superseded", "pinned", "importance", "write")
 
 
@@ -123,7 +125,7 @@ def test_rows_of_lucid(snap_compare: Snap, size: tuple[int, int]) -> None:
 @BOTH
 def test_the_stores_own_fusion(snap_compare: Snap, size: tuple[int, int]) -> None:
     known = Known(PLACE, {"postgres": Fusing(sqlite()._by_key.values())})
-    before = keys("slash", "e", "a", "t", "ctrl+f", "ctrl+f")
+    before = keys("slash", "e", "a", "t", *["ctrl+f"] * _TO_HYBRID)
     assert snap_compare(known.app(), terminal_size=size, run_before=before)
 
 

@@ -362,7 +362,7 @@ async def test_the_end_of_a_million_rows_is_one_key_away_and_the_scrollbar_reach
 
 async def test_what_was_looked_for_is_lit_even_far_into_a_memory() -> None:
     async with listing() as (widget, _, pilot):
-        widget.highlight_text = "PeaNuts"
+        widget.lights = lights_for("PeaNuts")
         widget.show_page([memory(1, "word " * 40 + "peanuts and satay"), memory(2, "今日はpeanuts")], 2)
         await pilot.pause()
         for line in (1, 2):

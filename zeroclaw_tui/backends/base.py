@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends import generic_recall, generic_writing
 from zeroclaw_tui.backends.answers import THE_TRAIT, Capabilities, Health, StoreRecall
 from zeroclaw_tui.backends.counting import count_entries, facets_of
-from zeroclaw_tui.backends.listing import matches, page_after, sort_key
+from zeroclaw_tui.backends.listing import left_in_thread, page_after, sort_key
+from zeroclaw_tui.backends.matching import SECONDS
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -94,6 +95,8 @@ class Memory(ABC):
     """Why nothing can be written, in a sentence; None when writing works."""
     notices: tuple[str, ...] = ()
     """Sentences about how it was opened that a person should see."""
+    find_seconds: float = SECONDS
+    """How long one search may match a regular expression, all memories together."""
     capabilities: Capabilities = THE_TRAIT
     """What it can do, and why not the rest; a backend of the trait's verbs alone need not say anything."""
 
@@ -174,7 +177,7 @@ class Memory(ABC):
 
     async def entries(self, filter: MemoryFilter) -> Entries:
         """Every memory a filter leaves, unordered; the ground of the fall-backs below."""
-        return [entry for entry in await self.list() if matches(entry, filter)]
+        return await left_in_thread(await self.list(), filter, self.find_seconds)
 
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
         """The rows after `cursor`, by key and never by offset; listings may hold excerpts."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.answers import StoreRecall
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere
-from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.evidence import OwnEvidence, WordShare
 from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringProfile
@@ -20,17 +20,15 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.backends.base import Memory
 
+_SCALE = "its own"
 DEEPEST = 1000
 """How deep the ranking of a store's own rule is looked at."""
 
 
 async def search(memory: Memory, request: RecallRequest) -> StoreRecall:
     """The trait's recall; agents are sorted out afterwards."""
-    found = await memory.recall(request.query, request.limit, request.session_id, request.since, request.until)
-    if request.agents is not None:
-        found = [scored for scored in found if scored.entry.agent in (None, *request.agents)]
-    ranked = tuple(replace(scored, rank=rank, stage=memory.name) for rank, scored in enumerate(found, 1))
-    return StoreRecall(ranked, mode=memory.name, scale="its own")
+    ranked, _, _ = await _ranked(memory, request)
+    return StoreRecall(ranked, mode=memory.name, scale=_SCALE)
 
 
 async def evidence(
@@ -40,10 +38,57 @@ async def evidence(
     settings: ScoringSettings,
     query_vector: np.ndarray | None,
 ) -> OwnEvidence:
-    """The store's own ranking, DEEPEST deep."""
-    found = await memory.search(replace(request, limit=DEEPEST), profile, settings, query_vector)
-    is_complete = len(found.entries) < DEEPEST
-    return OwnEvidence(request, found.entries, found.mode, found.scale, is_complete, found.notes)
+    """The store's own ranking, DEEPEST deep or as deep as the request goes.
+
+    A backend whose list is not the same at every limit says so with an `evidence` of its own.
+    """
+    from zeroclaw_tui.backends.base import Memory as Trait
+
+    if request.own_fusion:
+        found = await memory.search(request, profile, settings, query_vector)
+        return as_found(request, found, profile, settings)
+    depth = max(DEEPEST, request.limit)
+    deep = replace(request, limit=depth)
+    if type(memory).search is Trait.search:
+        entries, places, found_by_all = await _ranked(memory, deep)
+        return OwnEvidence(request, entries, memory.name, _SCALE, found_by_all < depth, (), places)
+    found = await memory.search(deep, profile, settings, query_vector)
+    is_complete = len(found.entries) < depth
+    return OwnEvidence(
+        request, found.entries, found.mode, found.scale, is_complete, found.notes, None, profile.version, settings
+    )
+
+
+def as_found(
+    request: RecallRequest, found: StoreRecall, profile: ScoringProfile, settings: ScoringSettings
+) -> OwnEvidence:
+    """An answer as evidence that holds for its limit alone."""
+    return OwnEvidence(
+        request,
+        found.entries,
+        found.mode,
+        found.scale,
+        False,
+        found.notes,
+        # The store has cut it already.
+        (0,) * len(found.entries),
+        profile.version,
+        settings,
+        is_of_limit=True,
+    )
+
+
+async def _ranked(memory: Memory, request: RecallRequest) -> tuple[tuple[ScoredEntry, ...], tuple[int, ...], int]:
+    """What the trait's recall gives the agents asked for, the place of each in what it gives anybody, and how many
+    that are."""
+    found = await memory.recall(request.query, request.limit, request.session_id, request.since, request.until)
+    places = [
+        (place, scored)
+        for place, scored in enumerate(found, 1)
+        if request.agents is None or scored.entry.agent in (None, *request.agents)
+    ]
+    ranked = tuple(replace(scored, rank=rank, stage=memory.name) for rank, (_, scored) in enumerate(places, 1))
+    return ranked, tuple(place for place, _ in places), len(found)
 
 
 def word_shares(entry: MemoryEntry, query: str) -> list[WordShare]:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from zeroclaw_tui.backends import row_reverting, row_writing
 from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored, Stamps
 from zeroclaw_tui.backends.generic_writing import entry_of, row_of, stamp_of
-from zeroclaw_tui.backends.listing import matches
+from zeroclaw_tui.backends.listing import left_in_thread, left_of
 from zeroclaw_tui.memory.change import (
     EDITABLE,
     Advance,
@@ -80,7 +80,7 @@ class InMemory(Memory):
     ) -> Scored:
         """Rows that contain the query, newest first; a blank query gives the newest of all."""
         wanted = MemoryFilter(contains=query.strip() or None, newer_than=since, older_than=until)
-        found = [entry for entry in self._newest_first() if matches(entry, wanted)]
+        found = left_of(self._newest_first(), wanted)
         if session_id is not None:
             found = [entry for entry in found if entry.session_id == session_id]
         score = 1.0 if query.strip() else None
@@ -102,7 +102,7 @@ class InMemory(Memory):
 
     async def entries(self, filter: MemoryFilter) -> Entries:
         """Every memory a filter leaves."""
-        return [entry for entry in self._by_key.values() if matches(entry, filter)]
+        return await left_in_thread([*self._by_key.values()], filter, self.find_seconds)
 
     async def forget(self, key: str) -> bool:
         """Delete by key; True when there was one."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from zeroclaw_tui.backends.matching import SECONDS, TextSearch
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import AGE_GROUPS, Cursor, MemoryFilter, Page, Sort, SortField, Superseded
 
 _LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
-_ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 
 
 def moment(timestamp: str | None) -> datetime | None:
@@ -29,7 +30,38 @@ def moment(timestamp: str | None) -> datetime | None:
 
 
 def matches(entry: MemoryEntry, filter: MemoryFilter) -> bool:
-    """Whether a filter leaves this memory."""
+    """Whether a filter leaves this memory. Raises what `left_of` does."""
+    return bool(left_of([entry], filter))
+
+
+def left_of(
+    entries: Iterable[MemoryEntry], filter: MemoryFilter, seconds: float = SECONDS, search: TextSearch | None = None
+) -> list[MemoryEntry]:
+    """The memories a filter leaves, in their order; for a thread where it looks for text.
+
+    Many calls of one search share one `search`. Raises WrongUse for a pattern that cannot be read or takes longer than
+    `seconds`.
+    """
+    if not filter.looks_for_text:
+        return [entry for entry in entries if _passes(entry, filter)]
+    looking = search or TextSearch(filter, seconds)
+    return [entry for entry in entries if _passes(entry, filter) and looking.finds(entry.key, entry.content)]
+
+
+async def left_in_thread(entries: Sequence[MemoryEntry], filter: MemoryFilter, seconds: float) -> list[MemoryEntry]:
+    """The same off the event loop where text is looked for; cancelling the await stops the search."""
+    if not filter.looks_for_text:
+        return left_of(entries, filter)
+    # A pattern is read in the thread too: that brings in its library.
+    search = await asyncio.to_thread(TextSearch, filter, seconds)
+    try:
+        return await asyncio.to_thread(left_of, entries, filter, search=search)
+    finally:
+        search.stop()
+
+
+def _passes(entry: MemoryEntry, filter: MemoryFilter) -> bool:
+    """Whether every part of a filter holds but those that look for text."""
     if filter.superseded is Superseded.HIDE and entry.superseded_by is not None:
         return False
     if filter.superseded is Superseded.ONLY and entry.superseded_by is None:
@@ -42,7 +74,7 @@ def matches(entry: MemoryEntry, filter: MemoryFilter) -> bool:
     )
     if any(values is not None and value not in values for values, value in wanted):
         return False
-    return _has_length(entry, filter) and _in_window(entry, filter) and _contains(entry, filter.contains)
+    return _has_length(entry, filter) and _in_window(entry, filter)
 
 
 def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
@@ -114,10 +146,3 @@ def _in_window(entry: MemoryEntry, filter: MemoryFilter) -> bool:
         return False
     older, newer = moment(filter.older_than), moment(filter.newer_than)
     return (older is None or created < older) and (newer is None or created > newer)
-
-
-def _contains(entry: MemoryEntry, text: str | None) -> bool:
-    if not text:
-        return True
-    wanted = text.translate(_ASCII_LOWER)
-    return wanted in entry.content.translate(_ASCII_LOWER) or wanted in entry.key.translate(_ASCII_LOWER)

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from datetime import datetime
 
+from zeroclaw_tui.backends.matching import compiled, words_of
 from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.moments import moment_meant
 from zeroclaw_tui.cli.zeroclaw_words import in_one_line
@@ -20,7 +21,7 @@ HOW_TO_FIND = "`zeroclaw memory list --contains TEXT` finds part of a key."
 
 
 def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
-    """The filter that the options mean. ZeroClaw's own categories in any case."""
+    """The filter that the options mean. ZeroClaw's own categories in any case. Raises WrongUse."""
     categories = [name.lower() if name.lower() in BUILT_IN_CATEGORIES else name for name in given.category or ()]
     return MemoryFilter(
         category=tuple(categories) or None,
@@ -30,10 +31,20 @@ def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
         older_than=moment_meant(given.older_than, now) if given.older_than is not None else None,
         newer_than=moment_meant(given.newer_than, now) if given.newer_than is not None else None,
         contains=given.contains or None,
+        words=words_of(given.words or "") or None,
+        regex=_pattern(given.regex),
         superseded=Superseded(given.superseded),
         longer_than=given.longer_than,
         shorter_than=given.shorter_than,
     )
+
+
+def _pattern(given: str | None) -> str | None:
+    if not given:
+        return None
+    # What cannot be read is told before any store is asked, also by one that has nothing in it.
+    compiled(given)
+    return given
 
 
 async def exactly(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> list[MemoryEntry]:

@@ -66,6 +66,7 @@ async def _answer(given: argparse.Namespace) -> int:
     if on_configs is not None:
         return await on_configs(configs, given, now)
     library = await open_library(configs[0], given.profile)
+    library.tell_before_first_call(lambda call: note(f"zeroclaw: {call.words}"))
     # A change that is refused for what makes the store read-only says it itself.
     silent = library.read_only_because if _changes(given) else None
     told = [sentence for sentence in library.memory.notices if sentence != silent]

@@ -17,7 +17,7 @@ BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
 NOTHING = "–"
 WIDTH_IN_A_PIPE = 120
 LONGEST_TIMESTAMP = 40
-_PLURALS = {"memory": "memories", "copy": "copies", "entry": "entries"}
+_PLURALS = {"memory": "memories", "copy": "copies", "entry": "entries", "query": "queries"}
 
 # The same JSON, but no character in it can steer a terminal or be taken for a line end.
 _ESCAPED_IN_JSON = {

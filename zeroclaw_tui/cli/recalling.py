@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from typing import Any, BinaryIO, cast
 
-from zeroclaw_tui.cli.arguments import agents_given
-from zeroclaw_tui.cli.moments import bound_meant, moment_meant
+from zeroclaw_tui.cli.moments import bound_meant
 from zeroclaw_tui.cli.output import document, note, write_lines
 from zeroclaw_tui.cli.tables import recall_lines
+from zeroclaw_tui.cli.trials import readable_agents, trial_given
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -26,12 +26,13 @@ async def recall(library: Library, given: argparse.Namespace, now: datetime) -> 
     """Print what is recalled for the query, or answer each line of the batch."""
     if given.batch is not None:
         return await _answer_batch(library, given, now)
-    result = await library.recall(_request(library, given, now))
+    trial = trial_given(library, given, now)
+    result = await library.recall(trial.request, trial.settings)
     if given.json:
         document(result.as_json())
     else:
         write_lines(recall_lines(result))
-    _tell_notes(library, result.notes, set())
+    tell_notes(library, result.notes, set())
     return DONE
 
 
@@ -43,47 +44,22 @@ def check_recall(given: argparse.Namespace) -> None:
         raise WrongUse("What should be recalled?", hint='Give a QUERY ("" lists the newest), or --batch FILE.')
 
 
-def _request(library: Library, given: argparse.Namespace, now: datetime) -> RecallRequest:
-    query = " ".join(given.query or ())
-    if given.query == ["-"]:
-        query = sys.stdin.buffer.read().decode("utf-8", "surrogateescape").rstrip("\r\n")
-    return RecallRequest(
-        query=query,
-        limit=given.limit,
-        session_id=given.session,
-        agents=_readable(library, agents_given(given) or None, given.layer),
-        namespace=given.namespace,
-        since=bound_meant(given.since, now) if given.since is not None else None,
-        until=bound_meant(given.until, now) if given.until is not None else None,
-        layer=given.layer,
-        rule=given.rule,
-        as_of=moment_meant(given.as_of, now) if given.as_of is not None else now.isoformat(),
-    )
-
-
-def _readable(library: Library, agents: Sequence[str] | None, layer: str) -> tuple[str, ...] | None:
-    """The aliases whose memory these agents read: their own and, on the way to an agent, those the config lets in."""
-    if agents is None:
-        return None
-    return library.config.readable_by(agents) if layer == "agent" else tuple(dict.fromkeys(agents))
-
-
 async def _answer_batch(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    base = _request(library, given, now)
+    base = trial_given(library, given, now)
     told: set[str] = set()
     with _opened(given.batch) as lines:
         for number, asked in _asked(lines):
             try:
-                result = await library.recall(_line_request(library, base, asked, now))
+                result = await library.recall(_line_request(library, base.request, asked, now), base.settings)
             except InspectorError as error:
                 error.message = f"Line {number} of the batch: {error.message}"
                 raise
             document(result.as_json(), compact=True)
-            _tell_notes(library, result.notes, told)
+            tell_notes(library, result.notes, told)
     return DONE
 
 
-def _tell_notes(library: Library, sentences: Iterable[str], told: set[str]) -> None:
+def tell_notes(library: Library, sentences: Iterable[str], told: set[str]) -> None:
     """Say what was not said yet, neither here nor when the store was opened."""
     for sentence in sentences:
         if sentence not in told and not any(sentence in notice for notice in library.memory.notices):
@@ -136,7 +112,7 @@ def _line_request(library: Library, base: RecallRequest, asked: Mapping[str, Any
         query=asked["query"],
         limit=base.limit if asked.get("limit") is None else asked["limit"],
         session_id=base.session_id if asked.get("session") is None else asked["session"],
-        agents=base.agents if agents is None else _readable(library, agents, base.layer),
+        agents=base.agents if agents is None else readable_agents(library, agents, base.layer),
         namespace=base.namespace if asked.get("namespace") is None else asked["namespace"],
         since=bound("since", base.since),
         until=bound("until", base.until),

@@ -17,7 +17,7 @@ from zeroclaw_tui.cli.output import GREEN, YELLOW, Line, Styled, counted, docume
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan, plan_reindex
 from zeroclaw_tui.curation.reindex import reindex as make_vectors
-from zeroclaw_tui.curation.reindexing.prices import PRICES_OF
+from zeroclaw_tui.embeddings.prices import PRICES_OF
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 

@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+import argparse
+
 from zeroclaw_tui.cli.reading_options import AddVerb, add_recall_scope, add_what_if, positive
+
+_EVALUATE_FILES = """\
+FILE as TOML, or as JSONL with such an object on each line; - reads it from stdin:
+
+  [[query]]
+  query = "what does she like to eat?"
+  expected = ["food", "food_allergy"]    # keys; a single one may stand without brackets
+
+  [[query]]
+  name = "time zone, in the chat"        # what reports call it
+  query = "what time is it there?"
+  expected = "tz"
+  session = "tg_1"
+
+  {"query": "what does she like to eat?", "expected": ["food", "food_allergy"]}
+
+Measured among the first N of --limit: hit rate, MRR, nDCG@N, and how often an expected memory reaches the prompt.
+With a what-if option the figures stand before and after it, with --against by the rules of both versions."""
 
 
 def add_scoring_verbs(verb: AddVerb) -> None:
@@ -26,7 +46,9 @@ def add_scoring_verbs(verb: AddVerb) -> None:
     add_what_if(prompt)
 
     queries = verb("evaluate", "hit rate, MRR and nDCG of a file of test queries")
-    queries.add_argument("file", metavar="FILE", help="TOML or JSONL: queries with the keys they should recall")
+    queries.add_argument("file", metavar="FILE", help="TOML or JSONL: queries with the keys they should recall (below)")
     queries.add_argument("--against", metavar="VERSION", help="beside the scoring of this ZeroClaw version")
     add_recall_scope(queries)
     add_what_if(queries)
+    queries.epilog = _EVALUATE_FILES
+    queries.formatter_class = argparse.RawDescriptionHelpFormatter

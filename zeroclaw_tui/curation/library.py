@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import get_args
@@ -12,11 +12,13 @@ from zeroclaw_tui.backends.base import Health, Memory
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
-from zeroclaw_tui.curation.recall import recall_memories
+from zeroclaw_tui.curation.recall import recall_memories, recall_steps
 from zeroclaw_tui.curation.trash.reads import store_name
 from zeroclaw_tui.curation.trash.trash import Trash
-from zeroclaw_tui.embeddings.base import Embedder
+from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder
 from zeroclaw_tui.embeddings.factory import create_embedder
+from zeroclaw_tui.embeddings.patient import PatientEmbedder
+from zeroclaw_tui.embeddings.remote_calls import Tell
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort
@@ -104,10 +106,36 @@ class Library:
         """Counts by category, session, agent, namespace and age."""
         return await self.memory.facets(filter, now)
 
-    async def recall(self, request: RecallRequest) -> RecallResult:
-        """What ZeroClaw of this profile recalls, with every part of the score."""
+    async def recall(self, request: RecallRequest, settings: ScoringSettings | None = None) -> RecallResult:
+        """What ZeroClaw of this profile recalls, with every part of the score; `settings` in place of the config's."""
         why = self.why_no_vectors
-        return await recall_memories(self.memory, self.embedder, self.profile, self.settings, request, why)
+        return await recall_memories(self.memory, self.embedder, self.profile, settings or self.settings, request, why)
+
+    def recall_steps(self, request: RecallRequest) -> AsyncGenerator[RecallResult, None]:
+        """The same in steps: while an endpoint is asked for the query's vector, first what the words alone find, marked
+        `awaits_vector`; the last step is the answer. To be closed by who does not take all steps."""
+        why = self.why_no_vectors
+        return recall_steps(self.memory, self.embedder, self.profile, self.settings, request, why)
+
+    def tell_before_first_call(self, tell: Tell) -> None:
+        """Tell once, before the first text leaves this machine for its vector."""
+        for asks in self._asking:
+            asks.tell_before_first_call(tell)
+
+    def ask_again_at_once(self) -> None:
+        """Ask an embedding endpoint that has just failed again, at the next query."""
+        for asks in self._asking:
+            asks.ask_again_at_once()
+
+    @property
+    def resting(self) -> float:
+        """For how many seconds the embedding endpoint, which failed, is not asked for queries; 0.0 when it is."""
+        return self.embedder.resting if isinstance(self.embedder, PatientEmbedder) else 0.0
+
+    @property
+    def _asking(self) -> list[AsksEndpoint]:
+        parts: tuple[object, ...] = (self.embedder, self.memory)
+        return [part for part in parts if isinstance(part, AsksEndpoint)]
 
     async def health(self) -> Health:
         """How the store is."""
@@ -124,6 +152,10 @@ class Library:
     def with_profile(self, version: str) -> None:
         """Score by the rules of another version from now on."""
         self.profile = ProfileChoice.by_hand(version)
+
+    def with_settings(self, settings: ScoringSettings) -> None:
+        """Score with other numbers from now on."""
+        self.settings = settings
 
     @property
     def why_no_vectors(self) -> str | None:
@@ -149,14 +181,15 @@ async def open_library(config: MemoryConfig, profile: str | None = None) -> Libr
         raise
     embedder, because = create_embedder(config.embedding)
     trash = Trash(config.install, store_name(memory.trash_name, memory.location, config.install.config_dir), _now)
-    return Library(config, memory, choice, _settings(config), embedder, trash, because)
+    return Library(config, memory, choice, scoring_settings(config), embedder, trash, because)
 
 
 def _now() -> datetime:
     return datetime.now(UTC).astimezone()
 
 
-def _settings(config: MemoryConfig) -> ScoringSettings:
+def scoring_settings(config: MemoryConfig) -> ScoringSettings:
+    """The numbers and words that ZeroClaw scores with by this config."""
     modes: dict[str, SearchMode] = {mode: mode for mode in get_args(SearchMode)}
     scans: dict[str, ScanMode] = {mode: mode for mode in get_args(ScanMode)}
     return ScoringSettings(

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.sqlite.making import generation_made_by
+from zeroclaw_tui.backends.sqlite.schema import VERSIONS as SCHEMA_VERSIONS
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.real_binary import real_zeroclaw
 from zeroclaw_tui.config.settings import saved_profile
@@ -18,6 +20,7 @@ from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, parse_version, profile_for
 
 ASK_SECONDS = 2.0
+_FIRST_WITH_AGENTS = "G3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,29 @@ async def choose_profile(config: MemoryConfig, memory: Memory, given: str | None
     if answer is not None:
         return ProfileChoice(profile_for(answer), "zeroclaw --version")
     return ProfileChoice(profile_for(memory.newest_version or NEWEST), "assumed")
+
+
+def profile_remark(profile: ScoringProfile, memory: Memory) -> str | None:
+    """What ZeroClaw of this version would do with a store of another generation's schema; None where it fits.
+
+    Versions up to 0.7.5 read tables from 0.8.0 on but store nothing in them; later ones add what they lack when they
+    open a file, and 0.8.0 makes it anew.
+    """
+    if memory.newest_version is None or memory.generation is None:
+        return None
+    wanted, found = generation_made_by(profile.version), memory.generation
+    if wanted == found or found not in SCHEMA_VERSIONS:
+        return None
+    subject = f"ZeroClaw {profile.version}"
+    table = f"this file, whose tables are those of {SCHEMA_VERSIONS[found]}"
+    if wanted > found:
+        back = ", and no older version stores in it then" if wanted >= _FIRST_WITH_AGENTS > found else ""
+        done = f"would first migrate {table}{back}"
+    elif found >= _FIRST_WITH_AGENTS > wanted:
+        done = f"could read {table}, but store nothing in it"
+    else:
+        done = f"would open {table}, and know nothing of what they have besides"
+    return f"{subject} {done}; the scores shown are those that it would give."
 
 
 async def answered_version(binary: Path) -> str | None:

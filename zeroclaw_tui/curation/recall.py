@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.embeddings.base import Embedder
+from zeroclaw_tui.embeddings.patient import PatientEmbedder, query_with
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
+from zeroclaw_tui.scoring.agent_view import asked_of_store, for_agent
 from zeroclaw_tui.scoring.injection import judge
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.scanner import ScanMode, scan
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
     import numpy as np
 
-SCANNER_WINDOW = 4
-"""ZeroClaw >= 0.8.4 asks its store for this many times the limit, whether or not it scans."""
+KEYWORD_HITS_ONLY = "Keyword hits only."
+"""Part of the note of a recall whose query's vector could not be had."""
 
 
 async def recall_memories(
@@ -39,21 +42,109 @@ async def recall_memories(
     it in `withheld`; layer "store" is the store's own recall. A query whose vector cannot be had is answered by
     keywords alone, with a note.
     """
+    query = request.query
+    vector, notes = await query_vector(memory, embedder, choice.profile, settings, query, why_no_vectors)
+    return await _decided(memory, choice, settings, _dated(request), vector, notes)
+
+
+async def recall_steps(
+    memory: Memory,
+    embedder: Embedder | None,
+    choice: ProfileChoice,
+    settings: ScoringSettings,
+    request: RecallRequest,
+    why_no_vectors: str | None,
+) -> AsyncGenerator[RecallResult, None]:
+    """The same in steps: while an endpoint is asked for the query's vector, first what the words alone find, marked
+    `awaits_vector`; the last step is the answer of `recall_memories`. Leaving it between two steps ends the asking."""
+    request = _dated(request)
+    wanted = partial(query_vector, memory, embedder, choice.profile, settings, request.query, why_no_vectors)
+    if not await _waits(memory, embedder, choice.profile, settings, request.query):
+        yield await _decided(memory, choice, settings, request, *await wanted())
+        return
+    by_words = await _decided(memory, choice, settings, request, None, ())
+    # Asked while the first answer is looked at; not before that, as typing on would make every request in vain.
+    asking = asyncio.ensure_future(wanted())
+    try:
+        yield replace(by_words, awaits_vector=True)
+        vector, notes = await asking
+    finally:
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+    if vector is None:
+        yield replace(by_words, notes=(*notes, *by_words.notes))
+    else:
+        yield await _decided(memory, choice, settings, request, vector, notes)
+
+
+async def query_vector(
+    memory: Memory,
+    embedder: Embedder | None,
+    profile: ScoringProfile,
+    settings: ScoringSettings,
+    query: str,
+    why_no_vectors: str | None,
+) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """The query's vector where this recall uses one, and notes on why there is none."""
+    if not _uses_vector(memory, profile, settings, query):
+        return None, ()
+    if embedder is None and not memory.capabilities.vectors:
+        # Nobody expects vectors here: the store's notices say it, not every recall.
+        return None, ()
+    if embedder is None or not memory.capabilities.vectors:
+        return None, (why_no_vectors,) if why_no_vectors else ()
+    cached = await _cached(memory, embedder, query)
+    if cached is not None:
+        return cached, ()
+    try:
+        return await query_with(embedder, query), ()
+    except EmbeddingFailed as failure:
+        return None, (f"{failure.message} {KEYWORD_HITS_ONLY} {failure.hint}".strip(),)
+
+
+def _uses_vector(memory: Memory, profile: ScoringProfile, settings: ScoringSettings, query: str) -> bool:
+    """Whether recall asks for the vector of this query, if it can."""
+    if memory.embeds_itself or not words(query) or lists_recent(query, profile):
+        return False
+    return not (profile.search_modes and settings.search_mode == "bm25")
+
+
+async def _waits(
+    memory: Memory, embedder: Embedder | None, profile: ScoringProfile, settings: ScoringSettings, query: str
+) -> bool:
+    """Whether the query's vector has to be fetched from an endpoint."""
+    if not isinstance(embedder, PatientEmbedder) or not embedder.waits_for(query):
+        return False
+    if not memory.capabilities.vectors or not _uses_vector(memory, profile, settings, query):
+        return False
+    return await _cached(memory, embedder, query) is None
+
+
+async def _cached(memory: Memory, embedder: Embedder, query: str) -> np.ndarray | None:
+    """The vector the store has of a query, where its length fits."""
+    cached = await memory.cached_vector(query)
+    return cached if cached is not None and len(cached) == embedder.dimensions else None
+
+
+def _dated(request: RecallRequest) -> RecallRequest:
+    return replace(request, as_of=request.as_of or datetime.now().astimezone().isoformat())
+
+
+async def _decided(
+    memory: Memory,
+    choice: ProfileChoice,
+    settings: ScoringSettings,
+    request: RecallRequest,
+    vector: np.ndarray | None,
+    notes: tuple[str, ...],
+) -> RecallResult:
+    """The store's answer with this vector, as it reaches who asked."""
     profile = choice.profile
-    as_of = request.as_of or datetime.now().astimezone().isoformat()
-    request = replace(request, as_of=as_of)
-    vector, notes = await _query_vector(memory, embedder, profile, settings, request.query, why_no_vectors)
-    scans = profile.scans_content and request.layer == "agent"
-    asked = replace(request, limit=request.limit * SCANNER_WINDOW) if scans else request
-    found = await memory.search(asked, profile, settings, vector)
-    kept, withheld = tuple(found.entries), tuple[ScoredEntry, ...]()
-    if request.layer == "agent":
-        kept, withheld = _for_agent(found.entries, settings.threat_scan if scans else "off")
-    if scans:
-        kept = kept[: request.limit]
+    found = await memory.search(asked_of_store(request, profile), profile, settings, vector)
+    kept, withheld = for_agent(found.entries, request, profile, settings.threat_scan)
 
     def judged(entries: Sequence[ScoredEntry]) -> tuple[ScoredEntry, ...]:
-        return judge(entries, profile, settings.threshold, request.rule, as_of, session_id=request.session_id)
+        return judge(entries, profile, settings.threshold, request.rule, request.as_of, session_id=request.session_id)
 
     return RecallResult(
         request=request,
@@ -69,45 +160,3 @@ async def recall_memories(
         withheld=judged(withheld),
         notes=(*notes, *found.notes),
     )
-
-
-async def _query_vector(
-    memory: Memory,
-    embedder: Embedder | None,
-    profile: ScoringProfile,
-    settings: ScoringSettings,
-    query: str,
-    why_no_vectors: str | None,
-) -> tuple[np.ndarray | None, tuple[str, ...]]:
-    """The query's vector where this recall uses one, and notes on why there is none."""
-    if memory.embeds_itself or not words(query) or lists_recent(query, profile):
-        return None, ()
-    if profile.search_modes and settings.search_mode == "bm25":
-        return None, ()
-    if embedder is None and not memory.capabilities.vectors:
-        # Nobody expects vectors here: the store's notices say it, not every recall.
-        return None, ()
-    if embedder is None or not memory.capabilities.vectors:
-        return None, (why_no_vectors,) if why_no_vectors else ()
-    cached = await memory.cached_vector(query)
-    if cached is not None and len(cached) == embedder.dimensions:
-        return cached, ()
-    try:
-        return await embedder.embed(query), ()
-    except EmbeddingFailed as failure:
-        return None, (f"{failure.message} Keyword hits only. {failure.hint}".strip(),)
-
-
-def _for_agent(
-    entries: Sequence[ScoredEntry], threat_scan: ScanMode
-) -> tuple[tuple[ScoredEntry, ...], tuple[ScoredEntry, ...]]:
-    """What the agent gets, ranked anew, and what store or scanner keep from it, ranked as the store did."""
-    kept: list[ScoredEntry] = []
-    withheld: list[ScoredEntry] = []
-    for scored in entries:
-        kind = scored.withheld or scan(scored.entry.content, threat_scan)
-        if kind is None:
-            kept.append(replace(scored, rank=len(kept) + 1))
-        else:
-            withheld.append(replace(scored, withheld=kind))
-    return tuple(kept), tuple(withheld)

@@ -10,11 +10,11 @@ from zeroclaw_tui.backends.sqlite.filling import another_model
 from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
 from zeroclaw_tui.curation.changing import refuse_read_only
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.reindexing.asking import Asking
-from zeroclaw_tui.curation.reindexing.pace import Pace, StoppedWaiting
-from zeroclaw_tui.curation.reindexing.prices import price, tokens_of
+from zeroclaw_tui.embeddings.asking import Asking
+from zeroclaw_tui.embeddings.backing_off import FOR_MANY, Pace, Patience, StoppedWaiting
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.embeddings.openai import TextRefused
+from zeroclaw_tui.embeddings.failures import TextRefused
+from zeroclaw_tui.embeddings.prices import price, tokens_of
 from zeroclaw_tui.memory.change import NewVector, Stamp, StoredRow, Vector
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE, one_line
@@ -96,17 +96,20 @@ async def reindex(
     per_minute: int | None = None,
     advance: Callable[[int], bool] | None = None,
     pace: Pace | None = None,
+    patience: Patience = FOR_MANY,
 ) -> Reindexed:
     """Make the vectors, at most `per_minute` requests; what is made is written every few rows, so that stopping or a
     kill loses at most those, and doing it again goes on. An endpoint that says no ends it with what it said; a busy one
-    (429) is waited for. `advance` is told how many are done; False stops. `pace` brings a clock of its own.
+    (429) is waited for with `patience`. `advance` is told how many are done; False stops. `pace` brings its own clock.
 
     Raises Refused, before anything is sent, where the store names another model, and what every write raises.
     """
     refuse_read_only(library)
     embedder = _embedder(library)
     await _refuse_other_model(library, embedder)
-    return await _Reindexing(library, plan, embedder, per_minute, advance, pace or Pace()).run()
+    pace = pace or Pace()
+    pace.per_minute = per_minute
+    return await _Reindexing(library, plan, Asking(embedder, pace, patience), embedder.dimensions, advance, pace).run()
 
 
 class _Reindexing:
@@ -116,16 +119,15 @@ class _Reindexing:
         self,
         library: Library,
         plan: ReindexPlan,
-        embedder: Embedder,
-        per_minute: int | None,
+        asking: Asking,
+        dimensions: int,
         advance: Callable[[int], bool] | None,
         pace: Pace,
     ) -> None:
-        self._library, self._embedder, self._advance = library, embedder, advance
+        self._library, self._asking, self._dimensions, self._advance = library, asking, dimensions, advance
         self._wanted = (*plan.missing, *plan.wrong)
         self._missing = frozenset(stamp.id for stamp in plan.missing)
-        pace.per_minute, pace.goes_on = per_minute, self._goes_on
-        self._asking = Asking(embedder, pace)
+        pace.goes_on = self._goes_on
         self.filled = self.left = 0
         self.failed: list[str] = []
 
@@ -178,7 +180,7 @@ class _Reindexing:
         if row is None or not isinstance(row.values.get("content"), str):
             return None
         vector = row.values.get("embedding")
-        has_one = bool(vector) and _is_good(vector, self._embedder.dimensions)
+        has_one = bool(vector) and _is_good(vector, self._dimensions)
         return None if has_one and stamp.id in self._missing else row
 
     def _goes_on(self) -> bool:

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.embeddings.patient import query_with
+from zeroclaw_tui.embeddings.patient import query_with
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import EmbeddingFailed, SearchInterrupted
+from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.scoring.rare_words import RareWords, words_of
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from zeroclaw_tui.curation.library import Library
 
 Way = Literal["vector", "rare words"]
+_NO_VECTOR = "This memory has no vector"
+_SPARE = 50
+"""How many more are asked for, because superseded ones and the memory itself are left out."""
+_LEAST = 0.01
+"""Less than that is near to nobody: it comes of words that everybody uses."""
+_CURRENT = MemoryFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +44,8 @@ class SimilarMemory:
 class SimilarResult:
     """What is near, nearest first. `way` says by what; `because` why not by vectors, None where it is by vectors."""
 
+    backend: str
+    location: str
     of: MemoryEntry | None
     query: str | None
     way: Way
@@ -37,7 +56,20 @@ class SimilarResult:
 
     def as_json(self) -> dict[str, Any]:
         """The document the similar command prints."""
-        raise NotImplementedError
+        return {
+            "backend": self.backend,
+            "location": self.location,
+            "id": self.of.id if self.of is not None else None,
+            "key": self.of.key if self.of is not None else None,
+            "query": self.query,
+            "way": self.way,
+            "because": self.because,
+            "compared": self.looked_at,
+            "results": [
+                {"rank": near.rank, "score": near.score, "shared": list(near.shared), **near.entry.as_json()}
+                for near in self.results
+            ],
+        }
 
 
 async def similar_memories(
@@ -48,4 +80,83 @@ async def similar_memories(
     Without a vector of the row, or where the backend keeps none, by shared rare words. A person's eye: no threshold, no
     session, no agent; superseded ones are left out. Raises InspectorError kinds, SearchInterrupted.
     """
-    raise NotImplementedError
+    memory = library.memory
+    if entry is not None and entry.is_excerpt:
+        entry = await memory.whole(entry.handle)
+    because = memory.capabilities.why_not.get("vectors") or library.why_no_vectors if text is not None else None
+    vector: np.ndarray | None = None
+    if text is not None and because is None:
+        vector, because = await _vector_of(library, text)
+    if because is None and (entry is not None or vector is not None):
+        found = await memory.nearest(entry, vector, limit + _SPARE)
+        if found is not None:
+            neighbours, compared = found
+            scored = [(near.handle, near.score) for near in neighbours]
+            results = await _read(library, scored, limit, entry)
+            return SimilarResult(memory.name, memory.location, entry, text, "vector", None, results, compared)
+    if because is None:
+        because = memory.capabilities.why_not.get("vectors") or f"{_NO_VECTOR}."
+    return await _by_words(library, entry, text, because, limit)
+
+
+async def _vector_of(library: Library, text: str) -> tuple[np.ndarray | None, str | None]:
+    """The vector of a text, or why there is none."""
+    embedder = library.embedder
+    if embedder is None or not words_of(text):
+        return None, library.no_embedder_because or "There is no word in it to make a vector of."
+    cached = await library.memory.cached_vector(text)
+    if cached is not None and len(cached) == embedder.dimensions:
+        return cached, None
+    try:
+        return await query_with(embedder, text), None
+    except EmbeddingFailed as failure:
+        return None, f"{failure.message} {failure.hint}".strip()
+
+
+async def _by_words(
+    library: Library, entry: MemoryEntry | None, text: str | None, because: str, limit: int
+) -> SimilarResult:
+    memory = library.memory
+    asked = _text_of(entry) if entry is not None else text or ""
+    counted = RareWords()
+    stop = threading.Event()
+
+    def see(row: StoredRow) -> None:
+        if stop.is_set():
+            raise SearchInterrupted
+        counted.add(row.handle if row.handle is not None else row.id, _text_of(row.entry()))
+
+    try:
+        await memory.each_row(see, _CURRENT)
+        without = entry.handle if entry is not None else None
+        scored = await asyncio.to_thread(counted.nearest, asked, limit + _SPARE, without)
+    finally:
+        stop.set()
+    results = await _read(library, [pair for pair in scored if pair[1] >= _LEAST], limit, entry)
+    shared = tuple(
+        SimilarMemory(near.entry, near.rank, near.score, counted.shared(asked, _text_of(near.entry)))
+        for near in results
+    )
+    return SimilarResult(memory.name, memory.location, entry, text, "rare words", because, shared, len(counted))
+
+
+async def _read(
+    library: Library, scored: Sequence[tuple[Handle, float]], limit: int, without: MemoryEntry | None
+) -> tuple[SimilarMemory, ...]:
+    """The rows behind the scores, whole, superseded ones and the memory itself left out."""
+    found: list[SimilarMemory] = []
+    for start in range(0, len(scored), limit):
+        part = dict(scored[start : start + limit])
+        if without is not None:
+            part.pop(without.handle, None)
+        for row in await library.memory.whole_rows(list(part)):
+            if row.superseded_by is None and len(found) < limit:
+                found.append(SimilarMemory(row, len(found) + 1, part[row.handle]))
+        if len(found) == limit:
+            break
+    return tuple(found)
+
+
+def _text_of(entry: MemoryEntry) -> str:
+    """What is compared of a memory: keys of saved messages are numbers that say nothing."""
+    return entry.content if entry.content.strip() else entry.key

@@ -6,13 +6,13 @@ from importlib import import_module
 from urllib.parse import urlsplit
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
+from zeroclaw_tui.embeddings.addresses import CUSTOM
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
-CUSTOM = "custom:"
 _LOCAL = "zeroclaw_tui.embeddings.local:LocalEmbedder"
-_OPENAI = "zeroclaw_tui.embeddings.openai:OpenAIEmbedder"
-_CLASSES = {"local": _LOCAL, "openai": _OPENAI, "openrouter": _OPENAI, CUSTOM: _OPENAI}
+_ENDPOINT = "zeroclaw_tui.embeddings.patient:PatientEmbedder"
+_CLASSES = {"local": _LOCAL, "openai": _ENDPOINT, "openrouter": _ENDPOINT, CUSTOM: _ENDPOINT}
 ZEROCLAW_NAMES = "openai, openrouter or custom:<url>"
 _NAMES = "openai, openrouter, custom:<url> or local"
 _LONGEST_NAME_SHOWN = 60

@@ -50,10 +50,10 @@ class MemoryFilter:
     """All parts must hold; within one part any value does. None means the part is not set.
 
     `older_than` and `newer_than` are RFC 3339 moments compared with `timestamp` as times, not as text.
-    `contains` is looked for in key and content, ignoring case for ASCII letters, with no wildcards. `words`: each of
-    them somewhere in key or content, ignoring case, as a part of a word too. `regex` is a pattern of the `regex`
-    library for key or content, ignoring case; one that takes too long raises WrongUse. `longer_than` and
-    `shorter_than` are lengths of the content in bytes of UTF-8.
+    `contains` is looked for in key and content, in any case, with no wildcards. `words`: each of them somewhere in key
+    or content, in any case, as a part of a word too. `regex` is a pattern of the `regex` library for key or content,
+    ignoring case; one that cannot be read or takes too long raises WrongUse. `longer_than` and `shorter_than` are
+    lengths of the content in bytes of UTF-8.
     """
 
     category: tuple[str, ...] | None = None
@@ -74,6 +74,11 @@ class MemoryFilter:
     def but(self, **parts: Any) -> MemoryFilter:
         """The same filter with other parts."""
         return replace(self, **parts)
+
+    @property
+    def looks_for_text(self) -> bool:
+        """Whether every key and content has to be read for it."""
+        return bool(self.contains or self.words or self.regex)
 
     @property
     def is_empty(self) -> bool:

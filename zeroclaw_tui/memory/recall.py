@@ -9,6 +9,8 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 
 Layer = Literal["agent", "store"]
 Rule = Literal["cli", "channel"]
+SIMILAR = "similar"
+"""The mode of a ranking that is no recall: what is near to a memory or a text, for a person's eye."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class ScoredEntry:
     injected: bool = False
     not_injected_because: str | None = None
     withheld: str | None = None
+    shared: tuple[str, ...] = ()
+    """The words in common with what it is similar to, the rarest first."""
 
     def as_json(self) -> dict[str, Any]:
         """The result as the commands print it."""
@@ -103,6 +107,11 @@ class RecallResult:
     notes: tuple[str, ...] = ()
     awaits_vector: bool = False
     """The query's vector is still being fetched: what words alone find stands meanwhile."""
+
+    @property
+    def is_for_people(self) -> bool:
+        """Whether no agent ever gets this ranking, so that there is nothing to hold it against."""
+        return self.request.own_fusion or self.mode == SIMILAR
 
     @property
     def injected(self) -> int:

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.scoring import explanation_filters as filters
+from zeroclaw_tui.scoring import explanation_finding as finding
+from zeroclaw_tui.scoring import explanation_passing as passing
 from zeroclaw_tui.scoring.evidence import WordShare
+from zeroclaw_tui.scoring.explanation_remarks import remarks_on
+from zeroclaw_tui.scoring.explanation_step import Mark, Step, StepName, Told, WholeRecall
 from zeroclaw_tui.scoring.replay import StageName, Trial, Way
 
-Mark = Literal["passed", "stopped", "absent"]
-"""✓, ✗ and –: passes, is stopped here, or has no part in it (which alone stops nothing)."""
-StepName = Literal["words", "keyword", "vector", "fusion", "decay", "prompt"] | StageName
+__all__ = ["Explanation", "Mark", "Step", "StepName", "WholeRecall", "explained"]
 
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One stage of the way. `words` say in one line what happened, `numbers` are the same for scripts.
-
-    `helps` is what a person could do about it, in a few words, and `key` the key of the inspector that does it.
-    """
-
-    name: StepName
-    mark: Mark
-    words: str
-    numbers: Mapping[str, Any] = field(default_factory=dict)
-    helps: str = ""
-    key: str = ""
+_FILTERS: tuple[StageName, ...] = ("superseded", "time", "session", "agent", "namespace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +64,130 @@ class Explanation:
             "of": self.injected,
             "stopped_at": self.stopped_at,
             "verdict": self.verdict,
-            "steps": [
-                {"stage": step.name, "mark": step.mark, "words": step.words, **step.numbers} for step in self.steps
-            ],
+            "steps": [_step_as_json(step) for step in self.steps],
             "remarks": list(self.remarks),
             "notes": list(self.notes),
         }
 
 
 def explained(
-    way: Way, trial: Trial, shares: Sequence[WordShare], profile_source: str, notes: Sequence[str] = ()
+    way: Way,
+    trial: Trial,
+    shares: Sequence[WordShare],
+    profile_source: str,
+    notes: Sequence[str] = (),
+    recall: WholeRecall | None = None,
 ) -> Explanation:
-    """The way of a memory in sentences. `shares` are the query's words in it."""
-    raise NotImplementedError
+    """The way of a memory in sentences. `shares` are the query's words in it, `recall` what is known of the rest."""
+    told = Told(way, trial, shares, replace(recall or WholeRecall(), notes=tuple(notes)))
+    steps = tuple(_steps(told))
+    return Explanation(
+        entry=way.entry,
+        query=trial.request.query,
+        profile=trial.profile.version,
+        profile_source=profile_source,
+        rule=trial.request.rule,
+        layer=trial.request.layer,
+        steps=steps,
+        verdict=_verdict(way, steps[-1]),
+        stopped_at=way.stopped_at,
+        place=way.place,
+        injected=way.injected,
+        remarks=remarks_on(told),
+        notes=tuple(notes),
+    )
+
+
+def _verdict(way: Way, last: Step) -> str:
+    if way.stopped_at is None:
+        of = f"entry {way.place} of {way.injected}" if way.injected > 1 else "the only memory"
+        return f"It is in the prompt, as {of}."
+    if way.stopped_at == "threshold":
+        score, _, threshold = last.words.partition(" < ")
+        return f"It is not in the prompt: its score of {score} is under the threshold of {threshold}."
+    return f"It is not in the prompt: {last.words}."
+
+
+def _steps(told: Told) -> Iterator[Step]:
+    """Every stage it meets, in order, up to the one that stops it."""
+    stopped_at = told.way.stopped_at
+    met = list(_all_steps(told))
+    if stopped_at is not None and all(stage != stopped_at for stage, _ in met):
+        met = [(None, finding.words_step(told)), (stopped_at, None)]
+    for stage, step in met:
+        if stage is not None and stage == stopped_at:
+            yield _stop(told, stage)
+            return
+        if step is not None:
+            yield step
+
+
+def _all_steps(told: Told) -> Iterator[tuple[StageName | None, Step | None]]:
+    """Stages with the step of one who passes them; without a name where none can stop there."""
+    if not told.is_staged:
+        yield None, finding.words_step(told)
+        yield from _filters(told)
+        yield "rank", finding.own_step(told)
+    elif told.way.path == "recent":
+        yield "query", None
+        yield from _filters(told)
+        yield "recent", filters.recent_step(told)
+    else:
+        yield from _staged(told)
+    yield from _to_the_prompt(told)
+
+
+def _staged(told: Told) -> Iterator[tuple[StageName | None, Step | None]]:
+    for step in finding.each_found(told):
+        yield None, step
+    if told.way.path == "like":
+        # Whatever the stages found was dropped; only the fall-back's own rows go on.
+        yield from _filters(told)
+        yield "candidates", None
+        yield "merge", None
+        yield "like", finding.like_step(told)
+        return
+    if told.way.out_of_stages is not None:
+        yield told.way.out_of_stages, None
+    yield "candidates", finding.candidates_step(told)
+    yield "merge", finding.fusion_step(told)
+    yield from _filters(told)
+    yield "like", None
+
+
+def _filters(told: Told) -> Iterator[tuple[StageName | None, Step | None]]:
+    for stage in _FILTERS:
+        yield stage, filters.filter_step(told, stage)
+
+
+def _to_the_prompt(told: Told) -> Iterator[tuple[StageName | None, Step | None]]:
+    yield "scanner", passing.scanner_step(told)
+    yield "limit", passing.limit_step(told)
+    yield None, passing.decay_step(told)
+    yield "threshold", passing.threshold_step(told)
+    if told.way.stopped_at != "cap":
+        yield "skip", passing.skip_step(told)
+    yield "cap", passing.cap_step(told)
+    yield None, passing.prompt_step(told)
+
+
+def _stop(told: Told, stage: StageName) -> Step:
+    stops = {
+        "query": filters.query_stop,
+        "candidates": finding.candidates_stop,
+        "merge": finding.merge_stop,
+        "like": finding.like_stop,
+        "recent": filters.recent_stop,
+        "rank": filters.own_stop,
+        "limit": passing.limit_stop,
+        "scanner": passing.scanner_stop,
+        "threshold": passing.threshold_stop,
+        "skip": passing.skip_stop,
+        "cap": passing.cap_stop,
+    }
+    return stops[stage](told) if stage in stops else filters.filter_stop(told, stage)
+
+
+def _step_as_json(step: Step) -> dict[str, Any]:
+    helps = {"helps": step.helps} if step.helps else {}
+    return {"stage": step.name, "mark": step.mark, "words": step.words, **step.numbers, **helps}

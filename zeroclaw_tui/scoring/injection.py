@@ -78,6 +78,20 @@ def context_block(entries: Sequence[ScoredEntry], profile: ScoringProfile, rule:
     return "".join(["[Memory context]\n", *lines, end])
 
 
+def characters_used(entries: Sequence[ScoredEntry], profile: ScoringProfile, rule: Rule) -> int:
+    """How many characters the lines of the injected ones take, without the block's head and end."""
+    by_channel_rule = _by_channel_rule(profile, rule)
+    return sum(len(_line(scored.entry, by_channel_rule)) for scored in entries if scored.injected)
+
+
+def age_in_days(timestamp: str, as_of: str) -> float | None:
+    """The age that time decay counts with, never negative; None for a time that ZeroClaw cannot read.
+
+    Raises WrongUse when `as_of` is no moment.
+    """
+    return _age_in_days(timestamp, _turn_time(as_of))
+
+
 @dataclass(slots=True)
 class _Budget:
     """How much of the prompt is used up; the CLI agent's older rule only knows the recall limit."""
@@ -169,11 +183,15 @@ def _is_noise(content: str, profile: ScoringProfile) -> bool:
 def _decayed(scored: ScoredEntry, now: datetime) -> float | None:
     if scored.score is None or scored.entry.category == "core":
         return scored.score
-    created = _rfc_3339(scored.entry.timestamp)
-    if created is None:
+    age_days = _age_in_days(scored.entry.timestamp, now)
+    if age_days is None:
         return scored.score
-    age_days = max(int((now - created).total_seconds()), 0) / 86_400
     return scored.score * math.exp(-age_days / HALF_LIFE_DAYS * math.log(2))
+
+
+def _age_in_days(timestamp: str, now: datetime) -> float | None:
+    created = _rfc_3339(timestamp)
+    return None if created is None else max(int((now - created).total_seconds()), 0) / 86_400
 
 
 def _rfc_3339(text: str) -> datetime | None:

@@ -40,6 +40,11 @@ def match_expression(query: str, profile: ScoringProfile) -> str:
     return " OR ".join(_term(word, profile) for word in words(query))
 
 
+def word_expressions(query: str, profile: ScoringProfile) -> dict[str, str]:
+    """What FTS5 is asked for each word of a query alone, by the word as it was typed, each once."""
+    return {word: _term(word, profile) for word in words(query)}
+
+
 @dataclass(frozen=True, slots=True)
 class LikeSearch:
     """The fall-back: the LIKE patterns, joined by OR, and what a found row has to hold besides.

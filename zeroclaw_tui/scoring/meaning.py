@@ -87,9 +87,9 @@ def weights_meaning(
     if stages == "none":
         told = ["Without embeddings this mode finds only rows that hold a word of the message, and scores each 1.00."]
     elif stages == "words":
-        told = list(_words_alone(profile, threshold))
+        told = list(words_alone(profile, threshold))
     elif stages == "vectors":
-        told = list(_vectors_alone(threshold))
+        told = list(vectors_alone(threshold))
     else:
         told = list(_mixed(profile, best, threshold))
     return (*told, *_decay(profile))
@@ -112,7 +112,8 @@ def threshold_meaning(backend: str, profile: ScoringProfile, threshold: float) -
     return f"{ranks}; a hit has to reach {limit} to be injected."
 
 
-def _words_alone(profile: ScoringProfile, threshold: float) -> Iterator[str]:
+def words_alone(profile: ScoringProfile, threshold: float) -> Iterator[str]:
+    """What the threshold, and then what the weights mean where only words are searched."""
     limit = f"{threshold:.2f}"
     if not profile.normalises_keyword_only:
         yield (
@@ -126,7 +127,8 @@ def _words_alone(profile: ScoringProfile, threshold: float) -> Iterator[str]:
     yield "The weights do nothing as long as only words are searched."
 
 
-def _vectors_alone(threshold: float) -> Iterator[str]:
+def vectors_alone(threshold: float) -> Iterator[str]:
+    """What the threshold, and then what the weights mean where only vectors are searched."""
     if threshold > 1.0:
         yield f"A cosine is at most 1.00 and the threshold is {threshold:.2f}: nothing will ever be injected."
     else:
@@ -134,17 +136,26 @@ def _vectors_alone(threshold: float) -> Iterator[str]:
     yield "The weights do nothing as long as only vectors are searched."
 
 
+def nothing_passes(best: BestScores, threshold: float) -> str | None:
+    """Why a search in which both stages find something has all the same fate; None where it depends on the hit."""
+    if not best.both:
+        end = "nothing of it is injected" if threshold > 0.0 else "all of it passes"
+        return f"Both weights are 0: where words and vectors find something every score is 0.00, and {end}."
+    highest = best.best or 0.0
+    if highest >= threshold:
+        return None
+    top, limit = told_apart(highest, threshold)
+    return (
+        f"Where words and vectors find something no score can exceed {top} and the threshold is {limit}: "
+        "nothing of it will ever be injected."
+    )
+
+
 def _mixed(profile: ScoringProfile, best: BestScores, threshold: float) -> Iterator[str]:
     keyword, vector, both = best.keyword_only or 0.0, best.vector_only or 0.0, best.both or 0.0
-    if both == 0.0:
-        end = "nothing of it is injected" if threshold > 0.0 else "all of it passes"
-        yield f"Both weights are 0: where words and vectors find something every score is 0.00, and {end}."
-    elif max(keyword, vector, both) < threshold:
-        top, limit = told_apart(max(keyword, vector, both), threshold)
-        yield (
-            f"Where words and vectors find something no score can exceed {top} and the threshold is {limit}: "
-            "nothing of it will ever be injected."
-        )
+    nothing = nothing_passes(best, threshold)
+    if nothing is not None:
+        yield nothing
     elif profile.divides_by_weights_present and min(keyword, vector) > 0.0:
         yield "The weights only mix hits found both ways: a keyword-only or vector-only hit can reach 1.00 by itself."
         yield (
@@ -152,11 +163,18 @@ def _mixed(profile: ScoringProfile, best: BestScores, threshold: float) -> Itera
             f"of {threshold:.2f}."
         )
     else:
-        keyword_told = _one_way("keyword-only", "vector", keyword, threshold)
-        vector_told = _one_way("vector-only", "keyword", vector, threshold)
+        keyword_told, vector_told = one_way_meanings(best, threshold)
         yield from (vector_told, keyword_told) if vector < threshold <= keyword else (keyword_told, vector_told)
         yield f"A hit found both ways can reach {both:.2f}."
     yield from _special_cases(profile, both)
+
+
+def one_way_meanings(best: BestScores, threshold: float) -> tuple[str, str]:
+    """What a keyword-only hit, and what a vector-only hit, can reach where both stages find something."""
+    return (
+        _one_way("keyword-only", "vector", best.keyword_only or 0.0, threshold),
+        _one_way("vector-only", "keyword", best.vector_only or 0.0, threshold),
+    )
 
 
 def _one_way(kind: str, others: str, best: float, threshold: float) -> str:

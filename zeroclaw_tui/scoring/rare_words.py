@@ -2,27 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import re
+from array import array
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from zeroclaw_tui.memory.entry import Handle
+
+if TYPE_CHECKING:
+    import numpy as np
+
+LOOKED_AT = 20_000
+"""Characters: of longer texts only the beginning is compared."""
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003fffd"
+_RUN = re.compile(f"[{_CJK}]+|[^\\W_{_CJK}]+")
+_IS_CJK = re.compile(f"[{_CJK}]")
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a text in lower case, each once, in order; of scripts without blanks every two letters."""
+    found: dict[str, None] = {}
+    for run in _RUN.findall(text[:LOOKED_AT].casefold()):
+        if len(run) > 1 and _IS_CJK.match(run):
+            found.update(dict.fromkeys(run[at : at + 2] for at in range(len(run) - 1)))
+        else:
+            found[run] = None
+    return tuple(found)
 
 
 class RareWords:
-    """Counts words over a store in one pass, then tells who shares the rarest words with a text.
+    """Counts the words of a store in one pass, then tells which of its texts share the rarest with another.
 
-    The score is the cosine of TF-IDF vectors, 0..1 (Salton and Buckley, 1988). Words are as FTS5's unicode61 would cut
-    them, and single characters and pairs of CJK text, which that tokenizer leaves whole.
+    The score is the cosine of two texts as vectors of their words, each with the weight ln((texts + 1) / texts that
+    have it), so that a word everybody uses counts next to nothing: 0..1 (inverse document frequency: Spaerck Jones,
+    1972).
     """
 
-    def add(self, handle: int | str, text: str) -> None:
-        """One memory; its text is not kept."""
-        raise NotImplementedError
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+        self._counts = array("q")
+        self._handles: list[Handle] = []
+        self._words = array("i")
+        self._starts = array("q", [0])
 
-    def nearest(self, text: str, limit: int, without: int | str | None = None) -> Sequence[tuple[int | str, float]]:
-        """The nearest memories, best first, none with a score of 0."""
-        raise NotImplementedError
+    def __len__(self) -> int:
+        return len(self._handles)
+
+    def add(self, handle: Handle, text: str) -> None:
+        """One more text, which is not kept."""
+        for word in words_of(text):
+            place = self._places.setdefault(word, len(self._places))
+            if place == len(self._counts):
+                self._counts.append(0)
+            self._counts[place] += 1
+            self._words.append(place)
+        self._handles.append(handle)
+        self._starts.append(len(self._words))
+
+    def nearest(self, text: str, limit: int, without: Handle | None = None) -> list[tuple[Handle, float]]:
+        """The nearest texts, best first, those stored later first among equals; none with a score of 0."""
+        import numpy as np
+
+        wanted = [self._places[word] for word in words_of(text) if word in self._places]
+        if not wanted or not self._words:
+            return []
+        weights = self._weights()
+        squares = weights**2
+        words = np.frombuffer(self._words, dtype=np.int32)
+        starts = np.frombuffer(self._starts, dtype=np.int64)
+        is_wanted = np.zeros(len(weights))
+        is_wanted[wanted] = squares[wanted]
+        shared = _sums(is_wanted[words], starts)
+        lengths = np.sqrt(_sums(squares[words], starts))
+        # A word that no text has is as rare as can be, and makes the text asked about the longer.
+        unknown = len(words_of(text)) - len(wanted)
+        own = math.sqrt(float(squares[wanted].sum()) + unknown * math.log(len(self) + 1) ** 2)
+        scores = np.divide(shared, lengths * own, out=np.zeros(len(self)), where=lengths > 0)
+        order = np.lexsort((-np.arange(len(self)), -scores))
+        found: list[tuple[Handle, float]] = []
+        for at in order.tolist():
+            if scores[at] <= 0 or len(found) == limit:
+                break
+            if self._handles[at] != without:
+                found.append((self._handles[at], min(1.0, float(scores[at]))))
+        return found
 
     def shared(self, text: str, other: str, most: int = 5) -> tuple[str, ...]:
-        """The words both have, the rarest first."""
-        raise NotImplementedError
+        """The words that both have, the rarest first."""
+        common: Collection[str] = set(words_of(other))
+        return tuple(sorted((word for word in words_of(text) if word in common), key=self._how_many)[:most])
+
+    def _how_many(self, word: str) -> int:
+        place = self._places.get(word)
+        return 0 if place is None else self._counts[place]
+
+    def _weights(self) -> np.ndarray:
+        import numpy as np
+
+        counts = np.frombuffer(self._counts, dtype=np.int64)
+        return np.log((len(self) + 1) / counts)
 
 
-Frequencies = Mapping[str, int]
+def _sums(values: np.ndarray, starts: Sequence[int] | np.ndarray) -> np.ndarray:
+    """The sum of each stretch of values between two starts, 0 for an empty one."""
+    import numpy as np
+
+    running = np.concatenate([[0.0], np.cumsum(values)])
+    edges = np.asarray(starts)
+    return np.asarray(running[edges[1:]] - running[edges[:-1]])

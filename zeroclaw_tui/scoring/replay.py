@@ -4,96 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.scoring.evidence import Evidence
-from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.recall import ScoredEntry
+from zeroclaw_tui.scoring.agent_view import asked_of_store, for_agent
+from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence
+from zeroclaw_tui.scoring.injection import judge
+from zeroclaw_tui.scoring.keywords import like_search, lists_recent, match_expression, words
+from zeroclaw_tui.scoring.replaying import own, ways
+from zeroclaw_tui.scoring.replaying.decision import Decision, decide
+from zeroclaw_tui.scoring.settings import mode_in
+from zeroclaw_tui.scoring.trial import NoVector, StageName, StagePlace, Trial, Way
 
-StageName = Literal[
-    "query", "candidates", "merge", "superseded", "time", "session", "agent", "namespace", "like", "recent", "rank",
-    "limit", "scanner", "threshold", "skip", "cap",
+__all__ = [
+    "NoVector", "Replay", "StageName", "StagePlace", "Trial", "Way", "answer", "replay", "serves", "way_of",
 ]  # fmt: skip
-"""Where a memory can be stopped on its way to the prompt, in the order it meets them.
 
-"candidates": no stage found it, or each ranked it behind the 2 x limit it passes on. "merge": behind the limit of the
-fused list. "rank": a backend's own rule does not find it. "limit": behind the limit of what is recalled.
-"""
-
-NoVector = Literal["no query vector", "mode", "no embedding", "other length", "not above 0", "out of scope"]
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """A recall as it might be: the request, and the rules and numbers it is scored with."""
-
-    request: RecallRequest
-    profile: ScoringProfile
-    settings: ScoringSettings
-
-
-@dataclass(frozen=True, slots=True)
-class StagePlace:
-    """A row's place in the keyword or the vector stage before any cut.
-
-    `rank` counts from 1 among the `hits` this stage may see; the first `offered` go on. `score` is -bm25 or the cosine.
-    """
-
-    rank: int
-    hits: int
-    offered: int
-    score: float
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether the stage passes it on."""
-        return self.rank <= self.offered
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """The way of one memory through one recall, in numbers; what it did not meet is None.
-
-    `path` is how the recall as a whole went: "hybrid", "keyword", "vector", "like", "recent", or the backend's own
-    name. `merged` says that scores were weighed and cut to `merge_limit`. `best_raw` is the highest -bm25 of the batch,
-    which keyword scores are divided by. `fused_rank` counts in the fused list, `rank` in what is recalled.
-    `like_rank` is its place among what the LIKE fall-back finds, where that ran.
-    `stopped_at` is the first stage that stops it, None when it is in the prompt; `place` is its place there from 1, of
-    `injected`. `judged` is its entry in the recall's answer (withheld ones too), where it came so far.
-    `out_of_stages` says that session or agent keep it out of the stages themselves (ZeroClaw >= 0.8.4).
-    """
-
-    entry: MemoryEntry
-    path: str
-    merged: bool
-    store_limit: int
-    merge_limit: int | None
-    keyword: StagePlace | None
-    keyword_score: float | None
-    best_raw: float | None
-    vector: StagePlace | None
-    no_vector: NoVector | None
-    out_of_stages: Literal["session", "agent"] | None
-    fused_score: float | None
-    fused_rank: int | None
-    like_rank: int | None
-    rank: int | None
-    judged: ScoredEntry | None
-    stopped_at: StageName | None
-    place: int | None
-    injected: int
+Answer = tuple[tuple[ScoredEntry, ...], tuple[ScoredEntry, ...], str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
     """A recall as far as it can be decided without any content. `wanted` are the rows whose content decides the rest,
-    best first; builders of results read nothing else. The remaining fields are for `answer` and `way_of`."""
+    best first; builders of results read nothing else. The remaining fields are for `answer` and `way_of`.
+
+    `notes` are what a recall would say of the stages and of what it cannot serve.
+    """
 
     trial: Trial
     evidence: Evidence
     wanted: tuple[Handle, ...]
+    notes: tuple[str, ...] = ()
+    decision: Decision | None = None
 
 
 def replay(evidence: Evidence, trial: Trial) -> Replay:
@@ -101,24 +44,79 @@ def replay(evidence: Evidence, trial: Trial) -> Replay:
 
     Raises WrongUse when the trial needs other evidence (`serves`).
     """
-    raise NotImplementedError
+    if not serves(evidence, trial):
+        raise WrongUse("What the store found for this query does not answer another one.", hint="Ask the store again.")
+    if isinstance(evidence, OwnEvidence):
+        return Replay(trial, evidence, (), evidence.notes)
+    asked = asked_of_store(trial.request, trial.profile)
+    decision = decide(evidence, asked, trial.profile, trial.settings)
+    wanted = tuple(candidate.handle for candidate in decision.candidates)
+    return Replay(trial, evidence, wanted, (*decision.notes, *evidence.notes), decision)
 
 
 def serves(evidence: Evidence, trial: Trial) -> bool:
     """Whether this evidence answers the trial: the same query, and FTS5 and LIKE asked the same."""
-    raise NotImplementedError
+    if isinstance(evidence, OwnEvidence):
+        return own.serves_own(evidence, trial)
+    profile, query = trial.profile, trial.request.query
+    if evidence.query != query:
+        return False
+    if lists_recent(query, profile) or not words(query):
+        return True
+    search = like_search(query, profile)
+    patterns = () if evidence.like_facts is None else evidence.like_facts.patterns
+    if evidence.expression != match_expression(query, profile) or (search and search.patterns != patterns):
+        return False
+    return evidence.vector_asked or mode_in(trial.settings, profile) == "bm25"
 
 
-def answer(
-    replayed: Replay, rows: Mapping[Handle, MemoryEntry]
-) -> tuple[tuple[ScoredEntry, ...], tuple[ScoredEntry, ...], str, str]:
+def answer(replayed: Replay, rows: Mapping[Handle, MemoryEntry]) -> Answer:
     """Results and withheld ones, judged for injection, with mode and scale: what `recall_memories` answers.
 
     `rows` are the wanted rows with their whole content; rows that have gone meanwhile are left out of it.
     """
-    raise NotImplementedError
+    trial = replayed.trial
+    request, profile, settings = trial.request, trial.profile, trial.settings
+    kept, withheld = for_agent(_recalled(replayed, rows), request, profile, settings.threat_scan)
+
+    def judged(entries: tuple[ScoredEntry, ...]) -> tuple[ScoredEntry, ...]:
+        as_of, session = request.as_of, request.session_id
+        return judge(entries, profile, settings.threshold, request.rule, as_of, session_id=session)
+
+    source = replayed.decision or replayed.evidence
+    assert isinstance(source, Decision | OwnEvidence)
+    return judged(kept), judged(withheld), source.mode, source.scale
 
 
 def way_of(replayed: Replay, rows: Mapping[Handle, MemoryEntry], entry: MemoryEntry) -> Way:
     """The way of any memory of the store, recalled or not; `entry` is it with its whole content."""
-    raise NotImplementedError
+    results, withheld, _, _ = answer(replayed, rows)
+    if isinstance(replayed.evidence, OwnEvidence):
+        return ways.own_way(replayed.evidence, replayed.trial, results, withheld, entry)
+    assert replayed.decision is not None
+    return ways.stage_way(replayed.evidence, replayed.decision, replayed.trial, results, withheld, entry)
+
+
+def _recalled(replayed: Replay, rows: Mapping[Handle, MemoryEntry]) -> list[ScoredEntry]:
+    """What the store returns."""
+    decision, evidence = replayed.decision, replayed.evidence
+    if isinstance(evidence, OwnEvidence):
+        limit = asked_of_store(replayed.trial.request, replayed.trial.profile).limit
+        return own.recalled(evidence, limit)
+    assert decision is not None
+    stage = decision.mode if decision.mode in ("like", "recent") else None
+    there = [candidate for candidate in decision.candidates if candidate.handle in rows]
+    return [
+        ScoredEntry(
+            rows[candidate.handle],
+            rank,
+            candidate.score,
+            vector_score=candidate.vector_score,
+            keyword_score=candidate.keyword_score,
+            keyword_raw=candidate.keyword_raw,
+            stage=stage or candidate.stage,
+            keyword_rank=candidate.keyword_rank,
+            vector_rank=candidate.vector_rank,
+        )
+        for rank, candidate in enumerate(there, 1)
+    ]

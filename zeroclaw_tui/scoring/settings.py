@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.scanner import ScanMode
 
 SearchMode = Literal["hybrid", "bm25", "embedding"]
@@ -19,3 +20,8 @@ class ScoringSettings:
     threshold: float = 0.4
     search_mode: SearchMode = "hybrid"
     threat_scan: ScanMode = "on"
+
+
+def mode_in(settings: ScoringSettings, profile: ScoringProfile) -> SearchMode:
+    """The search mode as this version takes it: versions before 0.6.3 do not read it."""
+    return settings.search_mode if profile.search_modes else "hybrid"

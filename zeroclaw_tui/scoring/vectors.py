@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -108,12 +108,10 @@ class VectorIndex:
         """
         import numpy as np
 
-        wide = np.asarray(query, dtype=np.float32).astype(np.float64)
-        if wide.shape != (self.dimensions,) or count <= 0 or not self._count or not self.dimensions:
+        measured = self._measured_query(query)
+        if measured is None or count <= 0:
             return []
-        norm = np.sqrt(np.cumsum(wide * wide)[-1])
-        if not np.isfinite(norm) or norm == 0.0:
-            return []
+        wide, norm = measured
         self.measure()
         chosen = self._candidates((wide / norm).astype(np.float32), float(norm), count, among)
         scores = self._exact(wide, norm, chosen)
@@ -121,6 +119,38 @@ class VectorIndex:
         chosen, scores = chosen[above], scores[above]
         best = np.argsort(-scores, kind="stable")[:count]
         return list(zip(self._handles[chosen[best]].tolist(), scores[best].tolist(), strict=True))
+
+    def search_all(self, query: np.ndarray, check: Callable[[], None]) -> tuple[np.ndarray, np.ndarray]:
+        """Every handle with a cosine above 0, int64, and the cosines, float32, best first, exactly as `search` has.
+
+        Takes seconds for the largest stores: `check` is called every few milliseconds and may raise to end it.
+        """
+        import numpy as np
+
+        nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        measured = self._measured_query(query)
+        if measured is None:
+            return nothing
+        wide, norm = measured
+        self.measure()
+        scores = np.empty(self._count, dtype=np.float32)
+        for start in range(0, self._count, _BLOCK):
+            check()
+            block = np.arange(start, min(start + _BLOCK, self._count))
+            scores[start : start + _BLOCK] = self._exact(wide, norm, block)
+        above = np.flatnonzero(scores > 0.0)
+        best = above[np.argsort(-scores[above], kind="stable")]
+        return self._handles[best], scores[best]
+
+    def _measured_query(self, query: np.ndarray) -> tuple[np.ndarray, np.float64] | None:
+        """The query in 64 bits and its norm; None where no row can have a cosine to it."""
+        import numpy as np
+
+        wide = np.asarray(query, dtype=np.float32).astype(np.float64)
+        if wide.shape != (self.dimensions,) or not self._count or not self.dimensions:
+            return None
+        norm = np.sqrt(np.cumsum(wide * wide)[-1])
+        return (wide, norm) if np.isfinite(norm) and norm != 0.0 else None
 
     def _candidates(self, direction: np.ndarray, norm: float, count: int, positions: np.ndarray | None) -> np.ndarray:
         """Positions that may be among the best, in scan order; `norm` is the query's, `direction` has length 1."""

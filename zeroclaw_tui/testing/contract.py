@@ -28,6 +28,7 @@ from zeroclaw_tui.memory.query import AGE_GROUPS, NO_SESSION, MemoryFilter, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
 from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.testing.evidence_contract import EvidenceContract
 from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.tools import EVERY, whole_rows
 
@@ -42,7 +43,7 @@ _VALUES: dict[SortField, Callable[[MemoryEntry], Any]] = {
 }
 
 
-class MemoryContract:
+class MemoryContract(EvidenceContract):
     """Tests that each take an open `memory`, holding at least the contents that `expected` names."""
 
     words = ("Rust", "beans", "same content")
@@ -275,6 +276,11 @@ def _filters(rows: list[MemoryEntry], memory: Memory) -> list[MemoryFilter]:
     found += [MemoryFilter(older_than=moments[1], newer_than=moments[0])]
     texts = ("rust", "RUST", "peanut", "花生", "%", "_", "'", "\\", "[/markup]", "no such text", "the very end")
     found += [MemoryFilter(contains=text) for text in texts]
+    wanted_words = ("Rust", "rust RUST", "生", "e a", "e no_such_word", "% _", "É", "the KEY")
+    found += [MemoryFilter(words=tuple(text.split())) for text in wanted_words]
+    patterns = (r"\brust\b", "^.", r"\p{Han}", r"[[:alpha:]]{12}", "(a|aa)+z", r"x*", r"\x00", r"no such .* text")
+    found += [MemoryFilter(regex=pattern) for pattern in patterns]
+    found += [MemoryFilter(contains="e", words=("a",), regex="i"), MemoryFilter(category=(categories[0],), regex="e")]
     lengths = sorted(row.size for row in rows)
     middle = lengths[len(lengths) // 2]
     found += [MemoryFilter(longer_than=middle), MemoryFilter(shorter_than=middle), MemoryFilter(longer_than=10**9)]

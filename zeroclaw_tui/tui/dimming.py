@@ -17,6 +17,8 @@ NO_SNAPSHOT = (
     "ZeroClaw writes and reads MEMORY_SNAPSHOT.md only for SQLite and Lucid; export writes the memories of every store."
 )
 _OF_LUCID = "It comes from the lucid program and cannot be changed here."
+_UNEXPLAINED = "It comes from the lucid program, which gives no reasons: only memories of the store can be explained."
+_NOT_COMPARED = "It comes from the lucid program: only memories of the store can be compared with others."
 _WRITING = frozenset(command.action for command in BROWSER_COMMANDS if command.writes)
 _ON_A_ROW = frozenset({"edit", "edit_externally", "re_embed", "delete", "show_history"})
 _NEEDS_MEMORIES = frozenset(
@@ -27,6 +29,10 @@ _NEEDS_MEMORIES = frozenset(
         "choose_length",
         "choose_order",
         "choose_profile",
+        "explain",
+        "what_if",
+        "show_prompt",
+        "similar",
         "toggle_markdown",
         "copy_content",
         "copy_json",
@@ -45,6 +51,7 @@ _NEEDS_MEMORIES = frozenset(
     }
 )
 """What nothing comes of where nothing is ever stored."""
+_UNKNOWN_OF_LUCID = {"explain": _UNEXPLAINED, "similar": _NOT_COMPARED} | dict.fromkeys(_ON_A_ROW, _OF_LUCID)
 _PARTS = {"session": "sessions", "agent": "agents", "namespace": "namespaces", "superseded": "superseded"}
 
 
@@ -55,8 +62,8 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
     """
     if library.memory.name == "none" and action in _NEEDS_MEMORIES:
         return library.read_only_because
-    if action in _ON_A_ROW and is_from_lucid(under_cursor):
-        return _OF_LUCID
+    if action in _UNKNOWN_OF_LUCID and is_from_lucid(under_cursor):
+        return _UNKNOWN_OF_LUCID[action]
     if action in _WRITING:
         because = why_read_only(library)
         if because is not None:

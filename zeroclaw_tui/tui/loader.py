@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -16,8 +17,9 @@ from textual.worker import Worker
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted
-from zeroclaw_tui.memory.query import Facets
+from zeroclaw_tui.memory.query import Facets, MemoryFilter
 from zeroclaw_tui.memory.recall import ScoredEntry
+from zeroclaw_tui.tui.lighting import Lights, parts_with_matches, unlit_beginnings
 from zeroclaw_tui.tui.messages import (
     Ask,
     EntryLoaded,
@@ -27,11 +29,13 @@ from zeroclaw_tui.tui.messages import (
     LoadFailed,
     OrderLoaded,
     PageLoaded,
+    PartsLoaded,
     RecallLoaded,
     RowsLoaded,
     StoreChanged,
 )
-from zeroclaw_tui.tui.view import Part, View
+from zeroclaw_tui.tui.similar_ranking import MOST_SHOWN, similar_ranking
+from zeroclaw_tui.tui.view import Mode, Part, View
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -40,6 +44,7 @@ GOES_BY = (NotReachable, Locked)
 """Failures after which a store may answer again by itself."""
 PAGE_ROWS = 200
 MOST_ROWS = 500
+_READ_WHOLE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,7 @@ class Loader:
         self._version: int | None = None
         self._counted: tuple[object, ...] | None = None
         self._is_away = False
+        self._sought = MemoryFilter()
 
     def list_memories(self, view: View, now: datetime, *, keep_place: bool = False) -> None:
         """Page, counts, then the full order. With `keep_place` the page comes with the order and not before."""
@@ -83,6 +89,11 @@ class Loader:
         """What the agent would recall, then how many memories contain the query."""
         self._interrupt()
         self._run("list", lambda ask: self._recall(ask, view, now))
+
+    def find_similar(self, view: View, now: datetime) -> None:
+        """The memories nearest to one of them, or to a text."""
+        self._interrupt()
+        self._run("list", lambda ask: self._similar(ask, view, now))
 
     def want_rows(self, handles: Sequence[Handle]) -> None:
         """Rows of the listing that is shown now."""
@@ -175,7 +186,9 @@ class Loader:
         else:
             handles = [entry.handle for entry in page.entries]
         self._post(OrderLoaded(ask, handles, page.entries, is_refresh=keep_place))
+        self._sought = view.sought
         await self._scan(ask, page.entries)
+        await self._look_further(ask, page.entries)
 
     async def _count(self, ask: Ask, view: View, now: datetime) -> None:
         moment = now.isoformat()
@@ -188,17 +201,55 @@ class Loader:
 
     async def _recall(self, ask: Ask, view: View, now: datetime) -> None:
         started = self._pace.stopwatch()
-        result = await self._library.recall(view.request(now, self._library.config))
-        self._post(RecallLoaded(ask, result, self._since(started)))
+        is_counted = False
+        async with aclosing(self._library.recall_steps(view.request(now, self._library.config))) as steps:
+            async for result in steps:
+                self._post(RecallLoaded(ask, result, self._since(started)))
+                if not is_counted:
+                    # An endpoint that is slow to send the query's vector keeps nobody from the counts.
+                    await self._count_found(ask, view, now)
+                    is_counted = True
+
+    async def _count_found(self, ask: Ask, view: View, now: datetime) -> None:
         if self._counted != _what_is_counted(view):
             await self._count(ask, view, now)
-        found = await self._library.facets(view.finding_filter(now), now.isoformat())
-        self._post(FindCounted(ask, found.total))
+        moment = now.isoformat()
+        found = await self._library.facets(view.finding_filter(now), moment)
+        words = view.finding_filter(now, Mode.WORDS)
+        if words.words is None or words.words == (view.query,):
+            self._post(FindCounted(ask, found.total))
+        else:
+            self._post(FindCounted(ask, found.total, (await self._library.facets(words, moment)).total))
+
+    async def _similar(self, ask: Ask, view: View, now: datetime) -> None:
+        from zeroclaw_tui.curation.similar import similar_memories
+
+        started = self._pace.stopwatch()
+        text = view.query if view.similar_to is None else None
+        found = await similar_memories(self._library, entry=view.similar_to, text=text, limit=MOST_SHOWN)
+        request = view.request(now, self._library.config)
+        self._post(RecallLoaded(ask, similar_ranking(found, request), self._since(started)))
+        if self._counted != _what_is_counted(view):
+            await self._count(ask, view, now)
 
     async def _rows(self, ask: Ask, handles: Sequence[Handle]) -> None:
         entries = await self._library.rows(handles)
         self._post(RowsLoaded(ask, entries))
         await self._scan(ask, entries)
+        await self._look_further(ask, entries)
+
+    async def _look_further(self, ask: Ask, entries: Sequence[MemoryEntry]) -> None:
+        """Show where the first match is of those that have none in what the list holds of them."""
+        sought = self._sought
+        if not sought.looks_for_text:
+            return
+        lights = await asyncio.to_thread(Lights.of, sought)
+        unlit = await asyncio.to_thread(unlit_beginnings, entries, lights)
+        for start in range(0, len(unlit), _READ_WHOLE):
+            whole = await self._library.memory.whole_rows(unlit[start : start + _READ_WHOLE])
+            parts = await asyncio.to_thread(parts_with_matches, whole, lights)
+            if parts:
+                self._post(PartsLoaded(ask, parts))
 
     async def _scan(self, ask: Ask, entries: Sequence[MemoryEntry]) -> None:
         """Mark what the agent does not get, after the rows are there: long contents are read for it."""
@@ -234,4 +285,4 @@ class Loader:
 
 def _what_is_counted(view: View) -> tuple[object, ...]:
     """What the counts of a view depend on, besides the moment."""
-    return (view.filter, view.age, view.lit)
+    return (view.filter, view.age, view.sought)

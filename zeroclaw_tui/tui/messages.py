@@ -94,11 +94,20 @@ class RecallLoaded(Loaded):
 
 
 class FindCounted(Loaded):
-    """How many memories contain the query."""
+    """How many memories contain the query, and how many hold all of its words, None where that is the same."""
 
-    def __init__(self, ask: Ask, count: int) -> None:
+    def __init__(self, ask: Ask, count: int, words: int | None = None) -> None:
         super().__init__(ask)
         self.count = count
+        self.words = words
+
+
+class PartsLoaded(Loaded):
+    """Of memories whose first match lies behind the beginning that a list has of them, the part with it."""
+
+    def __init__(self, ask: Ask, parts: Mapping[Handle, str]) -> None:
+        super().__init__(ask)
+        self.parts = parts
 
 
 class LoadFailed(Loaded):

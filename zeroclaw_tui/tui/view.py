@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
+from zeroclaw_tui.backends.matching import words_of
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -36,6 +37,14 @@ class Mode(StrEnum):
     REGEX = "regex"
     SIMILAR = "similar"
     HYBRID = "hybrid"
+
+
+FINDS: Mapping[Mode, str] = {
+    Mode.CONTAINS: "contains",
+    Mode.WORDS: "has the words",
+    Mode.REGEX: "matches",
+}
+"""The modes that narrow the list to what they find, with the verb for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +125,13 @@ class View:
 
     @property
     def is_recall(self) -> bool:
-        """True when the list shows a ranking: what the agent recalls, or the store's own fusion."""
-        return self.mode is not Mode.CONTAINS and bool(self.query.strip())
+        """True when the list shows a ranking: what the agent recalls, the store's own fusion, or what is similar."""
+        return self.is_similar or (self.mode in (Mode.RECALL, Mode.HYBRID) and bool(self.query.strip()))
+
+    @property
+    def is_similar(self) -> bool:
+        """True when the list shows what is near to a memory or to the query."""
+        return self.mode is Mode.SIMILAR and (self.similar_to is not None or bool(self.query.strip()))
 
     @property
     def shows_blocks(self) -> bool:
@@ -126,8 +140,34 @@ class View:
 
     @property
     def lit(self) -> str:
-        """The text to light up in the list."""
-        return self.query if self.mode is Mode.CONTAINS else ""
+        """What the list is narrowed to, as it was typed; empty where the mode does not narrow it."""
+        return self.query if self.mode in FINDS else ""
+
+    @property
+    def sought(self) -> MemoryFilter:
+        """What is looked for in keys and contents, and lit up there; nothing else narrows this filter."""
+        match self.mode:
+            case Mode.CONTAINS:
+                return MemoryFilter(contains=self.query or None)
+            case Mode.WORDS:
+                return MemoryFilter(words=words_of(self.query) or None)
+            case Mode.REGEX:
+                return MemoryFilter(regex=self.query or None)
+            case _:
+                return MemoryFilter()
+
+    def searching(self, query: str) -> View:
+        """With another query; near to it, and no longer to a memory."""
+        return replace(self, query=query, similar_to=None)
+
+    def searching_by(self, mode: Mode) -> View:
+        """The same query in another mode."""
+        return replace(self, mode=mode, similar_to=None)
+
+    def without_search(self) -> View:
+        """With no search; the mode stays for the next one, unless it was for one memory."""
+        mode = Mode.RECALL if self.similar_to is not None else self.mode
+        return replace(self, query="", mode=mode, similar_to=None)
 
     @property
     def order_words(self) -> str:
@@ -187,8 +227,10 @@ class View:
             left_out["superseded"] = Superseded.HIDE
         if not can.blocks:
             left_out["blocks"] = False
-        mode = Mode.RECALL if self.mode is Mode.HYBRID and not can.own_fusion else self.mode
-        return replace(self, filter=self.filter.but(**left_out), mode=mode)
+        # What others were near to is a memory of the store before.
+        is_elsewhere = self.similar_to is not None or (self.mode is Mode.HYBRID and not can.own_fusion)
+        mode = Mode.RECALL if is_elsewhere else self.mode
+        return replace(self, filter=self.filter.but(**left_out), mode=mode, similar_to=None)
 
     def sorted_by(self, chosen: SortField) -> View:
         """By that field in its first order, or turned round when it is the field already."""
@@ -216,12 +258,12 @@ class View:
 
     def listing_filter(self, now: datetime) -> MemoryFilter:
         """The filter of the list at this moment, the text to find included when that is the mode."""
-        text = self.query if self.mode is Mode.CONTAINS and self.query else None
-        return self._aged(self.filter, now).but(contains=text)
+        sought = self.sought
+        return self._aged(self.filter, now).but(contains=sought.contains, words=sought.words, regex=sought.regex)
 
-    def finding_filter(self, now: datetime) -> MemoryFilter:
-        """The filter that `contains` would have for the same query."""
-        return replace(self, mode=Mode.CONTAINS).listing_filter(now)
+    def finding_filter(self, now: datetime, mode: Mode = Mode.CONTAINS) -> MemoryFilter:
+        """The filter that a mode which finds would have for the same query."""
+        return replace(self, mode=mode).listing_filter(now)
 
     def facet_filters(self, now: datetime) -> dict[Part, MemoryFilter]:
         """For each part that narrows: the filter without it, so that its other values keep their counts."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY
 from zeroclaw_tui.memory.query import Facets, Superseded
-from zeroclaw_tui.memory.recall import RecallResult
+from zeroclaw_tui.memory.recall import SIMILAR, RecallResult
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import count_text, score_text
-from zeroclaw_tui.tui.view import Mode, View
+from zeroclaw_tui.tui.view import FINDS, Mode, View
 
 EmptyWords = tuple[str, str, tuple[tuple[str, str], ...]]
 _USUAL_SCALES = ("0..1", "raw bm25")
@@ -63,30 +65,56 @@ def mode_facts(
     if not view.query:
         return _scope(view)
     took = () if milliseconds is None else (f"{milliseconds:.0f} ms",)
-    if view.mode is Mode.CONTAINS:
+    if view.mode in FINDS:
         found = () if facets is None else (f"{count_text(facets.total)} found",)
         return (*found, *took, *(chip.words for chip in view.chips))
-    if recalled is None:
-        return _scope(view)
+    if recalled is None or recalled.mode == SIMILAR:
+        return () if recalled is not None else _scope(view)
     limits: tuple[str, ...] = (f"limit {recalled.request.limit}",)
     if not recalled.request.own_fusion:
         limits += (f"threshold {score_text(recalled.threshold)}",)
     return (*limits, *took, *_scope(view))
 
 
+def vector_words(recalled: RecallResult | None, place: str, resting: float) -> str:
+    """What is to be known of the query's vector: that the host `place` is asked for it, or for how many seconds it is
+    not asked again after a failure."""
+    if recalled is not None and recalled.awaits_vector:
+        return f"asking {one_line(place)} for the query's vector …"
+    if recalled is not None and resting and any(KEYWORD_HITS_ONLY in note for note in recalled.notes):
+        return f"{one_line(place)} is not asked again for {math.ceil(resting)} s, r asks at once"
+    return ""
+
+
 def search_summary(
-    view: View, recalled: RecallResult | None, total: int | None, found: int | None, general: str | None = None
+    view: View,
+    recalled: RecallResult | None,
+    total: int | None,
+    found: int | None,
+    general: str | None = None,
+    *,
+    words: int | None = None,
+    vector: str = "",
 ) -> tuple[str, ...]:
     """What a recall came to; `general` is the note that holds for every recall of this store, and comes last.
 
+    `found` and `words` are how many contain the query and how many hold all of its words, None where that is not known
+    or the same. `vector` is what is to be known of the query's vector.
     The total counts what passes all filters, so it is left out where recall does not narrow by them.
     """
     if recalled is None or not (recalled.results or recalled.withheld):
         return ()
+    if recalled.mode == SIMILAR:
+        unused = "similar looks at every memory, whatever the filters" if view.chips else ""
+        return tuple(fact for fact in (f"{len(recalled.results)} near", *recalled.notes, unused) if fact)
     ignored = _ignored_words(view)
     has_total = total is not None and not ignored
     shown = f"{len(recalled.results)} shown" + (f" of {count_text(total or 0)}" if has_total else "")
     facts = [shown, _NOT_THE_AGENTS if recalled.request.own_fusion else f"{recalled.injected} injected"]
+    if recalled.awaits_vector:
+        facts[1] += " so far"
+    if vector:
+        facts.append(vector)
     if recalled.scale not in _USUAL_SCALES and any(result.score is not None for result in recalled.results):
         facts.append(f"score: {recalled.scale}")
     if recalled.withheld:
@@ -94,8 +122,15 @@ def search_summary(
     if ignored:
         facts.append(ignored)
     if found is not None and found > len(recalled.results):
-        facts.append(f"contains finds {count_text(found)} (ctrl+f)")
+        facts.append(f"contains finds {count_text(found)} ({_presses(view, Mode.CONTAINS)})")
+    if words is not None and words > max(found or 0, len(recalled.results)):
+        facts.append(f"all its words: {count_text(words)} ({_presses(view, Mode.WORDS)})")
     return (*facts, *sorted(recalled.notes, key=lambda note: note == general))
+
+
+def empty_so_far(view: View, vector: str) -> EmptyWords:
+    """Why the list is empty while the query's vector is still to come; `vector` says so."""
+    return f"Nothing by the words of “{one_line(view.query)[:60]}” so far.", _capital(vector), _LEAVE
 
 
 def why_empty(
@@ -103,14 +138,15 @@ def why_empty(
     backend: str,
     found: int | None,
     *,
+    words: int | None = None,
     can_write: bool = False,
     notes: Sequence[str] = (),
     is_watched: bool = True,
 ) -> EmptyWords:
     """Why the list is empty, what would fill it, and which key does that.
 
-    `notes` are those of the recall, or of a store that keeps nothing; `is_watched` says that what others write is seen
-    by itself.
+    `found` and `words` are what `search_summary` takes. `notes` are those of the recall, or of a store that keeps
+    nothing; `is_watched` says that what others write is seen by itself.
     """
     if backend == "none":
         return (
@@ -121,18 +157,20 @@ def why_empty(
     filters = (("F", "change the filters"),) if view.chips else ()
     ignored = _ignored_words(view)
     query = f"“{one_line(view.query)[:60]}”"
+    if view.is_similar:
+        return "Nothing is near to it.", "\n".join(map(_sentence, notes)), _LEAVE
     if view.is_recall:
-        contains = () if found == 0 else (("ctrl+f", "search with contains"),)
+        contains = () if found == 0 else ((_presses(view, Mode.CONTAINS), "search with contains"),)
+        by_words = ((_presses(view, Mode.WORDS), "search by its words"),) if words else ()
         nobody = "The store's own fusion finds" if view.mode is Mode.HYBRID else "The agent recalls"
-        facts = (_contained_words(found, view), *map(_sentence, (ignored, *notes)))
+        facts = (_found_words(found, words, view), *map(_sentence, (ignored, *notes)))
         sentence = "\n".join(fact for fact in facts if fact)
-        return f"{nobody} nothing for {query}.", sentence, (*contains, *_LEAVE, *filters)
+        return f"{nobody} nothing for {query}.", sentence, (*contains, *by_words, *_LEAVE, *filters)
     if view.query:
         among = " among the memories that pass the filters" if view.chips else ""
-        return f"Nothing contains {query}{among}.", "", (("ctrl+f", "recall as the agent"), *_LEAVE, *filters)
+        return _NOTHING_FOUND[view.mode].format(query, among), "", (_NEXT[view.mode], *_LEAVE, *filters)
     if view.chips:
-        words = " · ".join(chip.words for chip in view.chips)
-        return "No memory passes these filters.", words, filters
+        return "No memory passes these filters.", " · ".join(chip.words for chip in view.chips), filters
     return (
         "No memories yet.",
         _who_writes(backend, is_watched),
@@ -141,6 +179,16 @@ def why_empty(
 
 
 _LEAVE = (("esc", "leave the search"),)
+_NOTHING_FOUND = {
+    Mode.CONTAINS: "Nothing contains {}{}.",
+    Mode.WORDS: "Nothing holds all the words of {}{}.",
+    Mode.REGEX: "Nothing matches {}{}.",
+}
+_NEXT = {
+    Mode.CONTAINS: ("ctrl+f", "look for its words, in any order"),
+    Mode.WORDS: ("ctrl+f", "take it as a regular expression"),
+    Mode.REGEX: ("ctrl+f", "search in the next way"),
+}
 
 
 def _who_writes(backend: str, is_watched: bool) -> str:
@@ -153,16 +201,31 @@ def _who_writes(backend: str, is_watched: bool) -> str:
 def _sentence(words: str) -> str:
     """Words with a capital and a full stop; nothing stays nothing."""
     clean = one_line(words).rstrip(".")
-    return f"{clean[0].upper()}{clean[1:]}." if clean else ""
+    return f"{_capital(clean)}." if clean else ""
 
 
-def _contained_words(found: int | None, view: View) -> str:
+def _capital(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+def _found_words(found: int | None, words: int | None, view: View) -> str:
+    """What a person's own ways to find would have shown."""
     if found is None:
         return ""
     among = " among those that pass the filters" if view.chips else ""
+    said = f"{memories_words(found)}{among} {'contains' if found == 1 else 'contain'} it, letter for letter"
     if found == 0:
-        return f"No memory{among} contains it, letter for letter, either."
-    return f"{memories_words(found)}{among} {'contains' if found == 1 else 'contain'} it, letter for letter."
+        said = f"No memory{among} contains it, letter for letter"
+    if words is None or words == found:
+        return f"{said}, either." if found == 0 else f"{said}."
+    return f"{said}; {count_text(words)} {'holds' if words == 1 else 'hold'} all of its words."
+
+
+def _presses(view: View, to: Mode) -> str:
+    """How ctrl+f leads from a ranking to a way to find; the store's own fusion stands before the recall."""
+    modes = [Mode.HYBRID, Mode.RECALL, Mode.CONTAINS, Mode.WORDS]
+    times = modes.index(to) - modes.index(view.mode)
+    return ("ctrl+f", "ctrl+f twice", "ctrl+f three times")[times - 1]
 
 
 def _ignored_words(view: View) -> str:
@@ -173,7 +236,7 @@ def _ignored_words(view: View) -> str:
 
 def _scope(view: View) -> tuple[str, ...]:
     """The filters that the search works with."""
-    if view.mode is Mode.CONTAINS:
+    if view.mode in FINDS:
         return tuple(chip.words for chip in view.chips)
     unused = view.unused_by_recall()
     return tuple(chip.words for chip in view.chips if chip not in unused)

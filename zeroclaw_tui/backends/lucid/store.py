@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.backends import generic_recall
 from zeroclaw_tui.backends.base import Entries, Health, Stamps, StoreRecall
 from zeroclaw_tui.backends.lucid import words
 from zeroclaw_tui.backends.lucid.asking import Asking, Question
@@ -31,6 +32,7 @@ from zeroclaw_tui.memory.change import (
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable, NotThere, Refused
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import Evidence
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, parse_version
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
@@ -125,6 +127,28 @@ class LucidMemory(SqliteMemory):
         found = await self._asking.completed(question, local)
         unread = self._config.unread_by(parse_version(profile.version))
         return replace(found, notes=(*found.notes, words.unread(unread, profile.version))) if unread else found
+
+    async def evidence(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> Evidence:
+        """That of the database, unless lucid's rows take part in this recall: then only its answer can be judged."""
+        found = await self.search(request, profile, settings, query_vector)
+        if any(_is_lucid(scored.entry.handle) for scored in found.entries):
+            return generic_recall.as_found(request, found, profile, settings)
+        evidence = await super().evidence(request, profile, settings, query_vector)
+        local = await super().search(request, profile, settings, query_vector)
+        notes = tuple(note for note in found.notes if note not in local.notes)
+        return replace(evidence, notes=(*evidence.notes, *notes))
+
+    async def whole_rows(self, handles: Sequence[Handle]) -> Entries:
+        """The rows of the database and of lucid's last answer, in that order."""
+        held = {entry.handle: entry for entry in await super().whole_rows(handles)}
+        held |= {entry.handle: entry for entry in self._asking.answered()}
+        return [held[handle] for handle in handles if handle in held]
 
     async def rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of the database and of lucid's last answer, as excerpts, in that order."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, Stamps, StoreRecall
 from zeroclaw_tui.backends.generic_writing import show
-from zeroclaw_tui.backends.listing import matches, sort_key
+from zeroclaw_tui.backends.listing import left_of, sort_key
 from zeroclaw_tui.backends.markdown.appending import append
 from zeroclaw_tui.backends.markdown.batches import store_all
 from zeroclaw_tui.backends.markdown.capabilities import WHY_NOT, capabilities_of
@@ -209,7 +209,7 @@ class MarkdownMemory(Memory):
         notes = await self._read()
 
         def left() -> Entries:
-            return [entry for entry in (notes.blocks if filter.blocks else notes.entries) if matches(entry, filter)]
+            return left_of(notes.blocks if filter.blocks else notes.entries, filter, self.find_seconds)
 
         return await asyncio.to_thread(left)
 

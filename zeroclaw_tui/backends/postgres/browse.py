@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.backends.matching import Needle, needles_of
 from zeroclaw_tui.backends.postgres.categories import category_text, category_to_sort, spellings
 from zeroclaw_tui.backends.postgres.rows import entry_columns
 from zeroclaw_tui.backends.postgres.table import Table, base_type
@@ -20,14 +22,20 @@ IDS_AT_ONCE = 2000
 
 _BY_CONTENT = 200
 _TIMES = {SortField.STORED: "updated_at", SortField.UPDATED: "updated_at", SortField.AGE: "created_at"}
-_UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFilter(MemoryFilter):
+    """A filter whose pattern has been looked for: `ids` are the rows that it is to be found in."""
+
+    ids: tuple[str, ...] = ()
 
 
 def conditions(filter: MemoryFilter, table: Table, start: int = 1) -> tuple[str, Sequence[Any]]:
     """A filter as `TRUE AND …` with parameters numbered from `start`, and their values; nothing is ever pasted in.
 
     The table is called `m`. A part about something the table lacks leaves no rows, as does text that PostgreSQL cannot
-    hold.
+    hold. A pattern is looked for elsewhere, and leaves a FoundFilter.
     """
     found = _Conditions(start)
     if "id" in table.may_be_null:
@@ -48,8 +56,11 @@ def conditions(filter: MemoryFilter, table: Table, start: int = 1) -> tuple[str,
     if filter.shorter_than is not None:
         found.also("octet_length(m.content) < {}::bigint", min(filter.shorter_than, 2**62))
     _window(found, filter, table)
-    if filter.contains:
-        _containing(found, filter.contains)
+    for needle in needles_of(filter):
+        _containing(found, needle)
+    if isinstance(filter, FoundFilter):
+        cast = "CAST({}::text[] AS uuid[])" if base_type(table.columns["id"]) == "uuid" else "{}::text[]"
+        found.also(f"m.id = ANY({cast})", list(filter.ids))
     return " AND ".join(found.conditions), found.values
 
 
@@ -66,6 +77,11 @@ class _Conditions:
         place = f"${self._start + len(self.values)}"
         self.values.append(value)
         self.conditions.append(condition.replace("{}", place))
+
+    def place(self, texts: Sequence[str]) -> str:
+        """The place of some texts that conditions name themselves."""
+        self.values.append(list(texts))
+        return f"${self._start + len(self.values) - 1}::text[]"
 
     def one_of(self, column: str | None, values: Sequence[str]) -> None:
         """The column has one of these values."""
@@ -99,16 +115,18 @@ def _window(found: _Conditions, filter: MemoryFilter, table: Table) -> None:
             found.also(f"{created} {sign} {{}}::text::timestamp with time zone", limit.isoformat())
 
 
-def _containing(found: _Conditions, text: str) -> None:
-    if not _can_be_held(text):
+def _containing(found: _Conditions, needle: Needle) -> None:
+    """Letters are lowered here and not by lower(), which knows those of the server's own language at best."""
+    if not _can_be_held(needle.text):
         found.nothing()
         return
-    lowered = f"translate({{text}}, '{_UPPER}', '{_UPPER.lower()}')"
-    looked_for = lowered.format(text="{}::text")
+    capitals, small = needle.other_cases()
+    place = found.place([needle.text, capitals, small])
     in_columns = [
-        f"position({looked_for} IN {lowered.format(text=f'm.{name}::text')}) > 0" for name in ("content", "key")
+        f"position(({place})[1] IN translate(m.{name}::text, ({place})[2], ({place})[3])) > 0"
+        for name in ("content", "key")
     ]
-    found.also(f"({' OR '.join(in_columns)})", text)
+    found.conditions.append(f"({' OR '.join(in_columns)})")
 
 
 def _can_be_held(text: str) -> bool:
@@ -205,5 +223,5 @@ def cursor_after(record: Mapping[str, Any], sort: Sort) -> Cursor:
 
 def takes_long(filter: MemoryFilter, sort: Sort) -> bool:
     """Whether a page may have to look at every row: a text or a length is looked for, or no index has the order."""
-    looks_inside = (filter.contains, filter.longer_than, filter.shorter_than) != (None, None, None)
+    looks_inside = filter.looks_for_text or (filter.longer_than, filter.shorter_than) != (None, None)
     return looks_inside or sort.field not in (SortField.STORED, SortField.UPDATED)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.backends.postgres.connection import Connections
 from zeroclaw_tui.backends.postgres.statements import Parameters, has_vectors
 from zeroclaw_tui.backends.postgres.table import Table
+from zeroclaw_tui.scoring.evidence import Neighbour
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,6 +60,28 @@ def nearness_of(table: Table, query_vector: np.ndarray | None) -> Nearness:
             "compared: the config names another embedding model than the one they come from.",
         )
     return Nearness(table, vector_text(query_vector.tolist()), length)
+
+
+async def nearest(
+    connections: Connections, table: Table, vector: np.ndarray, limit: int
+) -> tuple[list[Neighbour], int] | None:
+    """The rows nearest to a vector and how many have one to compare; None where nothing can be compared."""
+    nearness = nearness_of(table, vector)
+    if nearness.why_not is not None:
+        return None
+    given = Parameters()
+    distance = nearness.distance(given)
+    statement = f"""
+        SELECT m.id, (1 - ({distance}))::float8 AS score FROM {table.quoted} AS m WHERE {nearness.condition(given)}
+        ORDER BY {distance}, m.id LIMIT {given.count(limit)}"""
+    counting = Parameters()
+    count = f"SELECT count(*) FROM {table.quoted} AS m WHERE {nearness.condition(counting)}"
+    async with connections.reading() as connection:
+        rows = await connection.fetch(statement, *given.values)
+        counted = await connection.fetchval(count, *counting.values)
+    # A vector of zeros has no direction, so that its distance is no number.
+    found = [Neighbour(str(row["id"]), row["score"]) for row in rows if row["score"] is not None and row["score"] > 0]
+    return found, int(counted)
 
 
 def vector_text(numbers: list[float]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.base import Entries, Health
+from zeroclaw_tui.backends.base import Entries, Health, Neighbours
 from zeroclaw_tui.backends.postgres import browse
 from zeroclaw_tui.backends.postgres.address import SHAPE, PostgresAddress, read_url
 from zeroclaw_tui.backends.postgres.batches import in_batches
@@ -18,7 +18,8 @@ from zeroclaw_tui.backends.postgres.connection import Connections
 from zeroclaw_tui.backends.postgres.health import health
 from zeroclaw_tui.backends.postgres.many_ids import ManyIds
 from zeroclaw_tui.backends.postgres.rows import entry_columns, entry_from, vector_column, vector_from
-from zeroclaw_tui.backends.postgres.statements import Parameters, ids_are
+from zeroclaw_tui.backends.postgres.search_vectors import nearest
+from zeroclaw_tui.backends.postgres.statements import Parameters, has_vectors, ids_are
 from zeroclaw_tui.backends.postgres.table import Table, base_type, checked_name, read_agents, read_table
 from zeroclaw_tui.backends.postgres.watching import state_of
 from zeroclaw_tui.backends.postgres.writable import WritablePostgres
@@ -28,6 +29,8 @@ from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Page, Sort, Supersed
 from zeroclaw_tui.memory.text import is_unicode
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 LONG_SECONDS = 300.0
@@ -195,9 +198,9 @@ class PostgresMemory(WritablePostgres):
         In the orders STORED and UPDATED any depth costs the same by ZeroClaw's index on `updated_at`.
         """
         table = self.table
-        statement, values = browse.page_statement(table, filter, sort, cursor, limit)
+        statement, values = browse.page_statement(table, await self._found(filter), sort, cursor, limit)
         seconds = LONG_SECONDS if browse.takes_long(filter, sort) else None
-        found = await self._fetch(statement, values, seconds=seconds, interruptible=filter.contains is not None)
+        found = await self._fetch(statement, values, seconds=seconds, interruptible=filter.looks_for_text)
         entries = tuple(entry_from(row, table) for row in found[:limit])
         following = browse.cursor_after(found[limit - 1], sort) if len(found) > limit else None
         return Page(entries, following)
@@ -205,12 +208,12 @@ class PostgresMemory(WritablePostgres):
     async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
         """The ids of all rows in order, read in parts; cancelling the await stops the pass on the server too."""
         table = self.table
-        condition, values = browse.conditions(filter, table)
+        condition, values = browse.conditions(await self._found(filter), table)
         statement = (
             f"SELECT m.id::text AS handle FROM {table.quoted} AS m WHERE {condition} {browse.order_by(table, sort)}"
         )
         ids = ManyIds()
-        is_find = filter.contains is not None
+        is_find = filter.looks_for_text
         async with self.connections.reading(seconds=LONG_SECONDS, interruptible=is_find) as connection:
             async for batch in in_batches(connection, statement, values, browse.IDS_AT_ONCE):
                 ids.add([row[0] for row in batch])
@@ -243,16 +246,32 @@ class PostgresMemory(WritablePostgres):
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The Euclidean length of one row's vector; None when it has none."""
+        data = await self._vector_of(handle) if self.capabilities.vectors else None
+        return None if data is None else math.hypot(*array("f", data))
+
+    async def _vector_of(self, handle: Handle) -> bytes | None:
+        """A row's vector, float32 little-endian."""
         table = self.table
-        if not self.capabilities.vectors:
-            return None
         given = Parameters()
         condition = ids_are(table, _ids([handle]), given)
         statement = f"SELECT {vector_column(table)} AS vector FROM {table.quoted} AS m WHERE {condition}"
         for row in await self._fetch(statement, given.values):
             data = vector_from(row["vector"], table)
-            return math.hypot(*array("f", data)) if isinstance(data, bytes) else None
+            return data if isinstance(data, bytes) else None
         return None
+
+    async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
+        """The rows nearest by cosine, told by pgvector on the server."""
+        if not has_vectors(self.table):
+            return None
+        if vector is None:
+            data = await self._vector_of(entry.handle) if entry is not None else None
+            if data is None:
+                return None
+            import numpy as np
+
+            vector = np.frombuffer(data, dtype="<f4")
+        return await nearest(self.connections, self.table, vector, limit)
 
     async def with_key(self, key: str, agent: str | None = None) -> Entries:
         """Every row of that key, the oldest first, with full content."""
@@ -292,7 +311,7 @@ class PostgresMemory(WritablePostgres):
 
     async def _filtered(self, filter: MemoryFilter, order: str) -> Entries:
         table = self.table
-        condition, values = browse.conditions(filter, table)
+        condition, values = browse.conditions(await self._found(filter), table)
         statement = f"SELECT {entry_columns(table, excerpt=False)} FROM {table.quoted} AS m WHERE {condition} {order}"
         found: Entries = []
         async with self.connections.reading(seconds=LONG_SECONDS, interruptible=False) as connection:

@@ -12,6 +12,7 @@ from zeroclaw_tui.backends.postgres import stamps, writing
 from zeroclaw_tui.backends.postgres.connection import Connections
 from zeroclaw_tui.backends.postgres.facets import facets
 from zeroclaw_tui.backends.postgres.filling import Filling, Storing
+from zeroclaw_tui.backends.postgres.finding import found
 from zeroclaw_tui.backends.postgres.making import make
 from zeroclaw_tui.backends.postgres.reverting import Reverting
 from zeroclaw_tui.backends.postgres.search import search
@@ -101,15 +102,15 @@ class WritablePostgres(Memory):
 
     async def facets(self, filter: MemoryFilter, now: str) -> Facets:
         """Counts of what a filter leaves, by one statement."""
-        return await facets(self.connections, self.table, filter, now)
+        return await facets(self.connections, self.table, await self._found(filter), now)
 
     async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
         """How much there is, by two statements."""
-        return await statistics(self.connections, self.table, filter)
+        return await statistics(self.connections, self.table, await self._found(filter or MemoryFilter()))
 
     async def stamps(self, filter: MemoryFilter) -> Stamps:
         """Every memory a filter leaves, in the order of storing."""
-        return await stamps.stamps(self.connections, self.table, filter)
+        return await stamps.stamps(self.connections, self.table, await self._found(filter))
 
     async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
         """The stamps of these ids, in that order; rows gone meanwhile are left out."""
@@ -121,7 +122,8 @@ class WritablePostgres(Memory):
 
     async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with every column, on a thread, in one consistent read."""
-        await stamps.each_row(self.connections, self.table, see, _EVERYTHING if filter is None else filter)
+        wanted = await self._found(_EVERYTHING if filter is None else filter)
+        await stamps.each_row(self.connections, self.table, see, wanted)
 
     async def stored(self, id: str) -> StoredRow | None:
         """One memory with every column, or None."""
@@ -182,6 +184,10 @@ class WritablePostgres(Memory):
         if filled.filled and not self.table.vectors:
             await self.open_anew()
         return filled
+
+    async def _found(self, filter: MemoryFilter) -> MemoryFilter:
+        """A filter that the server can answer: the rows of its pattern are looked for here."""
+        return await found(self.connections, self.table, filter, self.find_seconds)
 
     async def _looked_again(self, written: Written) -> Written:
         """With the first vector of a table there is more that can be done."""

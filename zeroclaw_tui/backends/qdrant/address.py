@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from zeroclaw_tui.config.notes import shown
-from zeroclaw_tui.embeddings.openai import is_loopback
+from zeroclaw_tui.embeddings.addresses import is_loopback
 from zeroclaw_tui.memory.errors import WrongUse
 
 DEFAULT_COLLECTION = "zeroclaw_memories"

@@ -17,7 +17,8 @@ from typing import Any, TypeAlias
 
 from zeroclaw_tui.backends.base import Entries, Memory, Stamps
 from zeroclaw_tui.backends.counting import count_entries
-from zeroclaw_tui.backends.listing import age_groups, matches, moment
+from zeroclaw_tui.backends.listing import age_groups, left_of, moment
+from zeroclaw_tui.backends.matching import TextSearch
 from zeroclaw_tui.backends.qdrant import filters
 from zeroclaw_tui.backends.qdrant.collection import Collection
 from zeroclaw_tui.backends.qdrant.connection import Connection, Point
@@ -252,12 +253,18 @@ class BrowsedQdrant(Memory):
         """The points a filter leaves, a part at a time, with the payload fields that were asked for."""
         conditions = filters.translated(filter, has_agents=self._has_agents)
         is_looked_at = filters.is_looked_at_here(filter)
+        # In a thread, since a pattern brings in its library; one for all parts, since they share its time.
+        search = await asyncio.to_thread(TextSearch, filter, self.find_seconds)
         async for part in self._connection.scroll(conditions, payload):
             if not is_looked_at:
                 yield part
                 continue
-            entries = await asyncio.to_thread(self._built, part)
-            yield [point for point, entry in zip(part, entries, strict=True) if matches(entry, filter)]
+            yield await asyncio.to_thread(self._left, part, filter, search)
+
+    def _left(self, part: Part, filter: MemoryFilter, search: TextSearch) -> Part:
+        entries = self._built(part)
+        left = set(map(id, left_of(entries, filter, search=search)))
+        return [point for point, entry in zip(part, entries, strict=True) if id(entry) in left]
 
     def _built(self, part: Sequence[Point]) -> Entries:
         dimensions, has_agents = self._shape.dimensions, self._has_agents

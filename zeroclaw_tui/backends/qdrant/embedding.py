@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from zeroclaw_tui.backends.qdrant.capabilities import NO_EMBEDDER
 from zeroclaw_tui.backends.qdrant.points import as_stored
-from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.embeddings.openai import TextRefused
+from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder
+from zeroclaw_tui.embeddings.failures import TextRefused
+from zeroclaw_tui.embeddings.patient import query_with
 from zeroclaw_tui.memory.change import Vector
 from zeroclaw_tui.memory.errors import Refused
 
@@ -69,12 +70,18 @@ class Embedding:
     async def query(self, text: str, shape: Collection) -> list[float]:
         """The vector of a query. Raises Refused, EmbeddingFailed."""
         self.check(shape)
-        return [float(number) for number in (await self._numbers([text]))[0]]
+        assert self._embedder is not None
+        return [float(number) for number in await query_with(self._embedder, text)]
 
     def given(self, vector: Vector, shape: Collection) -> bytes:
         """A vector that somebody else made, as Qdrant will hold it. Raises Refused where its length does not fit."""
         self._check_length(vector.dimensions, shape)
         return as_stored(vector.data, shape.distance)
+
+    @property
+    def asks(self) -> AsksEndpoint | None:
+        """The embedder, where it asks an endpoint."""
+        return self._embedder if isinstance(self._embedder, AsksEndpoint) else None
 
     async def close(self) -> None:
         """Let go of connections."""

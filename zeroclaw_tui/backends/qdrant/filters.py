@@ -35,7 +35,7 @@ def is_looked_at_here(filter: MemoryFilter) -> bool:
 
 def needs_content(filter: MemoryFilter) -> bool:
     """Whether a memory's content decides."""
-    return bool(filter.contains) or filter.longer_than is not None or filter.shorter_than is not None
+    return filter.looks_for_text or filter.longer_than is not None or filter.shorter_than is not None
 
 
 def of_key(key: str, agent: str | None = None) -> Condition:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import struct
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.base import Scored, StoreRecall
+from zeroclaw_tui.backends.base import Neighbours, Scored, StoreRecall
+from zeroclaw_tui.backends.generic_recall import DEEPEST
 from zeroclaw_tui.backends.listing import matches
 from zeroclaw_tui.backends.qdrant import filters
 from zeroclaw_tui.backends.qdrant.browse import BrowsedQdrant
@@ -14,10 +17,12 @@ from zeroclaw_tui.backends.qdrant.collection import DISTANCE
 from zeroclaw_tui.backends.qdrant.connection import Connection, Point
 from zeroclaw_tui.backends.qdrant.embedding import Embedding
 from zeroclaw_tui.backends.qdrant.points import entry_of, row_of
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
+from zeroclaw_tui.scoring.evidence import Evidence, Neighbour, OwnEvidence
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, parse_version, profile_for
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
@@ -77,6 +82,56 @@ class SearchedQdrant(BrowsedQdrant):
             raise
         finally:
             running.cancel()
+
+    async def evidence(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> Evidence:
+        """The ranking as deep as it goes; times leave rows out after the limit has cut it, so each keeps its place."""
+        depth = max(DEEPEST, request.limit)
+        found = await self.search(
+            replace(request, limit=depth, since=None, until=None), profile, settings, query_vector
+        )
+        within = _within(request, profile)
+        kept = [scored for scored in found.entries if matches(scored.entry, within)]
+        ignores_limit = _is_blank(request.query) and parse_version(profile.version) < _IGNORES_LIMIT_BEFORE
+        return OwnEvidence(
+            request,
+            tuple(replace(scored, rank=rank) for rank, scored in enumerate(kept, 1)),
+            found.mode,
+            found.scale,
+            len(found.entries) < depth,
+            (*found.notes, *(note for note in self._notes(request, profile) if note not in found.notes)),
+            tuple(0 if ignores_limit else scored.rank for scored in kept),
+            profile.version,
+            settings,
+        )
+
+    async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
+        """The nearest points by the collection's own distance."""
+        shape = self._shape
+        if shape.distance != DISTANCE:
+            return None
+        if vector is None:
+            row = await self.stored(entry.id) if entry is not None else None
+            data = row.values.get("embedding") if row is not None else None
+            if not isinstance(data, bytes):
+                return None
+            numbers = [number for (number,) in struct.iter_unpack("<f", data)]
+        elif len(vector) == shape.dimensions:
+            numbers = [float(number) for number in vector]
+        else:
+            return None
+        body = {"vector": numbers, "limit": limit, "with_payload": False}
+        points = self._connection.points(await self._connection.ask("POST", "/points/search", body))
+        scored = [(str(point["id"]), point.get("score")) for point in points]
+        found = [
+            Neighbour(handle, float(score)) for handle, score in scored if isinstance(score, int | float) and score > 0
+        ]
+        return found, await self.count()
 
     def interrupt(self) -> None:
         """Stop the search that runs now; it raises SearchInterrupted."""
@@ -138,9 +193,7 @@ class SearchedQdrant(BrowsedQdrant):
     def _ranked(
         self, points: Sequence[Point], request: RecallRequest, profile: ScoringProfile
     ) -> tuple[ScoredEntry, ...]:
-        within = MemoryFilter()
-        if profile.has_time_bounds:
-            within = MemoryFilter(newer_than=request.since, older_than=request.until)
+        within = _within(request, profile)
         is_cosine = self._shape.distance == DISTANCE
         found: list[ScoredEntry] = []
         for point in points:
@@ -160,6 +213,12 @@ class SearchedQdrant(BrowsedQdrant):
         if request.agents is not None and not self._has_agents:
             notes.append(self.capabilities.why_not["agents"])
         return tuple(notes)
+
+
+def _within(request: RecallRequest, profile: ScoringProfile) -> MemoryFilter:
+    if not profile.has_time_bounds:
+        return MemoryFilter()
+    return MemoryFilter(newer_than=request.since, older_than=request.until)
 
 
 def _is_blank(query: str) -> bool:

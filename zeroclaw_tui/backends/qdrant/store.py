@@ -20,6 +20,7 @@ from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.embeddings.factory import create_embedder, why_no_embedder
+from zeroclaw_tui.embeddings.remote_calls import Tell
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -113,6 +114,16 @@ class QdrantMemory(PointWriter):
         self._collection = None
         await self._connection.close()
         await self._embedding.close()
+
+    def tell_before_first_call(self, tell: Tell) -> None:
+        """Tell once, before the first text is sent to the embedding endpoint."""
+        if self._embedding.asks is not None:
+            self._embedding.asks.tell_before_first_call(tell)
+
+    def ask_again_at_once(self) -> None:
+        """Ask an embedding endpoint that has just failed again, at the next query."""
+        if self._embedding.asks is not None:
+            self._embedding.asks.ask_again_at_once()
 
     async def make(self, profile: ScoringProfile) -> None:
         """Make the collection: as long as the embedder's vectors, cosine, no payload index.

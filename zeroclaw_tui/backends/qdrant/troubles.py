@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from zeroclaw_tui.config.notes import shown
-from zeroclaw_tui.embeddings.openai import tls_trouble
+from zeroclaw_tui.embeddings.broken_requests import tls_trouble
 from zeroclaw_tui.memory.errors import NotReachable, Refused
 from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
 

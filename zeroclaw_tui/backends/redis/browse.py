@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from zeroclaw_tui.backends.base import Entries
-from zeroclaw_tui.backends.listing import age_groups, matches
+from zeroclaw_tui.backends.listing import age_groups, left_of
+from zeroclaw_tui.backends.matching import SECONDS
 from zeroclaw_tui.backends.redis.listing import Everything, order_of_storing
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, SortField, Superseded
@@ -48,19 +49,19 @@ class Listing:
         return _value(entry, self.field)
 
 
-def listing_of(everything: Everything, filter: MemoryFilter, field: SortField) -> Listing:
+def listing_of(everything: Everything, filter: MemoryFilter, field: SortField, seconds: float = SECONDS) -> Listing:
     """What a filter leaves."""
-    entries = left(everything, filter)
+    entries = left(everything, filter, seconds)
     if field not in _AS_STORED:
         entries.sort(key=lambda entry: _value(entry, field))
     return Listing(entries, field)
 
 
-def left(everything: Everything, filter: MemoryFilter) -> Entries:
-    """The memories a filter leaves, in the order of storing."""
+def left(everything: Everything, filter: MemoryFilter, seconds: float = SECONDS) -> Entries:
+    """The memories a filter leaves, in the order of storing; a pattern is matched for so many seconds at most."""
     if filter.is_empty and filter.superseded is not Superseded.ONLY:
         return [memory.entry for memory in everything.memories]
-    return [memory.entry for memory in everything.memories if matches(memory.entry, filter)]
+    return left_of((memory.entry for memory in everything.memories), filter, seconds)
 
 
 def facets_of(entries: Sequence[MemoryEntry], now: str) -> Facets:

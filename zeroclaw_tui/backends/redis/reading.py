@@ -163,7 +163,7 @@ class RedisReading(Memory):
 
     async def entries(self, filter: MemoryFilter) -> Entries:
         """Every memory a filter leaves."""
-        return await asyncio.to_thread(left, await self.everything(), filter)
+        return await asyncio.to_thread(left, await self.everything(), filter, self.find_seconds)
 
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
         """The rows after `cursor`, as excerpts; by their value, so that nobody's writing moves them."""
@@ -265,7 +265,7 @@ class RedisReading(Memory):
 
     async def _rows(self, filter: MemoryFilter) -> Sequence[StoredRow]:
         everything = await self.everything()
-        chosen = await asyncio.to_thread(left, everything, filter)
+        chosen = await asyncio.to_thread(left, everything, filter, self.find_seconds)
         return [everything.by_key[entry.key].row() for entry in chosen]
 
     async def _listed(self, filter: MemoryFilter, sort: Sort) -> Listing:
@@ -273,7 +273,7 @@ class RedisReading(Memory):
         known = self._listing
         if known is not None and known[0] is everything and known[1:3] == (filter, sort.field):
             return known[3]
-        listing = await asyncio.to_thread(listing_of, everything, filter, sort.field)
+        listing = await asyncio.to_thread(listing_of, everything, filter, sort.field, self.find_seconds)
         self._listing = (everything, filter, sort.field, listing) if everything is self._held else None
         return listing
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.backends.sqlite.finding import conditions as text_conditions
 from zeroclaw_tui.backends.sqlite.rows import bound, size_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Sort, SortField, Superseded
@@ -41,7 +42,10 @@ class Where:
 
 
 def where(schema: Schema, filter: MemoryFilter) -> Where:
-    """A filter in SQL; a part about something the generation lacks leaves no rows."""
+    """A filter in SQL; a part about something the generation lacks leaves no rows.
+
+    One that looks for text may name functions that a connection has within `finding` of the same filter.
+    """
     found = Where()
     if filter.superseded is Superseded.HIDE and schema.has("superseded_by"):
         found = found.also("m.superseded_by IS NULL")
@@ -51,7 +55,10 @@ def where(schema: Schema, filter: MemoryFilter) -> Where:
     found = _one_of(found, "m.session_id" if schema.has("session_id") else "NULL", filter.session, null_is_blank=True)
     found = _one_of(found, "m.namespace" if schema.has("namespace") else "NULL", filter.namespace)
     found = _of_length(_of_agents(found, schema, filter.agent), filter)
-    return _containing(_in_window(found, schema, filter), filter.contains)
+    found = _in_window(found, schema, filter)
+    for condition, values in text_conditions(filter):
+        found = found.also(condition, values)
+    return found
 
 
 def moment_of(column: str) -> str:
@@ -78,7 +85,7 @@ def page_statement(
 
 def takes_long(filter: MemoryFilter, sort: Sort) -> bool:
     """Whether a page may have to look at every row: a text or a length is looked for, or no index has the order."""
-    looks_inside = (filter.contains, filter.longer_than, filter.shorter_than) != (None, None, None)
+    looks_inside = filter.looks_for_text or (filter.longer_than, filter.shorter_than) != (None, None)
     return looks_inside or sort.field not in (SortField.STORED, SortField.KEY, SortField.CATEGORY)
 
 
@@ -171,15 +178,6 @@ def _in_window(found: Where, schema: Schema, filter: MemoryFilter) -> Where:
 def sqlite_moment(when: datetime) -> str:
     """A moment as SQLite's date functions read it."""
     return when.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def _containing(found: Where, text: str | None) -> Where:
-    """Compared as bytes: LIKE would stop at a NUL and read `%` and `_` as wildcards."""
-    if not text:
-        return found
-    wanted = text.encode("utf-8", "surrogateescape").lower()
-    looked = [f"instr(CAST(lower({column}) AS BLOB), ?) > 0" for column in ("m.content", "m.key")]
-    return found.also(f"({' OR '.join(looked)})", (wanted, wanted))
 
 
 def _sort_keys(schema: Schema, sort: Sort) -> tuple[str, ...]:

@@ -6,22 +6,26 @@ import asyncio
 import hashlib
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import StoreRecall
 from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.sqlite.search_evidence import KnownRows, gather, word_shares
 from zeroclaw_tui.backends.sqlite.search_keywords import KeywordHits, search_keywords
-from zeroclaw_tui.backends.sqlite.search_rows import Row, find_like, find_recent, ids_of, let_through
-from zeroclaw_tui.backends.sqlite.search_scope import MOST, Scope, scope_of
+from zeroclaw_tui.backends.sqlite.search_rows import Row, find_like, find_recent, ids_of, let_through, read_rows
+from zeroclaw_tui.backends.sqlite.search_scope import SqlScope, scope_of
 from zeroclaw_tui.backends.sqlite.search_thread import SearchThread, Ticket
-from zeroclaw_tui.backends.sqlite.search_vectors import SqliteVectors, VectorFacts, VectorHits
+from zeroclaw_tui.backends.sqlite.search_vectors import AllVectorHits, SqliteVectors, VectorFacts, VectorHits
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.evidence import Neighbour, StageEvidence, WordShare
 from zeroclaw_tui.scoring.fusion import fuse, is_merged, mode_of
 from zeroclaw_tui.scoring.keywords import like_search, lists_recent, words
 from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.settings import ScoringSettings, mode_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +42,7 @@ class SqliteSearch:
         self._thread = SearchThread(path, "recall")
         self._vectors = SqliteVectors(path, schema)
         self._asked: set[Ticket] = set()
+        self._known: KnownRows | None = None
 
     async def open(self) -> None:
         """Open the connection, so that a file that cannot be read is told now."""
@@ -71,11 +76,7 @@ class SqliteSearch:
         # ZeroClaw's key: the first eight bytes of the SHA-256 of the text, in hexadecimal.
         content_hash = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         blob = await self._thread.run(Ticket(), partial(_cached, content_hash))
-        if not blob:
-            return None
-        import numpy as np
-
-        return np.frombuffer(blob, dtype="<f4", count=len(blob) // 4).astype(np.float32)
+        return _numbers(blob) if blob else None
 
     async def recall(
         self,
@@ -85,7 +86,7 @@ class SqliteSearch:
         query_vector: np.ndarray | None,
     ) -> StoreRecall:
         """What the store's recall of this version returns, agents and namespace of the request applied."""
-        mode = settings.search_mode if profile.search_modes else "hybrid"
+        mode = mode_in(settings, profile)
         vector = None if mode == "bm25" else query_vector
         scope, said = scope_of(request, profile, self._schema, vector_live=vector is not None)
         ticket = Ticket()
@@ -105,11 +106,80 @@ class SqliteSearch:
             self._asked.discard(ticket)
         return _answer(rows, path, profile, (*said, *keyword.notes, *vectors.notes))
 
+    async def evidence(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None,
+    ) -> StageEvidence:
+        """Every hit of the stages, uncut, and what the filters look at. Raises as `recall` does."""
+        is_asked = mode_in(settings, profile) != "bm25"
+        vector = query_vector if is_asked else None
+        scope, _ = scope_of(request, profile, self._schema, vector_live=vector is not None)
+        ticket = Ticket()
+        self._asked.add(ticket)
+        try:
+            vectors = await self._all_vectors(ticket, vector)
+            gathered = await self._thread.run(ticket, partial(gather, scope, ticket, vectors, self._known))
+        finally:
+            self._asked.discard(ticket)
+        self._known = gathered.known or self._known
+        dimensions = None if vector is None else len(vector)
+        return replace(
+            gathered.evidence, dimensions=dimensions, vector_asked=is_asked and not lists_recent(request.query, profile)
+        )
+
+    async def word_shares(self, rowid: int, query: str, profile: ScoringProfile) -> list[WordShare] | None:
+        """What each word of a query adds to a row's -bm25; None without a keyword index."""
+        if not self._schema.has_fts:
+            return None
+        ticket = Ticket()
+        self._asked.add(ticket)
+        try:
+            return await self._thread.run(ticket, partial(word_shares, query, profile, rowid, ticket))
+        finally:
+            self._asked.discard(ticket)
+
+    async def nearest(
+        self, rowid: int | None, vector: np.ndarray | None, count: int
+    ) -> tuple[list[Neighbour], int] | None:
+        """The rows nearest to a row's own vector, or to a given one, and how many were compared; None without one."""
+        if not self._schema.has("embedding"):
+            return None
+        ticket = Ticket()
+        self._asked.add(ticket)
+        try:
+            if vector is None:
+                vector = None if rowid is None else await self._thread.run(ticket, partial(_vector_of, rowid))
+            if vector is None or not len(vector):
+                return None
+            hits, compared = await self._vectors.nearest(ticket, vector, count)
+        finally:
+            self._asked.discard(ticket)
+        return [Neighbour(handle, score) for handle, score in hits], compared
+
+    async def whole_rows(self, rowids: Sequence[int]) -> list[MemoryEntry]:
+        """The rows with their whole content, in that order; rows gone meanwhile are left out."""
+        ticket = Ticket()
+        self._asked.add(ticket)
+        try:
+            return await self._thread.run(ticket, partial(read_rows, ticket, self._schema, rowids))
+        finally:
+            self._asked.discard(ticket)
+
+    async def _all_vectors(self, ticket: Ticket, vector: np.ndarray | None) -> AllVectorHits:
+        if vector is None or not len(vector) or not self._schema.has("embedding"):
+            import numpy as np
+
+            return AllVectorHits(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
+        return await self._vectors.search_all(ticket, vector)
+
     async def _stages(
-        self, ticket: Ticket, scope: Scope, wants_keywords: bool, vector: np.ndarray | None
+        self, ticket: Ticket, scope: SqlScope, wants_keywords: bool, vector: np.ndarray | None
     ) -> tuple[KeywordHits, VectorHits]:
         """Both stages side by side, each on its thread, twice the limit from each."""
-        count = min(2 * scope.store_limit, MOST)
+        count = scope.stage_limit
         tasks = (
             asyncio.ensure_future(self._keyword_stage(ticket, scope, count if wants_keywords else None)),
             asyncio.ensure_future(self._vector_stage(ticket, scope, count, vector)),
@@ -121,12 +191,12 @@ class SqliteSearch:
                 task.cancel()
         return keyword, vectors
 
-    async def _keyword_stage(self, ticket: Ticket, scope: Scope, count: int | None) -> KeywordHits:
+    async def _keyword_stage(self, ticket: Ticket, scope: SqlScope, count: int | None) -> KeywordHits:
         if count is None:
             return KeywordHits()
         return await self._thread.run(ticket, partial(search_keywords, scope, count))
 
-    async def _vector_stage(self, ticket: Ticket, scope: Scope, count: int, vector: np.ndarray | None) -> VectorHits:
+    async def _vector_stage(self, ticket: Ticket, scope: SqlScope, count: int, vector: np.ndarray | None) -> VectorHits:
         if vector is None or not len(vector) or not self._schema.has("embedding"):
             return VectorHits()
         return await self._vectors.search(ticket, vector, count, scope.vector_conditions())
@@ -134,7 +204,7 @@ class SqliteSearch:
 
 def _finish(
     ticket: Ticket,
-    scope: Scope,
+    scope: SqlScope,
     settings: ScoringSettings,
     keyword: KeywordHits,
     vectors: VectorHits,
@@ -174,6 +244,18 @@ def _answer(rows: Sequence[Row], mode: str, profile: ScoringProfile, notes: Sequ
     )
     is_raw = mode == "keyword" and not profile.normalises_keyword_only
     return StoreRecall(entries, mode, "raw bm25" if is_raw else "0..1", tuple(notes))
+
+
+def _vector_of(rowid: int, connection: sqlite3.Connection) -> np.ndarray | None:
+    row = connection.execute("SELECT embedding FROM memories WHERE rowid = ?", (rowid,)).fetchone()
+    return _numbers(row[0]) if row is not None and isinstance(row[0], bytes) else None
+
+
+def _numbers(blob: bytes) -> np.ndarray:
+    """A stored vector; a trailing part of a number is ignored."""
+    import numpy as np
+
+    return np.frombuffer(blob, dtype="<f4", count=len(blob) // 4).astype(np.float32)
 
 
 def _cached(content_hash: str, connection: sqlite3.Connection) -> bytes | None:

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.rows import agent_join, entry_columns, entry_from
-from zeroclaw_tui.backends.sqlite.search_scope import Conditions, Scope
+from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.sqlite.search_scope import Conditions, SqlScope
 from zeroclaw_tui.backends.sqlite.search_thread import Ticket
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.scoring.fusion import Candidate
@@ -33,7 +34,7 @@ def ids_of(connection: sqlite3.Connection, rowids: Sequence[int]) -> dict[int, s
 def let_through(
     connection: sqlite3.Connection,
     ticket: Ticket,
-    scope: Scope,
+    scope: SqlScope,
     candidates: Sequence[Candidate],
     keeps: Callable[[MemoryEntry], bool],
     store_limit: int,
@@ -44,7 +45,7 @@ def let_through(
     """
     rows: list[Row] = []
     kept = of_agents = 0
-    for candidate, entry in _read(connection, ticket, scope, candidates):
+    for candidate, entry in _read(connection, ticket, scope.schema, candidates):
         if kept == store_limit or of_agents == scope.agent_limit or len(rows) == scope.request.limit:
             break
         if not keeps(entry):
@@ -58,7 +59,15 @@ def let_through(
     return rows, kept > 0
 
 
-def find_recent(scope: Scope, ticket: Ticket, connection: sqlite3.Connection) -> list[Row]:
+def read_rows(
+    ticket: Ticket, schema: Schema, rowids: Sequence[int], connection: sqlite3.Connection
+) -> list[MemoryEntry]:
+    """Rows with their whole content, in that order; rows that are not there are left out."""
+    candidates = [Candidate(rowid) for rowid in rowids]
+    return [entry for _, entry in _read(connection, ticket, schema, candidates)]
+
+
+def find_recent(scope: SqlScope, ticket: Ticket, connection: sqlite3.Connection) -> list[Row]:
     """The newest rows by `updated_at`, as text, descending."""
     scope = scope.with_agents(connection)
     candidates = _newest(connection, scope, scope.recent_conditions(), scope.recent_limit, score=None)
@@ -66,7 +75,7 @@ def find_recent(scope: Scope, ticket: Ticket, connection: sqlite3.Connection) ->
     return rows
 
 
-def find_like(scope: Scope, ticket: Ticket, search: LikeSearch, connection: sqlite3.Connection) -> list[Row]:
+def find_like(scope: SqlScope, ticket: Ticket, search: LikeSearch, connection: sqlite3.Connection) -> list[Row]:
     """The newest rows that hold one of the words, each with the score 1."""
     limit = scope.store_limit
     candidates = _newest(connection, scope, scope.like_conditions(search), search.sql_limit(limit), score=_LIKE_SCORE)
@@ -79,7 +88,7 @@ def find_like(scope: Scope, ticket: Ticket, search: LikeSearch, connection: sqli
 
 
 def _newest(
-    connection: sqlite3.Connection, scope: Scope, conditions: Conditions, limit: int, *, score: float | None
+    connection: sqlite3.Connection, scope: SqlScope, conditions: Conditions, limit: int, *, score: float | None
 ) -> list[Candidate]:
     order = "ORDER BY m.updated_at DESC" if scope.schema.has("updated_at") else ""
     statement = f"SELECT m.rowid FROM memories m {conditions.where} {order} LIMIT ?"
@@ -88,10 +97,9 @@ def _newest(
 
 
 def _read(
-    connection: sqlite3.Connection, ticket: Ticket, scope: Scope, candidates: Sequence[Candidate]
+    connection: sqlite3.Connection, ticket: Ticket, schema: Schema, candidates: Sequence[Candidate]
 ) -> Iterator[Row]:
     """Candidates with their rows, read a chunk at a time; rows gone meanwhile are left out."""
-    schema = scope.schema
     columns = entry_columns(schema, excerpt=None)
     for chunk in _chunks(candidates):
         ticket.check()

@@ -1,4 +1,4 @@
-"""Which rows a recall may see: as SQL conditions, and as a check on rows already read."""
+"""Which rows a recall may see, as SQL conditions."""
 
 from __future__ import annotations
 
@@ -9,18 +9,11 @@ from typing import Any
 
 from zeroclaw_tui.backends.sqlite.rows import bound
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import LikeSearch
 from zeroclaw_tui.scoring.profiles import ScoringProfile
+from zeroclaw_tui.scoring.scope import DURABLE, Scope, served
 
-DURABLE = ("core", "daily")
-"""Categories whose rows without a session are seen from every session, from 0.8.4 on, while vectors take part."""
-
-MOST = 2**31
-"""A limit beyond this is taken as this."""
-
-_DEFAULT_NAMESPACE = "default"
 _NOTHING = "0"
 
 
@@ -46,22 +39,13 @@ class Conditions:
         return f"WHERE {' AND '.join(self.parts)}" if self.parts else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """A request as this database and this profile serve it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlScope(Scope):
+    """A request as this database and this profile serve it."""
 
-    `vector_live` says that a query vector takes part. `agent_ids` are the allowed agents' ids, None when agents do not
-    matter; then `store_rows` is not counted either.
-    """
-
-    request: RecallRequest
-    profile: ScoringProfile
     schema: Schema
-    vector_live: bool
-    agent_ids: tuple[str, ...] | None = None
-    store_rows: int = 0
 
-    def with_agents(self, connection: sqlite3.Connection) -> Scope:
+    def with_agents(self, connection: sqlite3.Connection) -> SqlScope:
         """The same with the ids of the request's agents and the number of rows, where they are needed."""
         aliases = self.request.agents
         if aliases is None:
@@ -74,23 +58,6 @@ class Scope:
         ids = tuple(known.get(alias, alias) for alias in aliases)
         (rows,) = connection.execute("SELECT count(*) FROM memories").fetchone()
         return replace(self, agent_ids=ids, store_rows=rows)
-
-    @property
-    def agent_limit(self) -> int:
-        """How many rows are asked for: twice the limit when a namespace is picked out of them."""
-        return self.request.limit * 2 if self.request.namespace is not None else self.request.limit
-
-    @property
-    def store_limit(self) -> int:
-        """The limit of the store's own recall: all rows where agents are sorted out afterwards."""
-        if self.agent_ids is None or self.profile.agent_scope == "sql":
-            return self.agent_limit
-        return self.recent_limit
-
-    @property
-    def recent_limit(self) -> int:
-        """The limit of the list of the newest; its agents are sorted out afterwards in every version."""
-        return self.agent_limit if self.agent_ids is None else max(self.store_rows, self.agent_limit)
 
     def keyword_conditions(self) -> Conditions:
         """What the FTS statement restricts besides the words: nothing before 0.8.4."""
@@ -133,33 +100,6 @@ class Scope:
             self._add_agents(found)
         return found
 
-    def keeps(self, entry: MemoryEntry) -> bool:
-        """Whether the store's recall lets a keyword or vector hit through."""
-        request = self.request
-        if self.profile.hides_superseded and entry.superseded_by is not None:
-            return False
-        if request.since is not None and entry.timestamp < request.since:
-            return False
-        if request.until is not None and entry.timestamp > request.until:
-            return False
-        if self.keeps_session(entry):
-            return True
-        durable = entry.session_id is None and entry.category in DURABLE
-        return durable and self.vector_live and self.profile.durable_rows_cross_sessions
-
-    def keeps_session(self, entry: MemoryEntry) -> bool:
-        """Whether a row is of the session asked for."""
-        return self.request.session_id is None or entry.session_id == self.request.session_id
-
-    def keeps_agent(self, entry: MemoryEntry) -> bool:
-        """Whether a row is of an agent asked for."""
-        return self.request.agents is None or entry.agent in self.request.agents
-
-    def keeps_namespace(self, entry: MemoryEntry) -> bool:
-        """Whether a row is of the namespace asked for; none counts as "default"."""
-        wanted = self.request.namespace
-        return wanted is None or (entry.namespace or _DEFAULT_NAMESPACE) == wanted
-
     def _add_not_superseded(self, found: Conditions) -> None:
         if self.profile.hides_superseded and self.schema.has("superseded_by"):
             found.add("m.superseded_by IS NULL")
@@ -188,16 +128,7 @@ class Scope:
 
 def scope_of(
     request: RecallRequest, profile: ScoringProfile, schema: Schema, *, vector_live: bool
-) -> tuple[Scope, list[str]]:
+) -> tuple[SqlScope, list[str]]:
     """The scope of a request, and sentences on what was asked and cannot be served. An empty `agents` is unscoped."""
-    said: list[str] = []
-    limit = min(max(request.limit, 0), MOST)
-    served = replace(request, limit=limit, agents=request.agents or None)
-    if served.agents and (profile.agent_scope == "none" or not schema.has("agent_id")):
-        knows_none = f"ZeroClaw {profile.version}" if profile.agent_scope == "none" else "This database"
-        said.append(f"{knows_none} knows no agents, so every agent's memories are recalled.")
-        served = replace(served, agents=None)
-    if (served.since or served.until) and not (profile.has_time_bounds and schema.has("created_at")):
-        said.append(f"ZeroClaw {profile.version} has no time bounds in recall, so none are applied.")
-        served = replace(served, since=None, until=None)
-    return Scope(served, profile, schema, vector_live), said
+    left, said = served(request, profile, has_agents=schema.has("agent_id"), has_times=schema.has("created_at"))
+    return SqlScope(left, profile, vector_live, schema=schema), said

@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.search_scope import Conditions
 from zeroclaw_tui.backends.sqlite.search_thread import SearchThread, Ticket
+from zeroclaw_tui.scoring.evidence import VectorFaults
 from zeroclaw_tui.scoring.fusion import Hit
 from zeroclaw_tui.scoring.vectors import VectorIndex
 
 if TYPE_CHECKING:
     import numpy as np
+
+Answer = TypeVar("Answer")
 
 _SCANS_KEPT = 8
 _CHUNK = 400
@@ -45,6 +48,16 @@ class VectorHits:
 
     hits: Sequence[Hit] = ()
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AllVectorHits:
+    """Every row with a cosine above 0: handles, int64, and cosines, float32, best first, equal ones by handle."""
+
+    handles: np.ndarray
+    scores: np.ndarray
+    notes: tuple[str, ...] = ()
+    faults: VectorFaults | None = None
 
 
 @dataclass(slots=True)
@@ -94,17 +107,28 @@ class SqliteVectors:
 
     async def search(self, ticket: Ticket, query: np.ndarray, count: int, conditions: Conditions) -> VectorHits:
         """The `count` best rows among those the conditions leave. Raises InspectorError kinds, SearchInterrupted."""
+        return await self._answered(len(query), ticket, partial(self._search, query, count, conditions))
+
+    async def _answered(self, dimensions: int, ticket: Ticket, look: Callable[..., Answer | None]) -> Answer:
+        """What `look` finds, once the vectors of this length are loaded."""
         must_be_current = True
         while True:
-            hits = await self._thread.run(
-                ticket, partial(self._search, query, count, conditions, must_be_current=must_be_current)
-            )
+            hits = await self._thread.run(ticket, partial(look, must_be_current=must_be_current))
             if hits is not None:
                 return hits
-            await self._load(len(query))
+            await self._load(dimensions)
             ticket.check()
             # A program that writes all the time must not keep a search from ever answering.
             must_be_current = False
+
+    async def search_all(self, ticket: Ticket, query: np.ndarray) -> AllVectorHits:
+        """Every row with a cosine above 0. Raises InspectorError kinds, SearchInterrupted."""
+        return await self._answered(len(query), ticket, partial(self._search_all, ticket, query))
+
+    async def nearest(self, ticket: Ticket, query: np.ndarray, count: int) -> tuple[Sequence[Hit], int]:
+        """The `count` nearest rows with a cosine above 0, whoever's they are, and how many have a vector of this
+        length; what is no vector keeps nothing from being found. Raises InspectorError kinds, SearchInterrupted."""
+        return await self._answered(len(query), ticket, partial(self._nearest, query, count))
 
     def call_off(self, ticket: Ticket) -> None:
         """Stop the search of this ticket; loading goes on."""
@@ -137,15 +161,38 @@ class SqliteVectors:
         must_be_current: bool,
     ) -> VectorHits | None:
         """None when the vectors of this length have to be loaded or brought up to date first."""
-        held = self._loaded
-        if held is None or held.index.dimensions != len(query):
-            return None
-        if must_be_current and held.version != _version(connection):
+        held = self._held(len(query), connection, must_be_current)
+        if held is None:
             return None
         among = self._scan(connection, held.index, conditions) if conditions.parts else _Scan(None, self._not_blobs)
         if among.not_blobs:
             return VectorHits(notes=(self._failure(),))
         return VectorHits(held.index.search(query, count, among.positions), self._notes(len(query)))
+
+    def _search_all(
+        self, ticket: Ticket, query: np.ndarray, connection: sqlite3.Connection, *, must_be_current: bool
+    ) -> AllVectorHits | None:
+        import numpy as np
+
+        held = self._held(len(query), connection, must_be_current)
+        if held is None:
+            return None
+        handles, scores = held.index.search_all(query, ticket.check)
+        faults = VectorFaults(np.array(sorted(self._not_blobs), dtype=np.int64), self._failure())
+        return AllVectorHits(handles, scores, self._notes(len(query)), faults if self._not_blobs else None)
+
+    def _nearest(
+        self, query: np.ndarray, count: int, connection: sqlite3.Connection, *, must_be_current: bool
+    ) -> tuple[Sequence[Hit], int] | None:
+        held = self._held(len(query), connection, must_be_current)
+        return None if held is None else (held.index.search(query, count), len(held.index))
+
+    def _held(self, dimensions: int, connection: sqlite3.Connection, must_be_current: bool) -> _Loaded | None:
+        """The vectors of this length, if they are in memory."""
+        held = self._loaded
+        if held is None or held.index.dimensions != dimensions:
+            return None
+        return None if must_be_current and held.version != _version(connection) else held
 
     def _scan(self, connection: sqlite3.Connection, index: VectorIndex, conditions: Conditions) -> _Scan:
         """The rows of a filter in the order SQLite reads them in ZeroClaw's statement: it decides between ties."""

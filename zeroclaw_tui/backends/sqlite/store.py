@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.base import Entries, Health, Scored, StoreRecall
+from zeroclaw_tui.backends.base import Entries, Health
 from zeroclaw_tui.backends.sqlite import browse
 from zeroclaw_tui.backends.sqlite.capabilities import capabilities_of
 from zeroclaw_tui.backends.sqlite.connection import (
@@ -28,21 +28,17 @@ from zeroclaw_tui.backends.sqlite.health import health
 from zeroclaw_tui.backends.sqlite.making import generation_made_by, make_database
 from zeroclaw_tui.backends.sqlite.rows import agent_join, bound, entry_columns, entry_from
 from zeroclaw_tui.backends.sqlite.schema import Schema, read_schema
+from zeroclaw_tui.backends.sqlite.searchable import SearchableSqlite
 from zeroclaw_tui.backends.sqlite.statistics import statistics
-from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
 from zeroclaw_tui.backends.sqlite.writing import Writing, take_back_unfinished_write, why_not_writable
 from zeroclaw_tui.config.layouts import exists, has_markdown
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
-from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import Statistics
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
@@ -52,7 +48,7 @@ _FOLDER_READ_ONLY = "The folder of the database is read-only."
 _TAKEN_BACK = "A program had ended in the middle of a write to this database: the unfinished write was taken back."
 
 
-class SqliteMemory(WritableSqlite):
+class SqliteMemory(SearchableSqlite):
     """A brain.db of any ZeroClaw version. Only the verbs of WritableSqlite change a byte of it.
 
     Listings use one connection kept open, searching another, and long passes and changes one of their own in a thread
@@ -170,14 +166,6 @@ class SqliteMemory(WritableSqlite):
             finally:
                 await self._open_anew()
 
-    async def recall(
-        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
-    ) -> Scored:
-        """The store's recall by the rules of the newest version with this schema, without a query vector."""
-        request = RecallRequest(query, limit, session_id=session_id, since=since, until=until, layer="store")
-        found = await self.search(request, profile_for(self.newest_version or NEWEST), ScoringSettings())
-        return list(found.entries)
-
     async def get(self, key: str) -> MemoryEntry | None:
         """The memory of that key, superseded or not; several agents' rows: the oldest stored."""
         for entry in await self.with_key(key):
@@ -205,15 +193,19 @@ class SqliteMemory(WritableSqlite):
 
     async def entries(self, filter: MemoryFilter) -> Entries:
         """Every memory a filter leaves, with full content, in the order of storing."""
-        return await self._entries(browse.where(self.schema, filter), "ORDER BY m.rowid")
+        schema, found = self.schema, browse.where(self.schema, filter)
+        if not filter.looks_for_text:
+            return await self._entries(found, "ORDER BY m.rowid")
+        statement = _select(schema, found, "ORDER BY m.rowid")
+        return await self._find(
+            lambda connection: [entry_from(row, schema) for row in connection.execute(statement, found.values)], filter
+        )
 
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
         """The rows after `cursor`, as excerpts; any depth costs the same. Cancelling the await stops a long pass."""
         statement, values = browse.page_statement(self.schema, filter, sort, cursor, limit)
         if browse.takes_long(filter, sort):
-            chosen = await self._in_thread(
-                lambda connection: connection.execute(statement, values).fetchall(), is_find=filter.contains is not None
-            )
+            chosen = await self._find(lambda connection: connection.execute(statement, values).fetchall(), filter)
         else:
             chosen = list(await self._fetch(statement, values))
         handles, following = browse.page_of(chosen, limit)
@@ -222,10 +214,7 @@ class SqliteMemory(WritableSqlite):
     async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
         """The rowids of all rows in order as an array; cancelling the await stops the pass."""
         schema = self.schema
-        return await self._in_thread(
-            lambda connection: browse.ordered_handles(connection, schema, filter, sort),
-            is_find=filter.contains is not None,
-        )
+        return await self._find(lambda connection: browse.ordered_handles(connection, schema, filter, sort), filter)
 
     async def rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of these rowids, in that order, as excerpts; rows gone meanwhile are left out."""
@@ -282,37 +271,14 @@ class SqliteMemory(WritableSqlite):
     async def facets(self, filter: MemoryFilter, now: str) -> Facets:
         """Counts, made in a thread; cancelling the await stops them."""
         schema = self.schema
-        return await self._in_thread(
-            lambda connection: facets(connection, schema, filter, now), is_find=filter.contains is not None
-        )
+        return await self._find(lambda connection: facets(connection, schema, filter, now), filter)
 
     async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
         """How much there is, counted in a thread; cancelling the await stops it."""
         schema, path = self.schema, self.path
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
         found = browse.where(schema, wanted)
-        return await self._in_thread(
-            lambda connection: statistics(connection, schema, path, found), is_find=wanted.contains is not None
-        )
-
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> StoreRecall:
-        """ZeroClaw's recall with every part of the score, by the rules of `profile`."""
-        searching = await self._searching()
-        return await searching.recall(request, profile, settings, query_vector)
-
-    async def cached_vector(self, text: str) -> np.ndarray | None:
-        """The vector ZeroClaw's cache holds for exactly this text."""
-        return await (await self._searching()).cached_vector(text)
-
-    async def prepare_vectors(self) -> None:
-        """Load the vectors ahead of the first search."""
-        await (await self._searching()).prepare_vectors()
+        return await self._find(lambda connection: statistics(connection, schema, path, found), wanted)
 
     async def data_version(self) -> int | None:
         """Changes when another connection has written (SQLite's PRAGMA data_version), or put another file in place.
@@ -355,10 +321,7 @@ class SqliteMemory(WritableSqlite):
 
     async def _entries(self, found: browse.Where, order: str = "", excerpt: int | None = None) -> Entries:
         schema = self.schema
-        statement = (
-            f"SELECT {entry_columns(schema, excerpt=excerpt)} FROM memories AS m {agent_join(schema)} "
-            f"{found.sql} {order}"
-        )
+        statement = _select(schema, found, order, excerpt)
         return [entry_from(row, schema) for row in await self._fetch(statement, found.values)]
 
     async def _fetch(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
@@ -378,19 +341,7 @@ class SqliteMemory(WritableSqlite):
             self._readings.discard(reading)
             self._finds.discard(reading)
 
-    async def _close_search(self) -> None:
-        """Stop every search and let go of its connections and vectors."""
-        search, self._search = self._search, None
-        if search is not None:
-            await search.close()
 
-    async def _searching(self) -> SqliteSearch:
-        """The search of this store, made at the first use: who only browses pays nothing for it."""
-        from zeroclaw_tui.backends.sqlite.search import SqliteSearch
-
-        async with self._search_opening:
-            if self._search is None:
-                search = SqliteSearch(self.path, self.schema)
-                await search.open()
-                self._search = search
-            return self._search
+def _select(schema: Schema, found: browse.Where, order: str, excerpt: int | None = None) -> str:
+    columns = entry_columns(schema, excerpt=excerpt)
+    return f"SELECT {columns} FROM memories AS m {agent_join(schema)} {found.sql} {order}"

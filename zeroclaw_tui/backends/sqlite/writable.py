@@ -12,6 +12,7 @@ from typing import TypeVar
 from zeroclaw_tui.backends.base import Memory, Stamps
 from zeroclaw_tui.backends.sqlite import browse, changes
 from zeroclaw_tui.backends.sqlite.filling import fill_vectors
+from zeroclaw_tui.backends.sqlite.finding import finding
 from zeroclaw_tui.backends.sqlite.identity import other_model
 from zeroclaw_tui.backends.sqlite.raw_rows import RawTable
 from zeroclaw_tui.backends.sqlite.removing import Removing, count_cached_vectors, forget_cached_vectors
@@ -42,7 +43,7 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 Answer = TypeVar("Answer")
 
@@ -66,6 +67,16 @@ class WritableSqlite(Memory):
     async def _in_thread(self, work: Callable[[Connection], Answer], *, is_find: bool = False) -> Answer:
         """What `work` answers on a connection that only reads."""
 
+    async def _find(self, work: Callable[[Connection], Answer], filter: MemoryFilter) -> Answer:
+        """The same with what the filter's text is compared by; one that looks for text can be interrupted."""
+        seconds = self.find_seconds
+
+        def look(connection: Connection) -> Answer:
+            with finding(connection, filter, seconds):
+                return work(connection)
+
+        return await self._in_thread(look, is_find=filter.looks_for_text)
+
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
         await self.create(Draft(key, content, category, session_id), _keep_nothing, replace=True)
@@ -88,9 +99,7 @@ class WritableSqlite(Memory):
     async def stamps(self, filter: MemoryFilter) -> Stamps:
         """Every memory a filter leaves, in the order of storing; cancelling the await stops the pass."""
         schema, found = self.schema, browse.where(self.schema, filter)
-        return await self._in_thread(
-            lambda connection: stamps(connection, schema, found), is_find=filter.contains is not None
-        )
+        return await self._find(lambda connection: stamps(connection, schema, found), filter)
 
     async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
         """The stamps of these rowids, in that order; rows gone meanwhile are left out."""
@@ -108,6 +117,7 @@ class WritableSqlite(Memory):
 
     async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with every column, on a thread, in one consistent read; its vector is in `embedding`."""
+        wanted = filter or MemoryFilter(superseded=Superseded.SHOW)
         found = None if filter is None else browse.where(self.schema, filter)
 
         def look(connection: Connection) -> None:
@@ -117,7 +127,7 @@ class WritableSqlite(Memory):
                 # It would stay until the next one is read, and both can be many megabytes.
                 del row
 
-        await self._in_thread(look)
+        await self._find(look, wanted)
 
     def stamp_of(self, row: StoredRow) -> Stamp:
         """The stamp of a row with every column."""

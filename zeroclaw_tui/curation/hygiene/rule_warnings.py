@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.setting_table import DAYS_BY_CATEGORY
+from zeroclaw_tui.curation.setting_change import without_effect
 
 _ENABLED = "memory.hygiene_enabled"
 _DAYS = {
@@ -27,10 +29,10 @@ _BOUNDS = {
 _COVERED = {f"memory.{name}_retention_days": f"{DAYS_BY_CATEGORY}.{name}" for name in ("conversation", "daily", "core")}
 
 
-def warnings_of(present: Mapping[str, Any], wanted: Mapping[str, Any], sources: Mapping[str, str]) -> Iterator[str]:
+def warnings_of(present: Mapping[str, Any], wanted: Mapping[str, Any], config: MemoryConfig) -> Iterator[str]:
     """A sentence for each setting that takes more from now on, and for each that does nothing.
 
-    `present` are the values that count now, None for one that is not there; `sources` where each came from.
+    `present` are the values that count now, None for one that is not there; `config` tells what stands above them.
     """
     was_on = bool(present[_ENABLED])
     is_on = bool(wanted.get(_ENABLED, was_on))
@@ -40,7 +42,7 @@ def warnings_of(present: Mapping[str, Any], wanted: Mapping[str, Any], sources: 
         before = present.get(name)
         if is_on and value != before:
             yield from _sooner(name, before, value)
-        yield from _without_effect(name, present, sources)
+        yield from _without_effect(name, present, config)
 
 
 def _sooner(name: str, before: Any, value: Any) -> Iterator[str]:
@@ -58,13 +60,11 @@ def _takes_more(before: Any, value: Any) -> bool:
     return bool(value) and (not before or value < before)
 
 
-def _without_effect(name: str, present: Mapping[str, Any], sources: Mapping[str, str]) -> Iterator[str]:
+def _without_effect(name: str, present: Mapping[str, Any], config: MemoryConfig) -> Iterator[str]:
     covering = _COVERED.get(name)
     if covering is not None and present.get(covering) is not None:
         yield f"{name} does nothing while {covering} is set."
-    source = sources.get(name, "")
-    if source.startswith("environment "):
-        yield f"{name} has no effect while {source.removeprefix('environment ')} is set in ZeroClaw's environment."
+    yield from without_effect(config, name)
 
 
 def _days(days: int) -> str:

@@ -15,8 +15,10 @@ from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.config.memory_section import read_memory
 from zeroclaw_tui.config.notes import Notes, shown
 from zeroclaw_tui.config.secrets import reveal
+from zeroclaw_tui.embeddings.addresses import is_loopback
 from zeroclaw_tui.embeddings.factory import ZEROCLAW_NAMES, why_no_embedder
-from zeroclaw_tui.embeddings.openai import KeyRefused, OpenAIEmbedder, WrongDimension, is_loopback
+from zeroclaw_tui.embeddings.failures import KeyRefused, WrongDimension
+from zeroclaw_tui.embeddings.openai import OpenAIEmbedder
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, REFUSED, WRONG_USE, EmbeddingFailed
 from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.probes.finding import Finding

@@ -21,7 +21,7 @@ from zeroclaw_tui.tui.screens.choosing import length_choices, order_choices, pro
 from zeroclaw_tui.tui.screens.filters import FiltersScreen
 from zeroclaw_tui.tui.screens.help import HelpScreen, NoticesScreen, key_sections
 from zeroclaw_tui.tui.screens.scores import ScoresScreen
-from zeroclaw_tui.tui.view import Mode, Part, View
+from zeroclaw_tui.tui.view import FINDS, Mode, Part, View
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
 from zeroclaw_tui.tui.widgets.header import StoreHeader, notices_of
@@ -156,16 +156,25 @@ class BrowserScreen(ScoresScreen):
 
     def action_next_mode(self) -> None:
         """The next way to search, for the same text."""
-        can_fuse = self.library is not None and self.library.memory.capabilities.own_fusion
-        modes = [Mode.RECALL, Mode.CONTAINS, *([Mode.HYBRID] if can_fuse else [])]
-        mode = modes[(modes.index(self.view.mode) + 1) % len(modes)]
+        modes = self._modes()
+        at = modes.index(self.view.mode) if self.view.mode in modes else -1
+        view = self.view.searching_by(modes[(at + 1) % len(modes)])
         if not self.has_class("-searching"):
             self.action_open_search()
-        elif self.view.query:
-            self.look(replace(self.view, mode=mode))
+        elif self.view.query or self.view.similar_to is not None:
+            self.look(view)
         else:
-            self.view = replace(self.view, mode=mode)
+            self.view = view
         self.paint_lines()
+
+    def _modes(self) -> list[Mode]:
+        """The ways to search that there are here, in turn."""
+        modes = [Mode.RECALL, *FINDS]
+        if self.can_find_similar:
+            modes.append(Mode.SIMILAR)
+        if self.library is not None and self.library.memory.capabilities.own_fusion:
+            modes.append(Mode.HYBRID)
+        return modes
 
     def action_step_out(self) -> None:
         """From the bar or a pane to the list, then out of the search; never out of the program."""
@@ -173,7 +182,7 @@ class BrowserScreen(ScoresScreen):
         typing = self.query_one(SearchBar).input.has_focus
         if self.has_class("-searching") and (rows.has_focus or self.has_class("-empty") or not self.view.query):
             self._close_bar()
-            self.look(replace(self.view, query=""))
+            self.look(self.view.without_search())
         elif not typing and self.has_class("-narrow"):
             self.remove_class("-facets-on")
         rows.focus()
@@ -243,7 +252,9 @@ class BrowserScreen(ScoresScreen):
         self.query_one(f"#{pane}").focus()
 
     def action_reload(self) -> None:
-        """Read the store again."""
+        """Read the store again, and ask an embedding endpoint that failed again."""
+        if self.library is not None:
+            self.library.ask_again_at_once()
         self.look(self.view, keep_place=self.query_one(MemoryList).row_count > 0)
 
     def action_copy_content(self) -> None:
@@ -291,7 +302,7 @@ class BrowserScreen(ScoresScreen):
 
     def _search(self, query: str) -> None:
         if query != self.view.query:
-            self.look(replace(self.view, query=query))
+            self.look(self.view.searching(query))
 
     def _close_bar(self) -> None:
         if self._rest is not None:

@@ -127,7 +127,7 @@ def filled_words(done: Reindexed, planned: int) -> str:
 
 def endpoint_host(embedding: EmbeddingConfig) -> str:
     """The host that texts are sent to."""
-    from zeroclaw_tui.embeddings.openai import BASES
+    from zeroclaw_tui.embeddings.addresses import BASES
 
     provider = embedding.provider
     url = provider.removeprefix(_CUSTOM) if provider.startswith(_CUSTOM) else BASES.get(provider, "")

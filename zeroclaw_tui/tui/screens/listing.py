@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
-from textual.screen import Screen
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import Facets
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui import messages
 from zeroclaw_tui.tui.dimming import why_read_only
+from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights
 from zeroclaw_tui.tui.loader import GOES_BY, Loader, Pace
-from zeroclaw_tui.tui.view import Part, View
+from zeroclaw_tui.tui.screens.doctor_words import endpoint_host
+from zeroclaw_tui.tui.screens.lit import LitScreen
+from zeroclaw_tui.tui.view import Mode, Part, View
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.empty import Empty
 from zeroclaw_tui.tui.widgets.facets import FacetList
@@ -27,13 +29,23 @@ from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.search_bar import FactLine, SearchBar
 from zeroclaw_tui.tui.widgets.status_bar import Banner, StatusBar
-from zeroclaw_tui.tui.words import EmptyWords, fact_words, mark_words, mode_facts, search_summary, why_empty
+from zeroclaw_tui.tui.words import (
+    EmptyWords,
+    empty_so_far,
+    fact_words,
+    mark_words,
+    mode_facts,
+    search_summary,
+    vector_words,
+    why_empty,
+)
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.embeddings.remote_calls import RemoteCall
 
 
-class ListingScreen(Screen[None]):
+class ListingScreen(LitScreen):
     """Facets, list and detail of one library.
 
     `clock` gives the moment that ages count from. Until `show_library` is called it says that the store is opening.
@@ -48,21 +60,22 @@ class ListingScreen(Screen[None]):
 
     def __init__(self, clock: Callable[[], datetime], pace: Pace) -> None:
         super().__init__()
-        self.view = View()
         self.library: Library | None = None
         self.facets: Facets | None = None
         self.other_facets: Mapping[Part, Facets] = {}
         self.recalled: RecallResult | None = None
         self.pace = pace
         self._clock = clock
-        self._loader: Loader | None = None
         self._found: int | None = None
+        self._words: int | None = None
+        self._trouble = ""
         self._milliseconds: float | None = None
         self._starts_at_top = False
         self._glows_news = False
         self._go_to: Handle | None = None
         self._has_answered = False
         self._is_unanswered = False
+        self._told_places: set[str] = set()
 
     def compose(self) -> ComposeResult:
         """Header, bar, banners, panes, keys."""
@@ -93,6 +106,7 @@ class ListingScreen(Screen[None]):
         """Show this store from now on."""
         self.stop_loading()
         self.library, self._loader = library, Loader(self, library, self.pace)
+        library.tell_before_first_call(self._tell_remote_call)
         self.facets, self.other_facets = None, {}
         self._has_answered = False
         self.query_one(StoreHeader).show(library)
@@ -119,20 +133,25 @@ class ListingScreen(Screen[None]):
     def look(self, view: View, *, keep_place: bool = False) -> None:
         """Look at something else, or with `keep_place` at the same again."""
         self._starts_at_top = view.sort != self.view.sort
-        self.view = view
+        view = self.view = self._with_similar(view)
         if self._loader is None:
             return
         now = self._clock()
         self.recalled = self.recalled if view.is_recall else None
-        self._found = None
+        self._found = self._words = None
         rows = self.query_one(MemoryList)
         rows.set_look(sort=view.sort, now=now, show_agent=self._has_agents())
-        rows.highlight_text = view.lit
+        self._trouble = ""
+        if view.is_recall:
+            self._light_up(NO_LIGHTS)
         self.query_one(MemoryDetail).now = now
         for facets in self._facet_lists():
             facets.mark(view)
         self.paint_lines()
-        if view.is_recall:
+        find_similar = self._find_similar if view.is_similar else None
+        if find_similar is not None:
+            find_similar(view, now)
+        elif view.is_recall:
             self._loader.recall(view, now)
         else:
             self._loader.list_memories(view, now, keep_place=keep_place)
@@ -160,10 +179,15 @@ class ListingScreen(Screen[None]):
         lines.order = self.view.order_words
         counted = None if self._is_unanswered else self.facets
         facts = mode_facts(self.view, self.recalled, counted, self._milliseconds)
-        self.query_one(SearchBar).show_mode(self.view.mode, facts)
+        near = self.view.similar_to
+        shown = (self._trouble,) if self._trouble else facts
+        self.query_one(SearchBar).show_mode(self.view.mode, shown, near=one_line(near.key) if near is not None else "")
         total = self.facets.total if self.facets else None
         general = self.library.why_no_vectors if self.library else None
-        summary = search_summary(self.view, self.recalled, total, self._found, general)
+        vector = self._vector_words()
+        summary = search_summary(
+            self.view, self.recalled, total, self._found, general, words=self._words, vector=vector
+        )
         rows = self.query_one(MemoryList)
         is_blocks = self.view.shows_blocks
         marked, hint = mark_words(len(rows.marks), rows.marks_shown, rows.marks.memories, blocks=is_blocks)
@@ -174,6 +198,7 @@ class ListingScreen(Screen[None]):
         """The first rows, at once."""
         if not event.is_stale:
             self._milliseconds = event.milliseconds
+            self._light_up(Lights.of(self.view.sought))
             rows = self.query_one(MemoryList)
             rows.show_page(event.page.entries, len(event.page.entries))
             if self._starts_at_top:
@@ -196,6 +221,7 @@ class ListingScreen(Screen[None]):
             rows = self.query_one(MemoryList)
             was_at_top = rows.scroll_offset.y == 0
             news = rows.unseen(event.first) if event.is_refresh else []
+            self._light_up(Lights.of(self.view.sought))
             if self._glows_news:
                 news += rows.newcomers(event.handles)
             rows.show_order(event.handles)
@@ -225,7 +251,7 @@ class ListingScreen(Screen[None]):
     def on_find_counted(self, event: messages.FindCounted) -> None:
         """What `contains` would have shown."""
         if not event.is_stale:
-            self._found = event.count
+            self._found, self._words = event.count, event.words
             self._answered(not self.has_class("-empty"))
 
     def on_entry_loaded(self, event: messages.EntryLoaded) -> None:
@@ -235,7 +261,13 @@ class ListingScreen(Screen[None]):
 
     def on_load_failed(self, event: messages.LoadFailed) -> None:
         """The screen stays; a banner says what is wrong and which key tries again."""
-        if not event.is_stale:
+        if event.is_stale:
+            return
+        if isinstance(event.error, WrongUse) and self.view.mode is Mode.REGEX:
+            # Half typed, most patterns cannot be read: the list stays as it is.
+            self._trouble = event.error.message.removeprefix("The pattern ").rstrip(".")
+            self.paint_lines()
+        else:
             self.show_gone(event.error)
 
     def show_gone(self, error: InspectorError) -> None:
@@ -278,12 +310,33 @@ class ListingScreen(Screen[None]):
 
     def _why_empty(self, library: Library) -> EmptyWords:
         memory = library.memory
+        if self.recalled is not None and self.recalled.awaits_vector:
+            return empty_so_far(self.view, self._vector_words())
         told = self.recalled.notes if self.recalled is not None else ()
         # What holds for every recall here comes last.
         told = tuple(sorted(told, key=lambda note: note == library.why_no_vectors))
-        notes = memory.notices if memory.name == "none" else told
+        notes = memory.notices if memory.name == "none" else (*told, self._vector_words())
         can_write, is_watched = why_read_only(library) is None, memory.capabilities.watch
-        return why_empty(self.view, memory.name, self._found, can_write=can_write, notes=notes, is_watched=is_watched)
+        return why_empty(
+            self.view,
+            memory.name,
+            self._found,
+            words=self._words,
+            can_write=can_write,
+            notes=notes,
+            is_watched=is_watched,
+        )
+
+    def _vector_words(self) -> str:
+        if self.library is None:
+            return ""
+        return vector_words(self.recalled, endpoint_host(self.library.config.embedding), self.library.resting)
+
+    def _tell_remote_call(self, call: RemoteCall) -> None:
+        """Say once of each host that texts go there."""
+        if call.place not in self._told_places:
+            self._told_places.add(call.place)
+            self.notify(call.words, markup=False)
 
     def _show_detail(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None = None) -> None:
         self.query_one(MemoryDetail).show(entry, result, self.recalled, norm)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.tui.commands import shown_sentence
 from zeroclaw_tui.tui.screens.upkeep import UpkeepScreen
 from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.header import StoreHeader
@@ -25,7 +26,8 @@ class ScoresScreen(UpkeepScreen):
         if entry is None or self.library is None:
             self.notify("There is no memory to explain.", severity="warning", markup=False)
             return
-        self.app.push_screen(ExplainScreen(self.library, entry, self._asked(), self._clock, self.pace), self._after_why)
+        screen = ExplainScreen(self.library, entry, self._asked(), self._clock, self.pace)
+        self.app.push_screen(screen, lambda has_changed: self._after_explaining(has_changed, screen.leaves_for))
 
     def action_what_if(self) -> None:
         """What the message of the search bar would recall with other numbers."""
@@ -39,7 +41,7 @@ class ScoresScreen(UpkeepScreen):
         from zeroclaw_tui.tui.screens.prompt import PromptScreen
 
         if self.library is not None:
-            self.app.push_screen(PromptScreen(self.library, self._asked(), self._clock, self.pace))
+            self.app.push_screen(PromptScreen(self.library, self._asked(), self._clock, self.pace), self._after_why)
 
     def action_similar(self) -> None:
         """Memories near the one under the cursor, in the list."""
@@ -50,9 +52,20 @@ class ScoresScreen(UpkeepScreen):
         self.look(replace(self.view, mode=Mode.SIMILAR, similar_to=entry))
 
     def _asked(self) -> RecallRequest:
-        """The recall of the view; its query is blank while nothing is searched for."""
+        """The agent's recall of the view; its query is blank while nothing is searched for, or not by a message."""
         assert self.library is not None
-        return self.view.request(self._clock(), self.library.config)
+        asked = self.view.request(self._clock(), self.library.config)
+        is_message = self.view.mode not in (Mode.REGEX, Mode.SIMILAR)
+        return replace(asked, query=asked.query if is_message else "", own_fusion=False)
+
+    def _after_explaining(self, has_changed: bool | None, action: str | None) -> None:
+        """What is shown follows, and what a person left the explanation for is done."""
+        self._after_why(has_changed)
+        because = self.why_action_dimmed(action) if action else None
+        if because is not None:
+            self.notify(shown_sentence(because), title="Not here", severity="warning", markup=False)
+        elif action is not None:
+            self.call_later(self.run_action, action)
 
     def _after_why(self, has_changed: bool | None) -> None:
         """Settings were written, or a vector was made: what is shown follows."""

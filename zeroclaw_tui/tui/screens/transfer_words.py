@@ -30,9 +30,9 @@ _NOTES = 3
 _SHORT_KEY, _LONGEST_NAME, _LONGEST_NOTE = 24, 40, 130
 
 
-def narrowed_words(chips: list[str], text: str, *, is_recall: bool) -> str:
-    """Which memories the list shows, in words."""
-    narrowed = [*chips, *([f"contains “{one_line(text)[:60]}”"] if text else [])]
+def narrowed_words(chips: list[str], text: str, *, is_recall: bool, verb: str = "contains") -> str:
+    """Which memories the list shows, in words; `verb` says how they are found by the text."""
+    narrowed = [*chips, *([f"{verb} “{one_line(text)[:60]}”"] if text else [])]
     words = " · ".join(narrowed) if narrowed else "All that the list shows."
     # A recall shows what one query brings up; what it leaves out is no less worth keeping.
     return (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from zeroclaw_tui.tui.screens.changing import ChangingScreen
+from zeroclaw_tui.tui.view import FINDS
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.status_bar import Banner
 
@@ -52,7 +53,12 @@ class UpkeepScreen(ChangingScreen):
         from zeroclaw_tui.tui.screens.transfer_words import narrowed_words
 
         now, view = self._clock(), self.view
-        narrowed = narrowed_words([chip.words for chip in view.chips], view.lit, is_recall=view.is_recall)
+        narrowed = narrowed_words(
+            [chip.words for chip in view.chips],
+            view.lit,
+            is_recall=view.is_recall,
+            verb=FINDS.get(view.mode, "contains"),
+        )
         chosen = view.listing_filter(now).but(blocks=False)
         said = await export_shown(self.app, library, chosen, narrowed, now, self.pace.patience)
         if said is not None:
@@ -69,24 +75,16 @@ class UpkeepScreen(ChangingScreen):
             await self.stamp_again(library)
 
     async def _re_embed(self, library: Library) -> None:
-        from zeroclaw_tui.curation.reindex import plan_reindex, reindex
+        from zeroclaw_tui.tui.screens.re_embedding import re_embed
 
         entry = self._entry_here()
         if entry is None:
             return
-        plan = await plan_reindex(library, ids=(entry.id,))
-        if not plan.count:
-            self.notify("There is no text to make a vector of.", severity="warning", markup=False)
-            return
-        done = await reindex(library, plan)
-        if done.filled:
-            self.notify("It has a vector of its present content now.", markup=False)
+        done = await re_embed(library, entry)
+        self.notify(done.words, severity="information" if done.is_done else "warning", markup=False)
+        if done.is_done:
             self.query_one(MemoryList).glow([entry.handle])
             self.look_again()
-        else:
-            self.notify(
-                " ".join(done.failed) or "It changed meanwhile and was left alone.", severity="warning", markup=False
-            )
 
     def _after_upkeep(self, has_changed: bool | None) -> None:
         if has_changed and self.library is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,10 +16,12 @@ from textual.reactive import reactive
 from textual.style import Style
 from textual.widgets import Static
 
+from zeroclaw_tui.backends.matching import Span
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import display_text, one_line
 from zeroclaw_tui.tui.format import count_text, fit, size_text
+from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights, cleaned, lit_cell
 from zeroclaw_tui.tui.themes import score_colours
 from zeroclaw_tui.tui.widgets.detail_text import DOT, Spans, fact_parts, origin_parts, packed, score_lines
 from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 _FEW_LINES = 8
 _LAYING_OUT = "detail-markdown"
 _LONGEST_TITLE = 300
+_LINES_BEFORE_MATCH = 3
 
 
 class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
@@ -67,6 +71,8 @@ class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
 
     as_markdown: reactive[bool] = reactive(False, init=False)
     """Whether the content is laid out as Markdown; text that cannot be stays plain and says so."""
+    lights: reactive[Lights] = reactive(NO_LIGHTS, init=False)
+    """What is lit up in key and content."""
     now: reactive[datetime | None] = reactive(None, init=False)
     """The moment that relative ages count to; without it only the dates are shown."""
 
@@ -127,6 +133,19 @@ class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
             self.set_class(has_few_lines, "-few-lines")
             self._paint_around()
 
+    def on_plain_content_match_reached(self, event: PlainContent.MatchReached) -> None:
+        """Bring the first match into sight, with a few lines before it."""
+        event.stop()
+        plain = self.query_one(PlainContent)
+        line = plain.virtual_region.y + event.line
+        if line >= self.scroll_offset.y + self.scrollable_content_region.height:
+            self.scroll_to(y=line - _LINES_BEFORE_MATCH, animate=False, force=True)
+
+    def watch_lights(self) -> None:
+        """Light up other matches."""
+        self._paint_around()
+        self._paint_content()
+
     def watch_as_markdown(self) -> None:
         """Lay the content out the other way."""
         self._paint_content()
@@ -167,7 +186,9 @@ class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
         entry = self._entry
         plain = self.query_one(PlainContent)
         plain.display = entry is not None
-        plain.show("" if entry is None else entry.content or EMPTY_CONTENT)
+        # What stands for an empty content is no match for anything.
+        lights = self.lights if entry is not None and entry.content else NO_LIGHTS
+        plain.show("" if entry is None else entry.content or EMPTY_CONTENT, lights)
         for markdown in self.query("#detail-markdown"):
             markdown.display = False
         note = self.query_one("#detail-note", Static)
@@ -205,18 +226,21 @@ class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
         entry = self._entry
         if entry is None:
             return self._styled([[(self._sentence, "faint")]]), []
-        key = one_line(entry.key[:_LONGEST_TITLE])
+        raw = entry.key[:_LONGEST_TITLE]
+        key, lit = cleaned(raw, self.lights.spans(raw), one_line)
         title = (key, "text") if key else (EMPTY_KEY, "faint")
         origin, facts = origin_parts(entry, self.now), fact_parts(entry, self._norm)
         width = max(20, self._width)
         score = score_lines(entry, self._result, self._recall) if self._result and self._recall else []
         if not self.has_class("-few-lines"):
             about = [[(line, "muted")] for parts in (origin, facts) for line in packed(parts, width)]
-            return self._styled([[title], *about], bold=title), score
-        title = (fit(title[0], min(cell_len(title[0]), width // 2)), title[1])
+            return self._styled([[title], *about], title, lit), score
+        if key:
+            key, lit = lit_cell(raw, min(cell_len(key), width // 2), self.lights)
+        title = (key, "text") if key else (fit(EMPTY_KEY, min(len(EMPTY_KEY), width // 2)), "faint")
         beside, *rest = packed(origin, width - cell_len(title[0]) - 2)
         about = [[(line, "muted")] for line in packed([*DOT.join(rest).split(DOT), *facts] if rest else facts, width)]
-        return self._styled([[title, ("  " + beside, "muted")]], bold=title), [*about, *score]
+        return self._styled([[title, ("  " + beside, "muted")]], title, lit), [*about, *score]
 
     def _note(self, refused: str | None) -> str:
         entry = self._entry
@@ -232,8 +256,8 @@ class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
             notes.append(f"shown as plain text: {refused}")
         return "\n".join(notes)
 
-    def _styled(self, lines: list[Spans], bold: tuple[str, str] | None = None) -> Content:
-        """Lines of spans in the theme's colours; text is never read as markup."""
+    def _styled(self, lines: list[Spans], title: tuple[str, str] | None = None, lit: Sequence[Span] = ()) -> Content:
+        """Lines of spans in the theme's colours, matches in the title lit; text is never read as markup."""
         colours = score_colours(self.app)
         pieces: list[Content] = []
         for at, line in enumerate(lines):
@@ -241,6 +265,10 @@ class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
                 pieces.append(Content("\n"))
             for span in line:
                 text, name = span
-                style = Style(foreground=colours[name], bold=True if span is bold or name == "final" else None)
-                pieces.append(Content(text).stylize(style))
+                style = Style(foreground=colours[name], bold=True if span is title or name == "final" else None)
+                piece = Content(text).stylize(style)
+                for start, end in lit if span is title else ():
+                    match = Style(foreground=colours["final"], bold=True, underline=True)
+                    piece = piece.stylize(match, start, end)
+                pieces.append(piece)
         return Content("").join(pieces)

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
+from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
 from zeroclaw_tui.tui.format import absolute_time, relative_age, score_text, size_text
@@ -85,6 +85,8 @@ def packed(parts: Iterable[str], width: int) -> list[str]:
 
 def score_lines(entry: MemoryEntry, result: ScoredEntry, recall: RecallResult) -> list[Spans]:
     """How the score came about, with this result's own numbers, and whether it reaches the prompt."""
+    if recall.mode == SIMILAR:
+        return _similar(result, recall)
     profile = profile_for(recall.profile)
     if recall.request.own_fusion:
         exact = _exact(result, recall)
@@ -98,6 +100,16 @@ def score_lines(entry: MemoryEntry, result: ScoredEntry, recall: RecallResult) -
     lines.append(_injection(result, recall))
     exact = _exact(result, recall)
     return [*lines, exact] if exact else lines
+
+
+def _similar(result: ScoredEntry, recall: RecallResult) -> list[Spans]:
+    """By what and how much it is near."""
+    is_by_vector = result.vector_score is not None
+    near = score_text(result.vector_score if is_by_vector else result.keyword_score)
+    lines: list[Spans] = [[(f"near {near}", "vector" if is_by_vector else "keyword"), (f": {recall.scale}", "muted")]]
+    if result.shared:
+        lines.append([("both have ", "muted"), (", ".join(map(_part, result.shared)), "keyword")])
+    return lines
 
 
 def formula(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile) -> Spans:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -12,10 +12,11 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.app import App
 
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import Sort, SortField
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import ELLIPSIS, fit, relative_age, size_text
+from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights, lit_cell, segments
 from zeroclaw_tui.tui.themes import score_colours
 
 MARK = "▌"
@@ -34,8 +35,6 @@ _LEAST_MEMORY = 14
 _GOOD_MEMORY = 26
 _CATEGORY = 12
 _SHORT_CATEGORY = 8
-_LEAD_OF_MATCH = 8
-_ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 
 Pieces = list[Segment]
 RowState = Literal["plain", "cursor", "cursor-blurred", "glowing"]
@@ -173,7 +172,9 @@ class Look:
     sort: Sort
     now: datetime
     show_agent: bool = False
-    lit: str = ""
+    lights: Lights = NO_LIGHTS
+    parts: Mapping[Handle, str] = field(default_factory=dict)
+    """What to show of memories whose first match lies behind their beginning."""
 
 
 def browse_row(entry: MemoryEntry, layout: Layout, look: Look, styles: RowStyles) -> Pieces:
@@ -186,11 +187,13 @@ def browse_row(entry: MemoryEntry, layout: Layout, look: Look, styles: RowStyles
         pieces.append(Segment(" " * column.lead, styles.blank))
         match column.name:
             case "key":
-                pieces += key_pieces(entry.key, column.width, plain, styles, look.lit)
+                pieces += key_pieces(entry.key, column.width, plain, styles, look.lights)
             case "memory":
                 words = _withheld_words(entry.withheld, column.width) if entry.withheld else ""
                 pieces += [Segment(words, styles.bad)] if words else []
-                pieces += memory_pieces(entry.content, column.width - cell_len(words), plain, styles, look.lit)
+                room = column.width - cell_len(words)
+                part = look.parts.get(entry.handle, entry.content)
+                pieces += memory_pieces(part, room, plain, styles, look.lights)
             case "flag":
                 pieces.append(_flag(entry, styles))
             case name:
@@ -216,20 +219,14 @@ def absent_row(layout: Layout, styles: RowStyles, words: str = ELLIPSIS) -> Piec
     return [Segment(fit(words, max(0, layout.width - 1)), styles.faint)]
 
 
-def key_pieces(key: str, cells: int, plain: Style, styles: RowStyles, lit: str = "") -> Pieces:
+def key_pieces(key: str, cells: int, plain: Style, styles: RowStyles, lights: Lights = NO_LIGHTS) -> Pieces:
     """A key on one line; an empty one says so."""
-    shown = one_line(key[:_LONGEST_LOOKED_AT])
-    if not shown:
-        return [Segment(fit(EMPTY_KEY, cells), styles.faint)]
-    return _lit(fit(_from_match(shown, lit, cells), cells), lit, plain, styles.match)
+    return _lit(key, cells, lights, plain, styles.match) or [Segment(fit(EMPTY_KEY, cells), styles.faint)]
 
 
-def memory_pieces(content: str, cells: int, plain: Style, styles: RowStyles, lit: str = "") -> Pieces:
+def memory_pieces(content: str, cells: int, plain: Style, styles: RowStyles, lights: Lights = NO_LIGHTS) -> Pieces:
     """The beginning of a memory on one line; from shortly before the match when that lies further on."""
-    shown = one_line(content[:_LONGEST_LOOKED_AT])
-    if not shown:
-        return [Segment(fit(EMPTY_CONTENT, cells), styles.faint)]
-    return _lit(fit(_from_match(shown, lit, cells), cells), lit, plain, styles.match)
+    return _lit(content, cells, lights, plain, styles.match) or [Segment(fit(EMPTY_CONTENT, cells), styles.faint)]
 
 
 def _quiet_text(name: str, entry: MemoryEntry, look: Look) -> str:
@@ -245,27 +242,10 @@ def _quiet_text(name: str, entry: MemoryEntry, look: Look) -> str:
     return "now" if age == "just now" else age
 
 
-def _from_match(text: str, lit: str, cells: int) -> str:
-    at = _find(text, lit)
-    if at < 0 or at + len(lit) < cells - 1:
-        return text
-    return ELLIPSIS + text[max(0, at - _LEAD_OF_MATCH) :]
-
-
-def _lit(text: str, lit: str, plain: Style, match: Style) -> Pieces:
-    pieces: Pieces = []
-    start = 0
-    wanted = one_line(lit)
-    while (at := _find(text, wanted, start)) >= 0:
-        pieces.append(Segment(text[start:at], plain))
-        start = at + len(wanted)
-        pieces.append(Segment(text[at:start], match))
-    pieces.append(Segment(text[start:], plain))
-    return [piece for piece in pieces if piece.text]
-
-
-def _find(text: str, wanted: str, start: int = 0) -> int:
-    return text.translate(_ASCII_LOWER).find(wanted.translate(_ASCII_LOWER), start) if wanted else -1
+def _lit(text: str, cells: int, lights: Lights, plain: Style, match: Style) -> Pieces:
+    """A text on one line with its matches lit; nothing for a text of blanks."""
+    shown, spans = lit_cell(text[:_LONGEST_LOOKED_AT], cells, lights)
+    return segments(shown, spans, plain, match) if shown.strip() else []
 
 
 def _spills(column: Column, sort: Sort | None) -> bool:

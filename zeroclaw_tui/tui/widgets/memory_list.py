@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TypeAlias
@@ -15,6 +15,7 @@ from textual.strip import Strip
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import Sort
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
+from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights
 from zeroclaw_tui.tui.widgets import list_messages
 from zeroclaw_tui.tui.widgets.cursor_list import HEADING_LINES, CursorList
 from zeroclaw_tui.tui.widgets.list_rows import RowState
@@ -45,8 +46,8 @@ class MemoryList(CursorList):
         scrollbar-size-vertical: 1;
     }
     """
-    highlight_text: reactive[str | None] = reactive(None, repaint=False)
-    """Text that is lit up in keys and memories of a listing."""
+    lights: reactive[Lights] = reactive(NO_LIGHTS, repaint=False)
+    """What is lit up in keys and memories of a listing."""
 
     RowsWanted: TypeAlias = list_messages.RowsWanted
     RowHighlighted: TypeAlias = list_messages.RowHighlighted
@@ -215,9 +216,14 @@ class MemoryList(CursorList):
         self._tell()
         self._ask_soon()
 
-    def watch_highlight_text(self, text: str | None) -> None:
-        """Light up other text."""
-        self._painter.light(text or "")
+    def watch_lights(self, lights: Lights) -> None:
+        """Light up other matches."""
+        self._painter.light(lights)
+        self.refresh()
+
+    def show_parts(self, parts: Mapping[Handle, str]) -> None:
+        """Of these memories show the part where their first match is."""
+        self._painter.show_parts(parts)
         self.refresh()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:

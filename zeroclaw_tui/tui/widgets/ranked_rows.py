@@ -46,8 +46,7 @@ class Ranking:
     @classmethod
     def of(cls, recall: RecallResult) -> Ranking:
         """The results in order, then what the content scanner withholds."""
-        if recall.request.own_fusion:
-            # Nothing of it reaches an agent, so that there is nothing to hold it against.
+        if recall.is_for_people:
             return cls(tuple(RankedRow(result, False) for result in recall.results), None, recall.threshold, 1.0)
         line_at = threshold_line(recall.results, recall.threshold)
         rows = [

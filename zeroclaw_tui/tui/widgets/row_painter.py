@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -11,8 +12,9 @@ from textual.cache import LRUCache
 from textual.strip import Strip
 from textual.widget import Widget
 
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, Sort
+from zeroclaw_tui.tui.lighting import Lights
 from zeroclaw_tui.tui.widgets.list_rows import (
     GONE,
     Layout,
@@ -53,12 +55,17 @@ class RowPainter:
 
     def set_look(self, sort: Sort, now: datetime, show_agent: bool) -> None:
         """Draw by another order, moment or choice of columns."""
-        self._look = Look(sort, now, show_agent, self._look.lit)
+        self._look = replace(self._look, sort=sort, now=now, show_agent=show_agent)
         self.forget_layout()
 
-    def light(self, text: str) -> None:
-        """Light up this text."""
-        self._look = replace(self._look, lit=text)
+    def light(self, lights: Lights) -> None:
+        """Light up these matches, and show no parts of memories any more."""
+        self._look = replace(self._look, lights=lights, parts={})
+        self.forget_rows()
+
+    def show_parts(self, parts: Mapping[Handle, str]) -> None:
+        """Of these memories show a part further on, where their first match is."""
+        self._look = replace(self._look, parts={**self._look.parts, **parts})
         self.forget_rows()
 
     def forget_rows(self) -> None:

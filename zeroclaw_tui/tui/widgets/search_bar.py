@@ -21,11 +21,17 @@ from zeroclaw_tui.tui.view import Chip, Mode
 _PLACEHOLDERS = {
     Mode.RECALL: "what the agent would recall for …",
     Mode.CONTAINS: "a part of a key or a content",
+    Mode.WORDS: "words or parts of words, in any order",
+    Mode.REGEX: r"a regular expression, such as \bpasta\b|noodles?",
+    Mode.SIMILAR: "memories near to these words …",
     Mode.HYBRID: "words and meaning together, fused in the store",
 }
 _MODE_WORDS = {
     Mode.RECALL: "recall as the agent",
     Mode.CONTAINS: "contains",
+    Mode.WORDS: "words",
+    Mode.REGEX: "regex",
+    Mode.SIMILAR: "similar",
     Mode.HYBRID: "hybrid (ours, not the agent's)",
 }
 _LEAST_INPUT = 30
@@ -77,10 +83,10 @@ class SearchBar(Horizontal):
         """Where the query is typed."""
         return self.query_one(SearchInput)
 
-    def show_mode(self, mode: Mode, facts: tuple[str, ...]) -> None:
-        """Name the mode, with its numbers from the weightiest to the least."""
+    def show_mode(self, mode: Mode, facts: tuple[str, ...], *, near: str = "") -> None:
+        """Name the mode, with its numbers from the weightiest to the least; `near` is what others are similar to."""
         self._facts = (_MODE_WORDS[mode], *facts)
-        self.input.placeholder = _PLACEHOLDERS[mode]
+        self.input.placeholder = f"near to {near}" if near else _PLACEHOLDERS[mode]
         self._fit()
 
     def on_resize(self) -> None:

@@ -13,6 +13,7 @@ from zeroclaw_tui.curation.trash.trash import TrashRow
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.format import ELLIPSIS, fit, relative_age, size_text
+from zeroclaw_tui.tui.lighting import lights_for
 from zeroclaw_tui.tui.widgets.list_rows import Column, Layout, Pieces, RowStyles, key_pieces, memory_pieces
 
 _LEAST_MEMORY = 24
@@ -57,9 +58,9 @@ def trash_pieces(row: TrashRow, entry: MemoryEntry, layout: Layout, look: TrashL
         pieces.append(Segment(" " * column.lead, styles.blank))
         match column.name:
             case "key":
-                pieces += key_pieces(entry.key, column.width, plain, styles, look.lit)
+                pieces += key_pieces(entry.key, column.width, plain, styles, lights_for(look.lit))
             case "memory":
-                pieces += memory_pieces(entry.content, column.width, plain, styles, look.lit)
+                pieces += memory_pieces(entry.content, column.width, plain, styles, lights_for(look.lit))
             case "store":
                 words = "here" if is_own else tail(store_words(row.store), column.width)
                 pieces.append(Segment(fit(words, column.width), quiet))

@@ -1,0 +1,131 @@
+"""`zeroclaw memory explain`, as a person and as a script sees it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+HOSTILE = "\x1b]0;owned\x07 \x9b31m [/bold] \u202egnp.exe end"
+
+
+def test_a_miss_is_told_stage_by_stage(memory: Run) -> None:
+    answer = memory("explain", "food", "--query", "does she like rust?", "--profile", "0.7.5")
+    lines = answer.out.splitlines()
+    assert answer.code == 0
+    assert lines[0] == 'Why "food" is not in the prompt for: does she like rust?'
+    assert lines[1].startswith("scoring 0.7.5 (option) · weights 0.7 / 0.3 · threshold 0.40 · limit 5 · cli rule")
+    assert "  ✓ words       matches “rust?” (in 2 of 9 memories" in answer.out
+    assert "no embeddings configured" in answer.out
+    assert lines[-1].endswith(".")
+    assert all(len(line) <= 120 for line in lines)
+    assert "\x1b" not in answer.out
+
+
+def test_a_hit_has_its_place(memory: Run) -> None:
+    answer = memory("explain", "food", "--query", "Rust", "--profile", "0.8.4", "--as-of", "2026-03-05T10:00:00Z")
+    assert answer.code == 0
+    assert answer.out.startswith('Why "food" is in the prompt for: Rust\n')
+    assert "✓ It is in the prompt, as entry 2 of 2." in answer.out
+
+
+def test_the_document(memory: Run) -> None:
+    answer = memory("explain", "lang", "--query", "rust", "--json", "--profile", "0.8.4", "--as-of", "2026-03-05")
+    document = answer.json
+    assert list(document) == [
+        "id", "key", "agent", "query", "profile", "profile_source", "layer", "rule", "injected", "place", "of",
+        "stopped_at", "verdict", "steps", "remarks", "notes",
+    ]  # fmt: skip
+    assert (document["key"], document["injected"], document["place"], document["stopped_at"]) == ("lang", True, 1, None)
+    assert [step["stage"] for step in document["steps"]][:4] == ["words", "keyword", "vector", "candidates"]
+    assert document["steps"][-1] == {
+        "stage": "prompt",
+        "mark": "passed",
+        "words": "entry 1 of 2",
+        "place": 1,
+        "of": 2,
+    }
+
+
+def test_a_memory_is_found_by_id_and_a_superseded_one_too(memory: Run) -> None:
+    answer = memory("explain", "--id", "id-old", "--query", "prefers", "--json", "--profile", "0.7.5")
+    assert (answer.code, answer.json["stopped_at"]) == (0, "superseded")
+    assert "id-0" in answer.json["verdict"]
+
+
+def test_the_message_can_come_from_stdin(memory: Run) -> None:
+    answer = memory("explain", "lang", "--query", "-", "--json", stdin=b"Rust\n")
+    assert answer.json["query"] == "Rust"
+
+
+@pytest.mark.parametrize(
+    ("options", "stopped_at"),
+    [
+        ((), "threshold"),
+        (("--threshold", "0"), None),
+        (("--session", "tg_1"), "session"),
+        (("--since", "2026-03-19"), "time"),
+        (("--namespace", "work"), "namespace"),
+        (("--profile", "0.8.4", "--as-of", "2026-03-05T10:00:00Z"), None),
+        (("--profile", "0.8.4", "--as-of", "2026-03-05T10:00:00Z", "--day", "20"), "threshold"),
+    ],
+)
+def test_what_if_changes_the_verdict(memory: Run, options: tuple[str, ...], stopped_at: str | None) -> None:
+    profile = () if "--profile" in options else ("--profile", "0.7.5")
+    answer = memory("explain", "food", "--query", "ramen tea plates", "--json", *profile, *options)
+    assert answer.code == 0, answer.err
+    assert answer.json["stopped_at"] == stopped_at, answer.json["verdict"]
+
+
+def test_a_memory_that_is_not_there(memory: Run) -> None:
+    answer = memory("explain", "nobody", "--query", "rust")
+    assert (answer.code, answer.out) == (1, "")
+    assert "No memory entry found for key: nobody" in answer.err
+
+
+def test_wrong_use(memory: Run) -> None:
+    assert memory("explain", "lang").code == 2
+    assert memory("explain", "--query", "rust").code == 2
+    answer = memory("explain", "lang", "--query", "rust", "--threshold", "nan")
+    assert answer.code == 2
+    assert "Traceback" not in answer.err
+
+
+def test_a_key_of_several_agents_is_refused_until_one_is_named(run: Run, agents_install: Path) -> None:
+    base = ("memory", "--config-dir", str(agents_install))
+    answer = run(*base, "explain", "lang", "--query", "rust")
+    assert answer.code == 1
+    assert "Several agents hold the key" in answer.err
+    named = run(*base, "explain", "lang", "--query", "rust", "--agent", "writer", "--json")
+    assert (named.code, named.json["agent"]) == (0, "writer")
+    foreign = run(*base, "explain", "--id", "pen", "--query", "rust", "--agent", "default", "--json")
+    assert (foreign.code, foreign.json["stopped_at"]) == (0, "agent")
+
+
+def test_hostile_keys_contents_and_messages(memory: Run, install: Path) -> None:
+    with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection, connection:
+        connection.execute("UPDATE memories SET key = ?, content = ? WHERE key = 'pet'", (HOSTILE, HOSTILE))
+    for options in ((), ("--json",), ("--session", HOSTILE)):
+        answer = memory("explain", HOSTILE, "--query", f"{HOSTILE} tea", *options)
+        assert answer.code == 0, answer.err
+        for character in ("\x1b", "\x9b", "\u202e", "\x07"):
+            assert character not in answer.out + answer.err
+
+
+def test_a_backend_of_a_rule_of_its_own(run: Run, tmp_path: Path) -> None:
+    workspace = tmp_path / "md" / "workspace"
+    workspace.mkdir(parents=True)
+    (workspace / "MEMORY.md").write_text("# Long-Term Memory\n\n- **lang**: Prefers Rust\n\n- **tz**: EST\n")
+    (tmp_path / "md" / "config.toml").write_text('[memory]\nbackend = "markdown"\nauto_save = true\n')
+    base = ("memory", "--config-dir", str(tmp_path / "md"))
+    hit = run(*base, "explain", "MEMORY:0", "--query", "rust tokyo")
+    assert hit.code == 0, hit.err
+    assert "rank 1 by markdown's own rule · 1 of 2 words = 0.50" in hit.out
+    assert "share of the message's words that a line holds" in hit.out
+    miss = run(*base, "explain", "MEMORY:1", "--query", "rust tokyo", "--json")
+    assert (miss.code, miss.json["stopped_at"]) == (0, "rank")

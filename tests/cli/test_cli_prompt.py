@@ -1,0 +1,100 @@
+"""`memory prompt`: the literal block on stdout and nothing else, what is to be said about it on stderr."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from support.terminal import Terminal
+
+Run = Callable[..., Any]
+HOSTILE = "zebra \x1b]0;owned\x07 \u202egnp.exe\r\nnext\ttab"
+
+
+def _store(install: Path, key: str, content: str | bytes) -> None:
+    database = install / "workspace" / "memory" / "brain.db"
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute(
+            "INSERT INTO memories (id, key, content, category, created_at, updated_at) "
+            "VALUES (?, ?, CAST(? AS TEXT), 'core', '2026-03-09', '2026-03-09')",
+            (f"id-{key}", key, content),
+        )
+
+
+def test_the_block_comes_byte_for_byte_and_all_else_on_stderr(memory: Run, install: Path) -> None:
+    _store(install, "odd", HOSTILE)
+    answer = memory("prompt", "zebra")
+    assert answer.code == 0
+    assert answer.raw == f"[Memory context]\n- odd: {HOSTILE}\n[/Memory context]\n\n".encode()
+    size = len(answer.out)
+    assert f"1 memory, {size} characters, about {-(-size // 4)} tokens, by the rule of the CLI agent" in answer.err
+    assert "--rule channel shows it" in answer.err
+
+
+def test_bytes_that_are_no_utf_8_stay_what_they_are(memory: Run, install: Path) -> None:
+    _store(install, "odd", b"zebra \xff\xfe")
+    assert memory("prompt", "zebra").raw == b"[Memory context]\n- odd: zebra \xff\xfe\n[/Memory context]\n\n"
+
+
+def test_on_a_terminal_nothing_can_steer_it(install: Path) -> None:
+    _store(install, "odd", HOSTILE)
+    argv = [str(Path(sys.executable).parent / "zeroclaw"), "memory", "--config-dir", str(install), "prompt", "zebra"]
+    with Terminal(argv, columns=120, env={**os.environ, "PATH": "/usr/bin:/bin"}) as screen:
+        screen.wait_for("CLI agent")
+        assert screen.wait_exit() == 0
+        assert "- odd: zebra ␛]0;owned␇ ⟨U+202E⟩gnp.exe" in screen.text
+        assert b"\x1b]0;owned" not in screen.raw
+
+
+def test_words_are_one_message_and_stdin_can_be_it(memory: Run) -> None:
+    typed = memory("prompt", "prefers", "Rust")
+    piped = memory("prompt", "-", stdin=b"prefers Rust\n")
+    assert typed.raw == piped.raw == b"[Memory context]\n- lang: User prefers Rust\n[/Memory context]\n\n"
+
+
+def test_an_empty_prompt_writes_nothing_and_says_why(memory: Run) -> None:
+    nothing = memory("prompt", "zebra")
+    assert (nothing.code, nothing.raw) == (0, b"")
+    assert "Nothing was recalled. So nothing is put before this message" in nothing.err
+    under = memory("prompt", "Rust", "--threshold", "50")
+    assert (under.code, under.raw) == (0, b"")
+    assert "2 recalled, none reaches the threshold 50.00; the best is " in under.err
+
+
+def test_rule_and_version_are_what_was_asked(memory: Run, install: Path) -> None:
+    _store(install, "long", "zebra " + "x" * 2000)
+    by_cli, by_channel = memory("prompt", "zebra"), memory("prompt", "zebra", "--rule", "channel")
+    assert (len(by_cli.raw) > 2000, len(by_channel.raw) < 900) == (True, True)
+    assert "by the rule of the channels" in by_channel.err
+    assert "--rule cli shows it" in by_channel.err
+    one_rule = memory("prompt", "zebra", "--profile", "0.8.3")
+    assert one_rule.raw == by_channel.raw
+    assert "another rule" not in one_rule.err
+    oldest = memory("prompt", "zebra", "--profile", "0.6.2")
+    assert oldest.out.endswith("x\n\n")
+
+
+def test_the_document(memory: Run) -> None:
+    answer = memory("prompt", "Rust", "--json", "--as-of", "2026-03-06T00:00:00Z")
+    document = answer.json
+    assert document["text"].startswith("[Memory context]\n- lang: User prefers Rust\n- food:")
+    assert (document["rule"], document["profile"], document["differs_by_rule"]) == ("cli", "0.7.5", True)
+    assert (document["entries"], document["characters"]) == (2, len(document["text"]))
+    assert [result["key"] for result in document["results"]] == ["lang", "food"]
+    assert document["why_empty"] is None
+    assert memory("prompt", "zebra", "--json").json["why_empty"] == "Nothing was recalled."
+
+
+def test_a_limit_zeroclaw_does_not_have_is_said(memory: Run) -> None:
+    assert "ZeroClaw itself always recalls 5 for a message, not 9." in memory("prompt", "Rust", "--limit", "9").err
+    assert "always recalls" not in memory("prompt", "Rust").err
+
+
+def test_there_is_no_layer_to_choose_and_a_message_is_needed(memory: Run) -> None:
+    assert memory("prompt", "Rust", "--layer", "store").code == 2
+    assert memory("prompt").code == 2

@@ -1,0 +1,173 @@
+"""`zeroclaw memory recall` with other numbers than config.toml has: the same as a config with these numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.small_store import make
+
+from zeroclaw_tui.embeddings.local import local_vector
+
+Run = Callable[..., Any]
+MakeInstall = Callable[..., Path]
+
+DEFAULTS = {"vector_weight": 0.7, "keyword_weight": 0.3, "min_relevance_score": 0.4, "search_mode": "hybrid"}
+CONTENTS = (
+    "User prefers Rust for systems work",
+    "Rust and Go compared at work",
+    "Working late on systems",
+    "Tea with Priya on Monday",
+    "Likes ramen and rust colored plates",
+    "Systematic worker, prefers mornings",
+    "The plates are rusty",
+    "Nothing of this kind",
+)
+CASES = [
+    (["--threshold", "0.2"], {"min_relevance_score": 0.2}),
+    (["--threshold=0.95"], {"min_relevance_score": 0.95}),
+    (["--vector-weight", "0.1", "--keyword-weight", "0.9"], {"vector_weight": 0.1, "keyword_weight": 0.9}),
+    (["--vector-weight", "0"], {"vector_weight": 0.0}),
+    (["--search-mode", "bm25", "--threshold", "0.01"], {"search_mode": "bm25", "min_relevance_score": 0.01}),
+    (["--search-mode", "embedding"], {"search_mode": "embedding"}),
+]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> MakeInstall:
+    """Make a config dir with these settings whose memories have vectors."""
+
+    def make_install(name: str = "zc", dimensions: int = 64, **settings: Any) -> Path:
+        folder = tmp_path / name
+        database = folder / "workspace" / "memory" / "brain.db"
+        database.parent.mkdir(parents=True)
+        rows = [
+            {"content": content, "embedding": local_vector(content, dimensions) if dimensions else None}
+            for content in CONTENTS
+        ]
+        make(database, "G2", rows)
+        provider = {"embedding_provider": "local", "embedding_dimensions": dimensions} if dimensions else {}
+        given = {"backend": "sqlite", "auto_save": True, **provider, **DEFAULTS, **settings}
+        lines = [f"{key} = {json.dumps(value)}\n" for key, value in given.items()]
+        (folder / "config.toml").write_text("default_temperature = 0.7\n[memory]\n" + "".join(lines))
+        return folder
+
+    return make_install
+
+
+def recalled(run: Run, install: Path, *arguments: str, **more: Any) -> Any:
+    answer = run("memory", "recall", "--config-dir", str(install), *arguments, **more)
+    assert answer.code == 0, answer.err
+    return answer
+
+
+def document_of(run: Run, install: Path, *arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = recalled(run, install, "rust work", "--json", "--as-of", "2026-03-02", *arguments).json
+    return found | {"location": ""}
+
+
+@pytest.mark.parametrize(("options", "settings"), CASES)
+def test_options_equal_a_config_with_these_values(
+    run: Run, made: MakeInstall, options: list[str], settings: dict[str, Any]
+) -> None:
+    plain, written = made("plain"), made("written", **settings)
+    for profile in ("0.7.5", "0.8.4"):
+        found = document_of(run, plain, "--profile", profile, *options)
+        assert found == document_of(run, written, "--profile", profile)
+        assert found != document_of(run, plain, "--profile", profile)
+        assert found["results"]
+
+
+def test_a_batch_is_scored_with_the_options_too(run: Run, made: MakeInstall) -> None:
+    lines = b'{"query": "rust work"}\n{"query": "tea", "limit": 2}\n'
+    options = ["--threshold", "0.2", "--vector-weight", "0.1", "--as-of", "2026-03-02"]
+    plain = made("plain")
+    written = made("written", min_relevance_score=0.2, vector_weight=0.1)
+    found = recalled(run, plain, "--batch", "-", *options, stdin=lines)
+    expected = recalled(run, written, "--batch", "-", "--as-of", "2026-03-02", stdin=lines)
+    documents = [json.loads(line) | {"location": ""} for line in found.out.splitlines()]
+    assert documents == [json.loads(line) | {"location": ""} for line in expected.out.splitlines()]
+    assert [document["threshold"] for document in documents] == [0.2, 0.2]
+    assert documents[0]["weights"] == {"vector": 0.1, "keyword": 0.3}
+
+
+def test_nothing_is_written(run: Run, made: MakeInstall) -> None:
+    install = made()
+    # SQLite's own files beside a database that is read may come and go.
+    before = {path: path.read_bytes() for path in install.rglob("*") if path.suffix in (".toml", ".db")}
+    assert len(before) == 2
+    recalled(run, install, "rust", "--threshold", "0.1", "--search-mode", "bm25", "--day", "9")
+    assert {path: path.read_bytes() for path in install.rglob("*") if path.suffix in (".toml", ".db")} == before
+
+
+def test_a_day_to_come_is_the_moment_so_much_later(run: Run, made: MakeInstall) -> None:
+    """Decay halves a score in 7 days, but for core memories; the moment counts from --as-of where that is given."""
+    install = made()
+    later = document_of(run, install, "--day", "7")
+    moved = document_of(run, install, "--as-of", "2026-03-09")
+    assert later == moved
+
+
+VALUES = ("nan", "NaN", "inf", "-inf", "-0.1", "1e300", "1e999", "abc", "", "1_0", "٣", "0.1 0.2")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [*(("--threshold", value) for value in VALUES), ("--vector-weight", "nan"), ("--keyword-weight", "-1")],
+)
+def test_what_is_no_number_from_0_on_is_one_sentence(run: Run, install: Path, option: str, value: str) -> None:
+    answer = run("memory", "recall", "--config-dir", str(install), "rust", f"{option}={value}")
+    assert (answer.code, answer.raw) == (2, b"")
+    assert f"{option} must be a number" in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_a_comma_for_a_point_is_understood_as_a_slip(run: Run, install: Path) -> None:
+    answer = run("memory", "recall", "--config-dir", str(install), "rust", "--threshold", "0,5")
+    assert "Did you mean 0.5?" in answer.err
+
+
+@pytest.mark.parametrize("arguments", [("--search-mode", "both"), ("--day", "-1"), ("--day", "x"), ("--day", "9" * 9)])
+def test_other_wrong_values_are_one_sentence(run: Run, install: Path, arguments: tuple[str, ...]) -> None:
+    answer = run("memory", "recall", "--config-dir", str(install), "rust", *arguments)
+    assert (answer.code, answer.raw) == (2, b"")
+    assert "Traceback" not in answer.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--vector-weight", "0", "--keyword-weight", "0"], "every score is 0.00"),
+        (["--threshold", "1.5", "--profile", "0.8.4"], "takes only a threshold from 0 to 1"),
+        (["--threshold", "1.5", "--profile", "0.7.5"], "no score can exceed 1.00 and the threshold is 1.50"),
+        (["--search-mode", "bm25", "--profile", "0.6.2"], "does not read the search mode"),
+        (["--keyword-weight", "0.2", "--profile", "0.7.5"], "a keyword-only hit can reach at most 0.20"),
+        (["--profile", "0.8.4"], "would first migrate this file"),
+        (["--profile", "0.1.7"], "would open this file, whose tables are those of 0.5.7 to 0.7.5"),
+    ],
+)
+def test_what_cannot_work_is_told_on_stderr_and_answered(
+    run: Run, made: MakeInstall, options: list[str], said: str
+) -> None:
+    answer = recalled(run, made(), "rust work", "--json", *options)
+    assert answer.err.count(said) == 1
+    assert answer.json["query"] == "rust work"
+
+
+def test_without_vectors_a_threshold_for_raw_scores_is_told_to_mean_little(run: Run, made: MakeInstall) -> None:
+    answer = recalled(run, made(dimensions=0), "rust", "--threshold", "0.1", "--profile", "0.7.5")
+    assert "no fixed meaning" in answer.err
+    assert "weights do nothing" not in answer.err
+    weighed = recalled(run, made("other", dimensions=0), "rust", "--vector-weight", "0.1")
+    assert "weights do nothing" in weighed.err
+
+
+def test_who_asks_for_no_other_numbers_is_told_nothing_of_them(run: Run, made: MakeInstall) -> None:
+    """ZeroClaw's own defaults up to 0.8.3 keep keyword-only hits out; that is no reason to say it at every recall."""
+    told = recalled(run, made(), "rust work").err
+    assert "local" in told
+    assert "weight" not in told
+    assert "threshold" not in told

@@ -1,0 +1,105 @@
+"""The vectors of test queries: asked for together, once for all runs, and the same failure for all that have none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.http_endpoints import Answer, HttpEndpoint, always, embeddings, serving
+from support.small_store import blob, make
+
+from zeroclaw_tui.curation.evaluation import TestQuery, evaluate
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.query_vectors import with_queries_together
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.replay import Trial
+
+QUERIES = [TestQuery(f"word{number}", ("near",), f"q{number}") for number in range(5)]
+
+
+@pytest.fixture
+def endpoint() -> Iterator[HttpEndpoint]:
+    with serving(embeddings(2)) as running:
+        yield running
+
+
+@pytest.fixture
+def install(tmp_path: Path, endpoint: HttpEndpoint) -> Path:
+    folder = tmp_path / "workspace" / "memory"
+    folder.mkdir(parents=True)
+    make(folder / "brain.db", "G2", [{"key": "near", "embedding": blob(1.0, 1.0)}, {"key": "word3"}])
+    (tmp_path / "config.toml").write_text(
+        f'default_temperature = 0.7\n[memory]\nbackend = "sqlite"\nauto_save = true\n'
+        f'embedding_provider = "custom:{endpoint.base}"\nembedding_dimensions = 2\n'
+    )
+    return tmp_path
+
+
+@asynccontextmanager
+async def opened(install: Path) -> AsyncIterator[Library]:
+    library = await open_library(configs_for(OpenOptions(config_dir=install))[0], "0.7.5")
+    try:
+        yield library
+    finally:
+        await library.close()
+
+
+def trial(library: Library, query: str, **changes: Any) -> Trial:
+    settings = replace(library.settings, **changes)
+    return Trial(RecallRequest(query, as_of="2026-03-20T12:00:00Z"), library.profile.profile, settings)
+
+
+async def test_one_request_has_the_vectors_of_all_queries_for_both_runs(install: Path, endpoint: HttpEndpoint) -> None:
+    async with opened(install) as library:
+        sharing = with_queries_together(library, [asked.query for asked in QUERIES * 2] + [" "])
+        first = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "one")
+        second = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query, threshold=0.9), "two")
+    assert [body["input"] for _, _, body in endpoint.requests] == [[asked.query for asked in QUERIES]]
+    assert first.in_all["hit_rate"] == second.in_all["hit_rate"] == 1.0
+    assert first.notes == ()
+
+
+async def test_a_run_by_words_alone_asks_nobody(install: Path, endpoint: HttpEndpoint) -> None:
+    async with opened(install) as library:
+        sharing = with_queries_together(library, [asked.query for asked in QUERIES])
+        run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query, search_mode="bm25"), "one")
+    assert endpoint.requests == []
+    assert run.in_all["hit_rate"] == 0.0
+
+
+async def test_an_endpoint_that_is_broken_leaves_keyword_hits_and_says_it_once(
+    install: Path, endpoint: HttpEndpoint
+) -> None:
+    endpoint.answering = always(404, {})
+    async with opened(install) as library:
+        sharing = with_queries_together(library, [asked.query for asked in QUERIES])
+        run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "one")
+        asked_once = len(endpoint.requests)
+        endpoint.answering = embeddings(2)
+        again = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "two")
+    assert len(run.notes) == 1
+    assert "Keyword hits only." in run.notes[0]
+    assert [figures.recalled for figures in run.queries] == [figures.recalled for figures in again.queries]
+    assert run.queries[3].recalled == ("word3",)
+    assert len(endpoint.requests) == asked_once
+
+
+async def test_a_note_on_some_queries_says_on_how_many(install: Path, endpoint: HttpEndpoint) -> None:
+    plain = endpoint.answering
+
+    def picky(path: str, headers: Any, asked: Any) -> Answer:
+        return (400, json.dumps({}).encode()) if "word2" in asked["input"] else plain(path, headers, asked)
+
+    endpoint.answering = picky
+    async with opened(install) as library:
+        sharing = with_queries_together(library, [asked.query for asked in QUERIES])
+        run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "one")
+    assert [figures.hit for figures in run.queries] == [True, True, False, True, True]
+    assert len(run.notes) == 1
+    assert run.notes[0].endswith("(This is about 1 of the 5 queries.)")

@@ -1,0 +1,99 @@
+"""Libraries on small databases, scored as a ZeroClaw version does, with a deterministic embedder."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from support.small_store import make
+from support.test_embedder import embed
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import install_at
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.evidence import trial_of
+from zeroclaw_tui.curation.explaining import explain
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.trash.trash import Trash
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.explanation import Explanation
+from zeroclaw_tui.scoring.profiles import profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+NOW = "2026-03-20T12:00:00+00:00"
+
+
+class NamedEmbedder:
+    """The embedder of the recorded runs: "hash:64" or "dense:64"."""
+
+    is_remote = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.dimensions = int(name.partition(":")[2])
+
+    async def embed(self, text: str) -> np.ndarray:
+        return embed(self.name, text)
+
+    async def close(self) -> None:
+        """Nothing to do."""
+
+
+def _config(folder: Path) -> MemoryConfig:
+    config_dir = folder / "zc"
+    config_dir.mkdir(exist_ok=True)
+    (config_dir / "config.toml").write_text("[memory]\n")
+    return load_config(install_at(config_dir, {}, folder), {})
+
+
+@asynccontextmanager
+async def library_of(
+    memory: Memory,
+    folder: Path,
+    version: str,
+    embedder: str | None = None,
+    settings: ScoringSettings | None = None,
+) -> AsyncIterator[Library]:
+    """An open library on a store, as one config has it."""
+    config = _config(folder)
+    await memory.open()
+    library = Library(
+        config,
+        memory,
+        ProfileChoice(profile_for(version), "option"),
+        settings or ScoringSettings(),
+        NamedEmbedder(embedder) if embedder else None,
+        Trash(config.install, "explain", lambda: datetime.now(UTC)),
+        None if embedder else "keyword only: no embeddings configured; set memory.embedding_provider to search.",
+    )
+    try:
+        yield library
+    finally:
+        await memory.close()
+
+
+@asynccontextmanager
+async def small_library(
+    folder: Path, generation: str, rows: Iterable[dict[str, Any]], version: str, **more: Any
+) -> AsyncIterator[Library]:
+    """The same on a new database with these rows."""
+    path = folder / "brain.db"
+    make(path, generation, rows)
+    async with library_of(SqliteMemory(path), folder, version, **more) as library:
+        yield library
+
+
+async def why(library: Library, key: str, query: str, **request: Any) -> Explanation:
+    """The explanation of the memory of this key; `settings` replaces parts of the library's."""
+    settings = request.pop("settings", {})
+    entry = (await library.memory.with_key(key))[0]
+    trial = trial_of(library, RecallRequest(query, **{"as_of": NOW, **request}))
+    return await explain(library, entry, replace(trial, settings=replace(trial.settings, **settings)))

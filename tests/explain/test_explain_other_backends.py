@@ -1,0 +1,84 @@
+"""Backends that rank by a rule of their own: rank and score with the scale named, then the same way to the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from explain_world import library_of, why
+from support.postgres_place import PostgresPlace
+from support.postgres_server import PostgresServer, running_postgres
+
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.postgres.address import read_url
+from zeroclaw_tui.backends.postgres.store import PostgresMemory
+from zeroclaw_tui.curation.evidence import trial_of
+from zeroclaw_tui.curation.explaining import explain
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import NotThere
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.explanation import Explanation
+
+AT = "2026-03-19T10:00:00+00:00"
+ROWS = (
+    ("a", "tea", "green tea", "NULL"),
+    ("b", "cup", "a cup of tea, then tea", "'tg_1'"),
+    ("c", "dog", "barks", "NULL"),
+)
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    with running_postgres() as server:
+        yield server
+
+
+def words_of(explanation: Explanation) -> dict[str, str]:
+    return {step.name: step.words for step in explanation.steps}
+
+
+async def test_postgres_names_its_rank_and_its_scale(postgres: PostgresServer, tmp_path: Path) -> None:
+    place = PostgresPlace(postgres, "explained")
+    place.make_table("key")
+    for id, key, content, session in ROWS:  # noqa: A001
+        values = f"'{id}', '{key}', '{content}', 'core', '{AT}', '{AT}', {session}"
+        place.run(f"INSERT INTO memories VALUES ({values})")
+
+    async with library_of(PostgresMemory(read_url(place.url)), tmp_path, "0.7.5") as library:
+        hit = await why(library, "tea", "tea", settings={"threshold": 0.25})
+        assert words_of(hit)["rank"] == "rank 1 by postgres's own rule · ts_rank_cd = 0.30"
+        assert hit.is_injected
+        low = await why(library, "cup", "tea")
+        assert (low.stopped_at, words_of(low)["threshold"]) == ("threshold", "0.20 < 0.40")
+        assert "PostgreSQL ranks a word in the content at 0.10" in low.remarks[0]
+        assert (await why(library, "dog", "tea")).stopped_at == "rank"
+        elsewhere = await why(library, "cup", "tea", session_id="tg_2")
+        assert (
+            elsewhere.steps[-1].words
+            == "postgres leaves it out: it is of session tg_1, and the message comes from tg_2"
+        )
+        assert (await why(library, "cup", "tea", limit=1)).stopped_at == "limit"
+        library.with_profile("0.5.6")
+        bare = await why(library, "dog", "barks")
+        assert bare.is_injected
+        assert "no score (2 x key + content matches)" in words_of(bare)["rank"]
+
+
+async def test_a_store_of_the_traits_verbs_alone(tmp_path: Path) -> None:
+    entries = [MemoryEntry(id, key, content, "core", AT) for id, key, content, _ in ROWS]  # noqa: A001
+    async with library_of(InMemory(entries), tmp_path, "0.8.4") as library:
+        hit = await why(library, "tea", "tea")
+        assert hit.is_injected
+        assert "by in-memory's own rule" in words_of(hit)["rank"]
+        miss = await why(library, "dog", "tea")
+        assert miss.verdict == "It is not in the prompt: in-memory's own rule does not find it."
+
+
+async def test_a_memory_that_has_gone_meanwhile(tmp_path: Path) -> None:
+    entry = MemoryEntry("a", "tea", "green tea", "core", AT)
+    async with library_of(InMemory([entry]), tmp_path, "0.8.4") as library:
+        held = (await library.memory.with_key("tea"))[0]
+        await library.memory.forget("tea")
+        with pytest.raises(NotThere):
+            await explain(library, held, trial_of(library, RecallRequest("tea")))

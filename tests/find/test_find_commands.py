@@ -1,0 +1,77 @@
+"""--words and --regex on every verb with filters."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.small_store import make
+
+ROWS = [
+    {"key": "tea", "content": "Black Tea with milk"},
+    {"key": "milk", "content": "Oat milk only"},
+    {"key": "chai", "content": "ЧАЙ с молоком"},
+]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return make(tmp_path / "brain.db", "G4", ROWS)
+
+
+def run(store: Path, *arguments: str) -> tuple[int, str, str]:
+    command = [str(Path(sys.executable).parent / "zeroclaw"), "memory", *arguments, "--location", str(store)]
+    environment = {**os.environ, "HOME": str(store.parent), "ZEROCLAW_CONFIG_DIR": str(store.parent / "none")}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def keys(answer: str) -> list[str]:
+    found = json.loads(answer)
+    return sorted(entry["key"] for entry in (found["entries"] if isinstance(found, dict) else found))
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (("--words", "MILK tea"), ["tea"]),
+        (("--words", "молоком  чай"), ["chai"]),
+        (("--regex", r"^oat|tea\b"), ["milk", "tea"]),
+        (("--regex", "milk", "--words", "black"), ["tea"]),
+        (("--words", " "), ["chai", "milk", "tea"]),
+    ],
+)
+def test_list_finds_by_words_and_by_pattern(store: Path, options: tuple[str, ...], found: list[str]) -> None:
+    code, out, err = run(store, "list", *options, "--json")
+    assert code == 0, err
+    assert keys(out) == found
+
+
+@pytest.mark.parametrize("verb", ["list", "stats", "facets", "purge", "export"])
+def test_a_pattern_that_cannot_be_read_is_wrong_use_everywhere(store: Path, tmp_path: Path, verb: str) -> None:
+    more = {"purge": ("--yes",), "export": (str(tmp_path / "out.jsonl"),)}.get(verb, ())
+    code, out, err = run(store, verb, *more, "--regex", "tea(")
+    assert code == 2
+    assert "The pattern cannot be read at its end" in err
+    assert "Traceback" not in err
+    assert out == ""
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_facets_and_export_take_what_list_shows(store: Path, tmp_path: Path) -> None:
+    assert json.loads(run(store, "facets", "--regex", "(?i)milk", "--json")[1])["total"] == 2
+    target = tmp_path / "out.jsonl"
+    code, _, err = run(store, "export", str(target), "--words", "milk")
+    assert code == 0, err
+    lines = [json.loads(line) for line in target.read_text().splitlines()]
+    assert sorted(line["key"] for line in lines if "key" in line) == ["milk", "tea"]
+
+
+def test_purge_removes_what_the_pattern_finds_and_nothing_else(store: Path) -> None:
+    code, _, err = run(store, "purge", "--regex", r"\bmilk\b", "--yes")
+    assert code == 0, err
+    assert keys(run(store, "list", "--json")[1]) == ["chai"]

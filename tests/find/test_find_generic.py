@@ -1,0 +1,53 @@
+"""Backends without a query language: the same limits, off the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.markdown.store import MarkdownMemory
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.query import MemoryFilter, Sort
+
+ENDLESS = "(a|aa)+$"
+TRAP = "a" * 60 + "b"
+
+
+def held(*contents: str) -> InMemory:
+    moment = "2026-11-01T00:00:00+00:00"
+    return InMemory(MemoryEntry(f"id{at}", f"key{at}", text, "core", moment) for at, text in enumerate(contents))
+
+
+async def test_in_memory_stops_a_pattern_that_runs_for_ever() -> None:
+    memory = held("fine b", TRAP)
+    memory.find_seconds = 0.05
+    with pytest.raises(WrongUse, match=r"0\.05 s"):
+        await memory.order(MemoryFilter(regex=ENDLESS), Sort())
+    assert len(await memory.order(MemoryFilter(regex="B$"), Sort())) == 2
+
+
+async def test_markdown_stops_it_too(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text(f"# Notes\n\n- **trap**: {TRAP}\n- **tea**: Black Tea\n")
+    memory = MarkdownMemory(tmp_path)
+    await memory.open()
+    memory.find_seconds = 0.05
+    with pytest.raises(WrongUse, match=r"0\.05 s"):
+        await memory.entries(MemoryFilter(regex=ENDLESS))
+    assert len(await memory.entries(MemoryFilter(words=("TEA", "bla")))) == 1
+    await memory.close()
+
+
+async def test_the_loop_goes_on_while_a_pattern_is_matched() -> None:
+    memory = held(*[TRAP] * 100)
+    memory.find_seconds = 60.0
+    asking = asyncio.ensure_future(memory.entries(MemoryFilter(regex=ENDLESS)))
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert not asking.done()
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking

@@ -1,0 +1,165 @@
+"""What a find means: any case, any alphabet, parts of words, and patterns with a limit."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zeroclaw_tui.backends.listing import matches
+from zeroclaw_tui.backends.matching import Needle, PatternSearch, TextSearch, compiled, folded, merged, words_of
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import SearchInterrupted, WrongUse
+from zeroclaw_tui.memory.query import MemoryFilter
+
+ENDLESS = "(a|aa)+$"
+"""Takes for ever against many letters a and another one behind them."""
+TRAP = "a" * 60 + "b"
+
+texts = st.text(st.characters(codec="utf-8") | st.sampled_from("aAbBkKßẞſКкΣσςİıéÉ花生\u0301\0 \n"), max_size=40)
+
+
+def entry(content: str, key: str = "key") -> MemoryEntry:
+    return MemoryEntry("id", key, content, "core", "2026-11-01T00:00:00+00:00")
+
+
+def finds(content: str, key: str = "key", **parts: object) -> bool:
+    return matches(entry(content, key), MemoryFilter().but(**parts))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("one  two\tthree\n", ("one", "two", "three")),
+        ("用户\u3000喜欢", ("用户", "喜欢")),
+        ("again again", ("again",)),
+        ("no\x1cbreak", ("no\x1cbreak",)),
+        (" \u2003 ", ()),
+        ("", ()),
+    ],
+)
+def test_words_stand_between_white_space(text: str, words: tuple[str, ...]) -> None:
+    assert words_of(text) == words
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text"),
+    [
+        ("RUST", "prefers rust"),
+        ("чай", "ЧАЙ без сахара"),
+        ("GRÜẞE", "viele grüße"),
+        ("ΟΔΟΣ", "οδος και οδοσ"),
+        ("花生", "不吃花生。"),
+        ("e", "cafe\u0301"),
+        ("\0b", "a\0B"),
+    ],
+)
+def test_a_text_is_found_in_any_case_and_alphabet(wanted: str, text: str) -> None:
+    assert finds(text, contains=wanted)
+    assert finds("elsewhere", key=text, contains=wanted)
+    assert not finds("in 12 jars", key="jar", contains=wanted)
+
+
+def test_every_word_has_to_stand_somewhere_in_key_or_content_in_any_order() -> None:
+    assert finds("Soup: beans, rosemary", key="recipe", words=("ROSE", "soup", "reci"))
+    assert not finds("Soup: beans", key="recipe", words=("soup", "rosemary"))
+    assert finds("她不吃花生", words=("花", "不吃"))
+
+
+def test_a_filter_without_text_leaves_everything() -> None:
+    assert finds("", contains=None, words=(), regex=None)
+
+
+@given(texts)
+def test_folding_keeps_every_place(text: str) -> None:
+    assert len(folded(text)) == len(text)
+    assert folded(folded(text)) == folded(text)
+
+
+@given(texts, texts)
+def test_a_needle_is_in_a_text_exactly_where_its_spans_are(wanted: str, text: str) -> None:
+    """Each span is the needle in some case; without spans it is not in there."""
+    if not wanted:
+        return
+    needle = Needle(wanted)
+    spans = list(needle.spans(text))
+    assert bool(spans) == needle.is_in(text)
+    assert all(folded(text[start:end]) == folded(wanted) for start, end in spans)
+
+
+@given(texts)
+def test_the_other_cases_of_a_needle_are_all_there_are(text: str) -> None:
+    """A store that only replaces letters one by one finds what is found here."""
+    needle = Needle(text)
+    others, letters = needle.other_cases()
+    table = str.maketrans(others, letters)
+    for shown in (text, text.upper(), text.swapcase()):
+        if len(shown) == len(text):
+            assert (needle.text in shown.translate(table)) == needle.is_in(shown)
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9))))
+def test_overlapping_places_become_one(places: list[tuple[int, int]]) -> None:
+    spans = [(start, start + length) for start, length in places]
+    found = merged(spans)
+    assert {at for start, end in found for at in range(start, end)} == {at for s, e in spans for at in range(s, e)}
+    assert all(one[1] < other[0] for one, other in itertools.pairwise(found))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "place"),
+    [
+        ("(", "at its end"),
+        ("ab)c", "at character 3"),
+        ("*a", "at character 1"),
+        ("[z-a]", "at character 5"),
+        (r"\p{Nonsense}x", "at character 13"),
+    ],
+)
+def test_a_pattern_that_cannot_be_read_says_where(pattern: str, place: str) -> None:
+    with pytest.raises(WrongUse) as caught:
+        finds("text", regex=pattern)
+    assert place in caught.value.message
+    assert caught.value.message.startswith("The pattern cannot be read")
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("pattern", ["(" * 3000, "a" * 20_000])
+def test_a_pattern_too_deep_or_too_long_is_refused(pattern: str) -> None:
+    with pytest.raises(WrongUse, match="The pattern"):
+        compiled(pattern)
+
+
+def test_a_pattern_ignores_case_and_reads_unicode() -> None:
+    assert finds("Ramen NOODLES", regex=r"\bnoodles?\b")
+    assert finds("ЧАЙ", regex="чай")
+    assert finds("花生", regex=r"^\p{Han}+$")
+    assert finds("content", key="food_allergy", regex="^food_")
+    assert not finds("noodle", regex="(?-i:Noodle)")
+
+
+def test_a_pattern_that_runs_for_ever_is_stopped_in_a_sentence() -> None:
+    search = TextSearch(MemoryFilter(regex=ENDLESS), seconds=0.05)
+    with pytest.raises(WrongUse) as caught:
+        search.finds("key", TRAP)
+    assert "0.05 s" in caught.value.message
+    assert "filter" in caught.value.hint
+
+
+def test_the_time_counts_for_all_texts_together() -> None:
+    """Each text alone is quick enough; what is matched after the time is over is not matched any more."""
+    ticks = itertools.count()
+    search = PatternSearch("b", seconds=3.0, clock=lambda: float(next(ticks)))
+    assert [search.is_in("abc") for _ in range(3)] == [True, True, True]
+    with pytest.raises(WrongUse, match="3 s"):
+        search.is_in("abc")
+
+
+def test_a_stopped_search_ends_at_its_next_row() -> None:
+    search = TextSearch(MemoryFilter(contains="a"))
+    assert search.finds("key", "a")
+    search.stop()
+    with pytest.raises(SearchInterrupted):
+        search.finds("key", "a")

@@ -1,0 +1,155 @@
+"""SQLite finds exactly what the meaning says, off the event loop, within a limit, and can be called off."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.small_store import make
+
+from zeroclaw_tui.backends.listing import matches
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.memory.errors import SearchInterrupted, WrongUse
+from zeroclaw_tui.memory.query import MemoryFilter, Sort, Superseded
+
+NOW = "2026-11-21T12:00:00+00:00"
+ENDLESS = "(a|aa)+$"
+TRAP = "a" * 60 + "b"
+ALPHABET = st.characters(codec="utf-8") | st.sampled_from("aAbBkKßẞſКкΣσςİıéÉ花生\u0301\0 \n.%_")
+texts = st.text(ALPHABET, max_size=24)
+patterns = st.sampled_from(
+    ["a", "^a", "k$", r"\bb", r"\p{Han}", r"\x00", "[aк]{2}", "x*", "ß", r"(?s)a.b", r"\w+\s", r"\X{3}", "(?=é)", "^$"]
+)
+wanted = st.one_of(
+    st.builds(lambda text: MemoryFilter(contains=text or None), texts),
+    st.builds(lambda text: MemoryFilter(words=tuple(text.split()) or None), texts),
+    st.builds(lambda pattern: MemoryFilter(regex=pattern), patterns),
+    st.builds(lambda one, two, pattern: MemoryFilter(None, None, None, None, None, None, one or None, (two,), pattern),
+              st.text(ALPHABET, max_size=2), st.text(ALPHABET, max_size=2), patterns),
+)  # fmt: skip
+
+
+@asynccontextmanager
+async def opened(path: Path) -> AsyncIterator[SqliteMemory]:
+    memory = SqliteMemory(path)
+    await memory.open()
+    try:
+        yield memory
+    finally:
+        await memory.close()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.tuples(texts, texts), max_size=6), st.lists(wanted, min_size=1, max_size=4))
+def test_sqlite_finds_what_the_meaning_says(rows: list[tuple[str, str]], filters: list[MemoryFilter]) -> None:
+    """Any keys and contents, NUL, CJK, combining marks and nothing among them: listing, counts, rows and stamps."""
+
+    async def look(path: Path) -> None:
+        async with opened(path) as memory:
+            every = await memory.entries(MemoryFilter())
+            for found in filters:
+                left = [entry.handle for entry in every if matches(entry, found)]
+                assert list(await memory.order(found, Sort(descending=False))) == left, found
+                assert [entry.handle for entry in await memory.entries(found)] == left
+                assert (await memory.facets(found, NOW)).total == len(left)
+                assert (await memory.statistics(found)).total == len(left)
+                assert [stamp.handle for stamp in await memory.stamps(found)] == left
+                seen: list[object] = []
+                await memory.each_row(lambda row, seen=seen: seen.append(row.handle), found)
+                assert seen == left
+
+    with TemporaryDirectory() as folder:
+        stored = [{"key": f"{number} {key}", "content": content} for number, (key, content) in enumerate(rows)]
+        asyncio.run(look(make(Path(folder) / "brain.db", "G4", stored)))
+
+
+async def test_text_that_is_no_utf8_can_be_looked_through(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G4", [{"content": "clean Ä"}, {"content": "dirty"}])
+    with closing(sqlite3.connect(path)) as writer, writer:
+        writer.execute("UPDATE memories SET content = CAST(x'c384ff62' AS TEXT) WHERE rowid = 2")
+    async with opened(path) as memory:
+        for wanted in (MemoryFilter(contains="ä"), MemoryFilter(words=("Ä",)), MemoryFilter(regex="ä")):
+            assert len(await memory.entries(wanted)) == 2
+        assert len(await memory.entries(MemoryFilter(contains="\udcffb"))) == 1
+        assert await memory.entries(MemoryFilter(contains="\ud800")) == []
+
+
+@pytest.mark.parametrize("verb", ["page", "order", "entries", "facets", "statistics", "stamps", "each_row"])
+async def test_every_verb_says_what_is_wrong_with_a_pattern(tmp_path: Path, verb: str) -> None:
+    """The real error comes out and not SQLite's; afterwards the store answers as before."""
+    async with opened(make(tmp_path / "brain.db", "G4", [{"content": TRAP}, {"content": "b"}])) as memory:
+        memory.find_seconds = 0.05
+
+        async def ask(filter: MemoryFilter) -> object:
+            more = {"page": (Sort(), None, 5), "order": (Sort(),), "facets": (NOW,)}.get(verb, ())
+            return await (memory.each_row(lambda row: None, filter) if verb == "each_row"
+                          else getattr(memory, verb)(filter, *more))  # fmt: skip
+
+        with pytest.raises(WrongUse, match="at its end"):
+            await ask(MemoryFilter(regex="("))
+        with pytest.raises(WrongUse, match=r"0\.05 s"):
+            await ask(MemoryFilter(regex=ENDLESS))
+        await ask(MemoryFilter(regex="b$"))
+        assert await memory.count() == 2
+
+
+async def test_what_a_pass_does_with_rows_takes_nothing_of_a_patterns_time(tmp_path: Path) -> None:
+    async with opened(make(tmp_path / "brain.db", "G4", [{"content": f"b {at}"} for at in range(20)])) as memory:
+        memory.find_seconds = 0.2
+        seen = []
+
+        def slow(row: object) -> None:
+            sum(range(600_000))
+            seen.append(row)
+
+        await memory.each_row(slow, MemoryFilter(regex="^b"))
+        assert len(seen) == 20
+
+
+async def test_the_loop_goes_on_while_a_pattern_is_matched_and_it_can_be_called_off(tmp_path: Path) -> None:
+    rows = [{"content": TRAP} for _ in range(200)]
+    async with opened(make(tmp_path / "brain.db", "G4", rows)) as memory:
+        memory.find_seconds = 60.0
+        turns = 0
+        asking = asyncio.ensure_future(memory.order(MemoryFilter(regex=ENDLESS), Sort()))
+        while turns < 50:
+            await asyncio.sleep(0)
+            turns += 1
+        assert not asking.done()
+        memory.interrupt()
+        with pytest.raises((SearchInterrupted, WrongUse)):
+            await asking
+
+
+async def test_superseded_rows_are_found_when_they_are_asked_for(tmp_path: Path) -> None:
+    rows = [{"content": "old tea", "superseded_by": "x"}, {"content": "new tea"}]
+    async with opened(make(tmp_path / "brain.db", "G4", rows)) as memory:
+        assert len(await memory.entries(MemoryFilter(regex="tea"))) == 1
+        assert len(await memory.entries(MemoryFilter(words=("tea",), superseded=Superseded.SHOW))) == 2
+
+
+async def test_a_plan_to_purge_takes_exactly_what_the_list_shows(tmp_path: Path) -> None:
+    """The same filter object for the list, the counts and the removal."""
+    from zeroclaw_tui.curation.purge import plan_of
+
+    rows = [{"content": text} for text in ("Tea and milk", "milk", "чай с Молоком", "Milky tea", "TEA")]
+    async with opened(make(tmp_path / "brain.db", "G4", rows)) as memory:
+        for wanted in (
+            MemoryFilter(words=("milk", "TEA")),
+            MemoryFilter(regex=r"\btea\b"),
+            MemoryFilter(words=("МОЛОКО",)),
+        ):
+            shown = await memory.order(wanted, Sort(descending=False))
+            plan = plan_of(await memory.stamps(wanted), wanted)
+            assert [stamp.handle for stamp in plan.stamps] == list(shown) != []
+            removal = await memory.remove(plan.stamps, lambda changes: None)
+            assert removal.removed == len(shown)
+            assert list(await memory.order(wanted, Sort())) == []
+        assert [entry.content for entry in await memory.list()] == ["milk"]

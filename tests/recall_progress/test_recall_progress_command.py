@@ -1,0 +1,103 @@
+"""`memory recall` as a process, with an embeddings service that is right, slow to be, or broken."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from recall_progress_world import Service, configured
+from support.http_endpoints import Answer, BrokenOff, HttpEndpoint
+
+KEY = "sk-test-0123456789abcdef"
+ELSEWHERE = "http://embeddings.example"
+ASKING = (
+    "zeroclaw: Asking embeddings.example (text-embedding-3-small) for the query's vector: about 1 token; "
+    "the text leaves this machine.\n"
+)
+RIGHT_LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n"
+
+
+def ran(folder: Path, *arguments: str, given: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
+    return subprocess.run(
+        [str(Path(sys.executable).parent / "zeroclaw"), "memory", *arguments, "--config-dir", str(folder)],
+        capture_output=True,
+        text=True,
+        input=given,
+        env=environment | {"HOME": str(folder.parent), **variables},
+        timeout=60,
+    )
+
+
+def recalled(done: subprocess.CompletedProcess[str]) -> list[str]:
+    assert done.returncode == 0, done.stderr
+    assert KEY not in done.stdout + done.stderr
+    return [found["key"] for found in json.loads(done.stdout)["results"]]
+
+
+def test_a_service_on_this_machine_is_asked_without_a_word(
+    folder: Path, endpoint: HttpEndpoint, service: Service
+) -> None:
+    done = ran(configured(folder, endpoint.base), "recall", "tea", "--json")
+    assert "row3" in recalled(done)
+    assert done.stderr == ""
+    assert service.asked == [["tea"]]
+
+
+def test_before_a_text_leaves_this_machine_a_line_on_stderr_says_so(folder: Path, endpoint: HttpEndpoint) -> None:
+    """The way to the other machine leads through a proxy, which is the service."""
+    done = ran(configured(folder, ELSEWHERE), "recall", "tea", "--json", HTTP_PROXY=endpoint.base)
+    assert "row3" in recalled(done)
+    assert done.stderr == ASKING
+    assert [path for path, _, _ in endpoint.requests] == [f"{ELSEWHERE}/v1/embeddings"]
+
+
+def test_a_batch_says_it_once_and_asks_for_each_query_once(
+    folder: Path, endpoint: HttpEndpoint, service: Service
+) -> None:
+    lines = "".join(f'{{"query": "{query}"}}\n' for query in ("tea", "rust", "tea"))
+    done = ran(configured(folder, ELSEWHERE), "recall", "--batch", "-", given=lines, HTTP_PROXY=endpoint.base)
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 3
+    assert done.stderr == ASKING
+    assert service.asked == [["tea"], ["rust"]]
+
+
+def test_an_endpoint_that_is_busy_for_a_moment_is_asked_again(
+    folder: Path, endpoint: HttpEndpoint, service: Service
+) -> None:
+    service.troubles = [(429, b"{}", {"Retry-After": "0"})]
+    done = ran(configured(folder, endpoint.base), "recall", "tea", "--json")
+    assert "row3" in recalled(done)
+    assert done.stderr == ""
+    assert len(service.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("trouble", "times", "sentence"),
+    [
+        ((500, b"oops"), 3, "has an error of its own (HTTP 500), asked 3 times."),
+        ((429, b"", {"Retry-After": "77"}), 1, "takes no more requests for now (HTTP 429)."),
+        ((401, b""), 1, "refuses the API key (HTTP 401)."),
+        ((307, b"", {"Location": "http://127.0.0.1:1/v1/embeddings"}), 1, "did not answer with a vector (HTTP 307)."),
+        ((200, b"<html>"), 1, "did not answer with JSON."),
+        ((200, b'{"data": [{"embedding": [1, 2]}]}'), 1, "sent a vector of 2 numbers"),
+        (BrokenOff(), 3, "broke off instead of answering, asked 3 times."),
+        (BrokenOff(RIGHT_LENGTH + b'{"data": [{"embedd'), 3, "broke off instead of answering, asked 3 times."),
+    ],
+    ids=["500", "429", "401", "redirect", "garbage", "dimension", "closed at once", "closed midway"],
+)
+def test_a_broken_endpoint_costs_the_vector_and_not_the_keyword_hits(
+    folder: Path, endpoint: HttpEndpoint, service: Service, trouble: Answer, times: int, sentence: str
+) -> None:
+    service.troubles = [trouble] * 3
+    done = ran(configured(folder, endpoint.base), "recall", "tea", "--json")
+    assert set(recalled(done)) == {"row0", "row1"}
+    assert sentence in done.stderr
+    assert "Keyword hits only." in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert len(service.asked) == times

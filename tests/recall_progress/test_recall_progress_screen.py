@@ -1,0 +1,216 @@
+"""The inspector while an endpoint is asked for the query's vector: what is shown, and what a newer query does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recall_progress_world import Service, configured
+from support.http_endpoints import HttpEndpoint
+from support.settling import settled
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+ASKING = "2 injected so far · asking 127.0.0.1 for the query's vector …"
+SIZES = [(80, 24), (140, 40)]
+
+
+@pytest.fixture(autouse=True)
+def still_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(Input, "_toggle_cursor", lambda self: None)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+@asynccontextmanager
+async def inspecting(folder: Path, base: str, size: tuple[int, int] = (140, 40)) -> AsyncIterator[Pilot[Any]]:
+    options = OpenOptions(config_dir=configured(folder, base))
+    app = InspectorApp(options, clock=lambda: NOW, pace=Pace(debounce=0.0, poll=None, stopwatch=lambda: 0.0))
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: rows(pilot).row_count == 4)
+        await settled(pilot)
+        yield pilot
+
+
+def rows(pilot: Pilot[Any]) -> MemoryList:
+    return pilot.app.screen_stack[0].query_one(MemoryList)
+
+
+def screen_text(pilot: Pilot[Any]) -> str:
+    strips = pilot.app.screen._compositor.render_strips(pilot.app.size)
+    return " ".join(" ".join("".join(segment.text for segment in strip) for strip in strips).split())
+
+
+async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():
+            await pilot.pause()
+    await pilot.pause()
+
+
+async def searched(pilot: Pilot[Any], query: str) -> None:
+    """Type it all at once, as a paste does."""
+    await pilot.press("slash")
+    pilot.app.screen.query_one(Input).value = query
+    await pilot.pause()
+
+
+def shown_keys(pilot: Pilot[Any]) -> list[str]:
+    return [
+        key for key in ("row0", "row1", "row2", "row3") if key in screen_text(pilot).partition("the query's vector")[0]
+    ]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "140x40"])
+async def test_keyword_hits_stand_until_the_vector_is_there(
+    folder: Path, endpoint: HttpEndpoint, service: Service, size: tuple[int, int]
+) -> None:
+    service.holds = True
+    async with inspecting(folder, endpoint.base, size) as pilot:
+        await searched(pilot, "tea")
+        await until(pilot, lambda: service.asked and ASKING in screen_text(pilot))
+        assert rows(pilot).row_count == 2
+        service.may_answer.set()
+        await until(pilot, lambda: rows(pilot).row_count == 4)
+        assert "the query's vector" not in screen_text(pilot)
+        assert "so far" not in screen_text(pilot)
+    assert service.asked == [["tea"]]
+
+
+async def test_the_cursor_stays_on_its_memory_when_the_answer_comes(
+    folder: Path, endpoint: HttpEndpoint, service: Service
+) -> None:
+    service.holds = True
+    async with inspecting(folder, endpoint.base) as pilot:
+        await searched(pilot, "tea")
+        await until(pilot, lambda: service.asked and ASKING in screen_text(pilot))
+        await pilot.press("enter", "j")
+        chosen = rows(pilot).selected_entry
+        assert chosen is not None
+        service.may_answer.set()
+        await until(pilot, lambda: rows(pilot).row_count == 4)
+        now_chosen = rows(pilot).selected_entry
+        assert now_chosen is not None
+        assert now_chosen.key == chosen.key
+
+
+async def test_nothing_by_its_words_says_that_an_answer_is_to_come(
+    folder: Path, endpoint: HttpEndpoint, service: Service
+) -> None:
+    service.holds = True
+    async with inspecting(folder, endpoint.base) as pilot:
+        await searched(pilot, "steaming")
+        await until(pilot, lambda: "Nothing by the words of “steaming” so far." in screen_text(pilot))
+        assert "Asking 127.0.0.1 for the query's vector …" in screen_text(pilot)
+        service.may_answer.set()
+        await until(pilot, lambda: rows(pilot).row_count > 0 and not pilot.app.screen.has_class("-empty"))
+        assert "so far" not in screen_text(pilot)
+
+
+async def test_a_newer_query_ends_the_request_of_the_older(
+    folder: Path, endpoint: HttpEndpoint, service: Service
+) -> None:
+    service.holds = True
+    async with inspecting(folder, endpoint.base) as pilot:
+        await searched(pilot, "tea")
+        await until(pilot, lambda: service.asked == [["tea"]])
+        pilot.app.screen.query_one(Input).value = "rust"
+        await until(pilot, lambda: service.asked == [["tea"], ["rust"]])
+        service.may_answer.set()
+        await until(pilot, lambda: "the query's vector" not in screen_text(pilot) and rows(pilot).row_count == 4)
+        assert rows(pilot)._recall is not None
+        assert rows(pilot)._recall.request.query == "rust"
+        pilot.app.screen.query_one(Input).value = "tea"
+        await until(pilot, lambda: len(service.asked) == 3)
+        assert service.asked[2] == ["tea"], "what was cancelled was never kept"
+
+
+async def test_a_query_that_was_asked_for_is_not_asked_for_again(
+    folder: Path, endpoint: HttpEndpoint, service: Service
+) -> None:
+    async with inspecting(folder, endpoint.base) as pilot:
+        for query in ("tea", "rust", "tea"):
+            await searched(pilot, query)
+            await until(pilot, lambda: rows(pilot).row_count == 4)
+            await settled(pilot)
+            await pilot.press("escape", "escape")
+            await settled(pilot)
+    assert service.asked == [["tea"], ["rust"]]
+
+
+async def test_a_failed_endpoint_rests_and_r_asks_it_at_once(
+    folder: Path, endpoint: HttpEndpoint, service: Service
+) -> None:
+    service.troubles = [(401, b"{}")]
+    async with inspecting(folder, endpoint.base) as pilot:
+        await searched(pilot, "te")
+        await settled(pilot)
+        await searched(pilot, "tea")
+        await until(pilot, lambda: "Keyword hits only." in screen_text(pilot))
+        assert "refuses the API key (HTTP 401)" in screen_text(pilot)
+        assert "s, r asks at once" in screen_text(pilot)
+        assert service.asked == [["te"]]
+        await pilot.press("enter", "r")
+        await until(pilot, lambda: rows(pilot).row_count == 4)
+        assert "Keyword hits only." not in screen_text(pilot)
+    assert service.asked == [["te"], ["tea"]]
+
+
+async def test_the_first_text_to_leave_this_machine_is_told_once(
+    folder: Path, endpoint: HttpEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", endpoint.base)
+    async with inspecting(folder, "http://embeddings.example") as pilot:
+        await searched(pilot, "tea")
+        await settled(pilot)
+        await searched(pilot, "rust")
+        await settled(pilot)
+        told = [notice.message for notice in pilot.app._notifications]
+    assert told == [
+        "Asking embeddings.example (text-embedding-3-small) for the query's vector: about 1 token; "
+        "the text leaves this machine."
+    ]
+
+
+async def test_making_one_vector_anew_says_what_was_sent(
+    folder: Path, endpoint: HttpEndpoint, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", endpoint.base)
+    async with inspecting(folder, "http://embeddings.example") as pilot:
+        await pilot.press("R")
+        await until(pilot, lambda: len(pilot.app._notifications) == 2)
+        told = [notice.message for notice in pilot.app._notifications]
+    assert told[0].startswith("Asking embeddings.example (text-embedding-3-small) for the vector of a text: about 9 ")
+    assert told[1].startswith("It has a vector of its present content now. Sent to embeddings.example: about 9 tokens")
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        ((401, b""), "refuses the API key (HTTP 401)."),
+        ((200, b'{"data": [{"embedding": [1, 2]}]}'), "sent a vector of 2 numbers, but memory.embedding_dimensions is"),
+        ((200, b"<html>"), "did not answer with JSON."),
+        ((429, b"", {"Retry-After": "100"}), "takes no more requests for now (HTTP 429)."),
+    ],
+    ids=["key", "dimension", "garbage", "busy"],
+)
+async def test_a_vector_that_cannot_be_made_anew_is_one_sentence(
+    folder: Path, endpoint: HttpEndpoint, service: Service, answer: Any, sentence: str
+) -> None:
+    service.troubles = [answer]
+    async with inspecting(folder, endpoint.base) as pilot:
+        await pilot.press("R")
+        await until(pilot, lambda: len(pilot.app._notifications) == 1)
+        (told,) = [notice.message for notice in pilot.app._notifications]
+    assert sentence in told
+    assert len(service.asked) == 1

@@ -1,0 +1,111 @@
+"""A recall in steps: what words find while the query's vector is fetched, then the answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+from recall_progress_world import Service, configured
+from support.http_endpoints import HttpEndpoint
+
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
+
+TEA = RecallRequest("tea", as_of="2026-03-02T00:00:00Z")
+
+
+async def opened(folder: Path, base: str) -> Library:
+    config = configs_for(OpenOptions(config_dir=configured(folder, base)), {"HOME": str(folder)})[0]
+    return await open_library(config)
+
+
+@pytest.fixture
+async def library(folder: Path, endpoint: HttpEndpoint) -> AsyncIterator[Library]:
+    made = await opened(folder, endpoint.base)
+    yield made
+    await made.close()
+
+
+async def steps(library: Library, request: RecallRequest = TEA) -> list[RecallResult]:
+    return [step async for step in library.recall_steps(request)]
+
+
+def keys(result: RecallResult) -> list[str]:
+    return [found.entry.key for found in result.results]
+
+
+async def test_keyword_hits_stand_until_the_vector_is_there(library: Library, service: Service) -> None:
+    by_words, answer = await steps(library)
+    assert (by_words.awaits_vector, answer.awaits_vector) == (True, False)
+    assert set(keys(by_words)) == {"row0", "row1"}
+    assert all(found.vector_score is None for found in by_words.results)
+    assert "row3" in keys(answer)
+    assert service.asked == [["tea"]]
+
+
+async def test_the_last_step_is_the_recall(library: Library) -> None:
+    assert (await steps(library))[-1] == await library.recall(TEA)
+
+
+async def test_the_request_is_under_way_while_the_first_step_is_looked_at(library: Library, service: Service) -> None:
+    async with aclosing(library.recall_steps(TEA)) as taken:
+        assert (await anext(taken)).awaits_vector
+        assert await asyncio.to_thread(service.was_asked.wait, 10)
+
+
+async def test_leaving_after_the_first_step_ends_the_request(library: Library, service: Service) -> None:
+    service.holds = True
+    before = asyncio.all_tasks()
+    async with aclosing(library.recall_steps(TEA)) as taken:
+        await anext(taken)
+        assert len(asyncio.all_tasks()) > len(before)
+    assert asyncio.all_tasks() == before
+
+
+async def test_a_vector_at_hand_needs_one_step(library: Library, service: Service) -> None:
+    """Whatever the mode or the version, once it is fetched."""
+    await steps(library)
+    library.with_profile("0.6.2")
+    (answer,) = await steps(library)
+    assert not answer.awaits_vector
+    assert len(service.asked) == 1
+
+
+@pytest.mark.parametrize("query", ["", "  ", "*"])
+async def test_a_query_without_a_vector_needs_one_step(library: Library, service: Service, query: str) -> None:
+    (answer,) = await steps(library, RecallRequest(query))
+    assert not answer.awaits_vector
+    assert service.asked == []
+
+
+async def test_an_endpoint_that_fails_leaves_the_keyword_hits_with_a_note(library: Library, service: Service) -> None:
+    service.troubles = [(401, b"{}")]
+    by_words, answer = await steps(library)
+    assert keys(answer) == keys(by_words)
+    assert not answer.awaits_vector
+    assert "refuses the API key (HTTP 401). Keyword hits only." in answer.notes[0]
+
+
+async def test_one_that_has_just_failed_is_not_asked_at_every_key(library: Library, service: Service) -> None:
+    service.troubles = [(404, b"{}")]
+    await steps(library, RecallRequest("te"))
+    (answer,) = await steps(library, TEA)
+    assert "(HTTP 404). Keyword hits only." in answer.notes[0]
+    assert 0 < library.resting <= 10
+    assert service.asked == [["te"]]
+    library.ask_again_at_once()
+    assert "row3" in keys((await steps(library))[-1])
+
+
+async def test_the_local_embedder_needs_one_step(folder: Path, endpoint: HttpEndpoint) -> None:
+    configured(folder, endpoint.base)
+    text = (folder / "config.toml").read_text().replace(f"custom:{endpoint.base}", "local")
+    (folder / "config.toml").write_text(text)
+    config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0]
+    library = await open_library(config)
+    assert [step.awaits_vector for step in await steps(library)] == [False]
+    await library.close()

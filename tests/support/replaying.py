@@ -1,0 +1,85 @@
+"""Recalls beside their replays: the same library asked both ways."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from support.test_embedder import embed
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.curation.evidence import GatheredEvidence, gather_evidence
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.recall import recall_memories
+from zeroclaw_tui.embeddings.base import Embedder
+from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
+from zeroclaw_tui.scoring.profiles import profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.trial import Trial
+
+AS_OF = "2026-06-01T12:00:00+02:00"
+
+
+class RecordedEmbedder:
+    """The embedder the recorded runs were made with."""
+
+    is_remote = False
+    dimensions = 64
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    async def embed(self, text: str) -> np.ndarray:
+        return embed(self.name, text)
+
+    async def close(self) -> None:
+        """Nothing to do."""
+
+
+class FixedEmbedder(RecordedEmbedder):
+    """One vector for every text."""
+
+    def __init__(self, *numbers: float) -> None:
+        super().__init__("fixed")
+        self.dimensions = len(numbers)
+        self._vector = np.array(numbers, dtype=np.float32)
+
+    async def embed(self, text: str) -> np.ndarray:
+        return self._vector
+
+
+def library_of(memory: Memory, embedder: Embedder | None = None, version: str = "0.8.4") -> Library:
+    """A library of an open store; config and trash are not there, as nothing that is scored asks for them."""
+    missing = cast(Any, None)
+    choice = ProfileChoice(profile_for(version), "option")
+    return Library(missing, memory, choice, ScoringSettings(), embedder, missing)
+
+
+def trial(query: str, version: str = "0.8.4", settings: ScoringSettings | None = None, **parts: Any) -> Trial:
+    """A trial; what is not said is as usual."""
+    request = RecallRequest(query, **({"as_of": AS_OF} | parts))
+    return Trial(request, profile_for(version), settings or ScoringSettings())
+
+
+async def recalled(library: Library, tried: Trial) -> RecallResult:
+    """The recall of a trial, asked of the store."""
+    choice = ProfileChoice(tried.profile, library.profile.source)
+    memory, embedder = library.memory, library.embedder
+    return await recall_memories(memory, embedder, choice, tried.settings, tried.request, library.why_no_vectors)
+
+
+async def gathered(library: Library, tried: Trial, known: dict[object, GatheredEvidence]) -> GatheredEvidence:
+    """Evidence that serves the trial: one of the known, or a new one that is known from then on."""
+    kept = known.setdefault(tried.request.query, cast(Any, []))
+    for each in cast(list[GatheredEvidence], kept):
+        if each.serves(tried):
+            return each
+    found = await gather_evidence(library, tried)
+    cast(list[GatheredEvidence], kept).append(found)
+    return found
+
+
+def parts_of(result: RecallResult) -> tuple[Any, ...]:
+    """All that has to be the same, in a form that compares numbers which are none."""
+    return (repr(result.results), repr(result.withheld), result.mode, result.scale, result.notes)

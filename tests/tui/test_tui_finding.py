@@ -1,0 +1,243 @@
+"""Finding as a person does: words and patterns, lit where they stand, and never a list that jumps while one types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.content import Content
+from textual.pilot import Pilot
+from textual.widgets import Static
+from tui_samples import (
+    NARROW,
+    WIDE,
+    Inspector,
+    SampleMemory,
+    browser,
+    line,
+    lit_in,
+    memory,
+    screen_text,
+    screen_words,
+    settled,
+    until,
+)
+
+from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.view import Mode, View
+from zeroclaw_tui.tui.widgets.detail import MemoryDetail
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.plain_content import PlainContent
+from zeroclaw_tui.tui.widgets.search_bar import SearchBar
+
+ENDLESS = "(a|aa)+$"
+TEXTS = {
+    "tea_habit": "Has black tea in the morning, green TEA later",
+    "far": "so " * 90 + "then the saffron comes",
+    "very_far": "word " * 400 + "and only here is cardamom\n" + "more\n" * 60,
+    "saffron_key": "nothing of it in here",
+    "hostile": "\x1b[31mred [bold]tea[/bold] \u202egnp.exe\u202c \x07 cafe\u0301 花生酱",
+    "tabs": "a\ttea\t\tand\tmilk",
+}
+
+
+class Finds(Inspector):
+    """A store of memories that say more than one line shows."""
+
+    def __init__(self, tmp_path: Path, *more: str) -> None:
+        super().__init__(tmp_path)
+        texts = {**TEXTS, **{f"more{at}": text for at, text in enumerate(more)}}
+        self.store = SampleMemory(
+            [memory(key, text, "core", at + 1.0, at + 1) for at, (key, text) in enumerate(texts.items())]
+        )
+
+
+@pytest.fixture
+def finds(tmp_path: Path) -> Finds:
+    return Finds(tmp_path)
+
+
+def rows(app: InspectorApp) -> MemoryList:
+    return browser(app).query_one(MemoryList)
+
+
+def content(app: InspectorApp) -> PlainContent:
+    return browser(app).query_one(PlainContent)
+
+
+async def find(pilot: Pilot[Any], mode: Mode, text: str) -> None:
+    """Search in a mode, and wait for the list."""
+    await settled(pilot)
+    await pilot.press("slash")
+    while browser(pilot.app).view.mode is not mode:  # type: ignore[arg-type]
+        await pilot.press("ctrl+f")
+    browser(pilot.app).query_one(SearchBar).input.value = text  # type: ignore[arg-type]
+    await settled(pilot)
+
+
+async def test_words_are_lit_in_list_and_detail(finds: Finds) -> None:
+    app = finds.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await find(pilot, Mode.WORDS, "MORN tea")
+        assert "words   1 found" in line(app, 1)
+        assert lit_in(rows(app)) == ["tea", "tea", "morn", "TEA"]
+        assert lit_in(content(app)) == ["tea", "morn", "TEA"]
+        head = browser(app).query_one("#detail-head", Static).visual
+        assert isinstance(head, Content)
+        lit = [head.plain[span.start : span.end] for span in head.spans if getattr(span.style, "underline", None)]
+        assert lit == ["tea"]
+        await pilot.press("enter", "escape")
+        await settled(pilot)
+        assert rows(app).row_count == len(TEXTS)
+        assert lit_in(rows(app)) == lit_in(content(app)) == []
+
+
+async def test_each_match_of_a_pattern_is_lit(finds: Finds) -> None:
+    app = finds.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await find(pilot, Mode.REGEX, r"\b(black|green) \w+")
+        assert lit_in(rows(app)) == ["black tea", "green TEA"]
+        assert lit_in(content(app)) == ["black tea", "green TEA"]
+
+
+async def test_a_match_further_on_is_shown_with_what_stands_before_it(finds: Finds) -> None:
+    """Also one behind the beginning that the list has of a memory; the detail goes there."""
+    app = finds.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await find(pilot, Mode.CONTAINS, "saffron")
+        assert rows(app).row_count == 2
+        assert "…so then the saffron comes" in screen_text(app)
+        assert lit_in(rows(app)) == ["saffron", "saffron"]
+        await pilot.press("ctrl+u")
+        browser(app).query_one(SearchBar).input.value = "cardamom"
+        await settled(pilot)
+        await until(pilot, lambda: "cardamom" in lit_in(rows(app)))
+        assert "…" in screen_text(app)
+        await until(pilot, lambda: browser(app).query_one(MemoryDetail).scroll_offset.y > 0)
+
+
+async def test_a_match_in_the_key_alone_lights_the_key(finds: Finds) -> None:
+    app = finds.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await find(pilot, Mode.REGEX, "^saffron")
+        assert rows(app).row_count == 1
+        assert lit_in(rows(app)) == ["saffron"]
+        assert lit_in(content(app)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "lit"), [("花生", ["花生"]), ("e\u0301", ["e\u0301"]), ("tea", ["tea"]), ("gnp", ["gnp"])]
+)
+async def test_hostile_text_is_lit_where_it_is_shown(finds: Finds, text: str, lit: list[str]) -> None:
+    app = finds.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await find(pilot, Mode.CONTAINS, text)
+        await until(pilot, lambda: rows(app).row_count > 0)
+        rows(app).go_to(next(row.handle for row in finds.store._by_key.values() if row.key == "hostile"))
+        await settled(pilot)
+        assert lit_in(content(app)) == lit
+        assert "\x1b" not in screen_text(app)
+
+
+async def test_tabs_move_what_is_lit(finds: Finds) -> None:
+    app = finds.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await find(pilot, Mode.WORDS, "tea milk a")
+        rows(app).go_to(next(row.handle for row in finds.store._by_key.values() if row.key == "tabs"))
+        await settled(pilot)
+        assert lit_in(content(app)) == ["a", "tea", "a", "milk"]
+
+
+async def test_a_half_typed_pattern_leaves_the_list_as_it_is(finds: Finds) -> None:
+    app = finds.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await find(pilot, Mode.REGEX, "tea")
+        before, lit = rows(app).row_count, lit_in(rows(app))
+        assert before == 3
+        browser(app).query_one(SearchBar).input.value = "tea(h"
+        await settled(pilot)
+        assert "regex   cannot be read at its end: missing )" in line(app, 1)
+        assert "found" not in line(app, 1)
+        assert (rows(app).row_count, lit_in(rows(app))) == (before, lit)
+        assert "again" not in screen_words(app).split("tea")[0]
+        browser(app).query_one(SearchBar).input.value = "tea_(h"
+        await settled(pilot)
+        browser(app).query_one(SearchBar).input.value = "tea_(h)"
+        await settled(pilot)
+        assert "regex   1 found" in line(app, 1)
+
+
+async def test_a_pattern_that_takes_too_long_is_told_in_the_bar(tmp_path: Path) -> None:
+    finds = Finds(tmp_path, "a" * 60 + "b")
+    finds.store.find_seconds = 0.05
+    app = finds.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await find(pilot, Mode.REGEX, ENDLESS)
+        await until(pilot, lambda: "takes longer than 0.05 s" in line(app, 1))
+        assert rows(app).row_count == len(TEXTS) + 1
+
+
+async def test_deleting_while_the_pattern_cannot_be_read_deletes_nothing(finds: Finds) -> None:
+    app = finds.app()
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await find(pilot, Mode.REGEX, "tea")
+        browser(app).query_one(SearchBar).input.value = "tea("
+        await settled(pilot)
+        with pytest.raises(Exception, match="cannot be read"):
+            await browser(app).shown_stamps(browser(app).library)  # type: ignore[arg-type]
+        assert len(await finds.store.list()) == len(TEXTS)
+
+
+async def test_what_is_deleted_is_what_the_list_shows(finds: Finds) -> None:
+    app = finds.app()
+    async with app.run_test(size=WIDE) as pilot:
+        for mode, text in ((Mode.WORDS, "tea black"), (Mode.REGEX, r"\btea\b")):
+            await find(pilot, mode, text)
+            shown = [rows(app)._handle_at(row) for row in range(rows(app).row_count)]
+            stamps = await browser(app).shown_stamps(browser(app).library)  # type: ignore[arg-type]
+            assert sorted(stamp.handle for stamp in stamps) == sorted(shown)  # type: ignore[type-var]
+            assert shown
+
+
+async def test_an_empty_recall_says_what_finding_would_have_found(finds: Finds) -> None:
+    app = finds.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("slash")
+        browser(app).query_one(SearchBar).input.value = "lack ornin"
+        await settled(pilot)
+        assert "No memory contains it, letter for letter; 1 holds all of its words." in screen_words(app)
+        assert "ctrl+f twice search by its words" in screen_words(app)
+        await pilot.press("ctrl+f", "ctrl+f")
+        await settled(pilot)
+        assert "words   1 found" in line(app, 1)
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        (Mode.CONTAINS, "Nothing contains “zz qq”."),
+        (Mode.WORDS, "Nothing holds all the words of “zz qq”."),
+        (Mode.REGEX, "Nothing matches “zz qq”."),
+    ],
+)
+async def test_what_finds_nothing_says_so_in_its_own_words(finds: Finds, mode: Mode, said: str) -> None:
+    app = finds.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await find(pilot, mode, "zz qq")
+        assert said in screen_text(app)
+        assert "esc leave the search" in screen_words(app)
+
+
+def test_a_search_for_what_is_near_to_a_memory_ends_with_typing_and_with_leaving() -> None:
+    near = View(mode=Mode.SIMILAR, similar_to=memory("tea", "tea", "core", 1.0, 1))
+    assert near.is_recall
+    assert near.is_similar
+    typed = near.searching("green")
+    assert (typed.similar_to, typed.mode, typed.is_similar) == (None, Mode.SIMILAR, True)
+    assert near.without_search() == View()
+    assert View(mode=Mode.WORDS, query="a").without_search() == View(mode=Mode.WORDS)
+    assert near.searching_by(Mode.WORDS).similar_to is None
+    assert near.sought == MemoryFilter()

@@ -1,0 +1,299 @@
+"""Everything a recall decides from, gathered once: the hits of every stage, uncut, and what the filters look at."""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from zeroclaw_tui.backends.sqlite.connection import as_text
+from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.sqlite.search_keywords import is_refusal, search_all_keywords, share_of
+from zeroclaw_tui.backends.sqlite.search_scope import Conditions, SqlScope
+from zeroclaw_tui.backends.sqlite.search_thread import Ticket
+from zeroclaw_tui.backends.sqlite.search_vectors import AllVectorHits
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import LikeEvidence, RowTable, ScanOrder, StageEvidence, WordShare
+from zeroclaw_tui.scoring.keywords import (
+    LikeSearch,
+    like_search,
+    match_expression,
+    word_expressions,
+    words,
+)
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_BATCH = 2000
+_CHUNK = 500
+_SORTED_AT_ONCE = 10_000
+_WHOLE_FROM = 4
+"""Where more than one row in so many is named, all are read in one pass."""
+_LISTS_RECENT: tuple[list[str], ...] = ([], ["*"])
+
+
+@dataclass(slots=True)
+class KnownRows:
+    """The row table of the whole store as it was at one state of the database."""
+
+    version: int
+    rows: RowTable
+
+
+@dataclass(frozen=True, slots=True)
+class WordHits:
+    """What the keyword connection has to say about a query."""
+
+    evidence: StageEvidence
+    known: KnownRows | None
+
+
+def gather(
+    scope: SqlScope,
+    ticket: Ticket,
+    vectors: AllVectorHits,
+    known: KnownRows | None,
+    connection: sqlite3.Connection,
+) -> WordHits:
+    """The whole evidence for a query, in one state of the database but for the vectors."""
+    import numpy as np
+
+    connection.execute("BEGIN")
+    try:
+        keyword, keyword_scores, notes = search_all_keywords(scope, ticket, connection)
+        listed = _newest_first(connection, ticket, scope) if words(scope.request.query) in _LISTS_RECENT else []
+        like, like_facts = _like(connection, ticket, scope)
+        (store_rows,) = connection.execute("SELECT count(*) FROM memories").fetchone()
+        recent = np.array(listed, dtype=np.int64)
+        faulty = vectors.faults.handles if vectors.faults is not None else recent[:0]
+        named = np.unique(np.concatenate([keyword, vectors.handles, like, recent, faulty]))
+        rows, known = _rows(connection, ticket, scope.schema, named, store_rows, known)
+        orders = _scan_orders(connection, scope)
+    finally:
+        connection.execute("ROLLBACK")
+    keyword_there, vector_there = np.isin(keyword, rows.handles), np.isin(vectors.handles, rows.handles)
+    evidence = StageEvidence(
+        query=scope.request.query,
+        expression=match_expression(scope.request.query, scope.profile),
+        keyword_handles=keyword[keyword_there],
+        keyword_scores=keyword_scores[keyword_there],
+        vector_handles=vectors.handles[vector_there],
+        vector_scores=vectors.scores[vector_there],
+        like=like,
+        recent=recent,
+        rows=rows,
+        store_rows=store_rows,
+        vector_live=scope.vector_live,
+        has_sessions=scope.schema.has("session_id"),
+        keyword_notes=notes,
+        vector_notes=vectors.notes,
+        has_agents=scope.schema.has("agent_id"),
+        has_times=scope.schema.has("created_at"),
+        like_facts=None if like_facts is None else replace(like_facts, order=orders[2]),
+        durable_order=orders[0],
+        agent_order=orders[1],
+        faults=vectors.faults,
+    )
+    return WordHits(evidence, known)
+
+
+def word_shares(
+    query: str, profile: ScoringProfile, rowid: int, ticket: Ticket, connection: sqlite3.Connection
+) -> list[WordShare]:
+    """What each word of the query adds to the row's -bm25; one that stands in the query twice adds twice."""
+    said = words(query)
+    found = []
+    for word, expression in word_expressions(query, profile).items():
+        ticket.check()
+        try:
+            share, rows = share_of(connection, expression, rowid)
+        except sqlite3.DatabaseError as error:
+            if not is_refusal(error):
+                raise
+            found.append(WordShare(word, False))
+            continue
+        found.append(WordShare(word, share is not None, 0.0 if share is None else share * said.count(word), rows))
+    return found
+
+
+def _newest_first(connection: sqlite3.Connection, ticket: Ticket, scope: SqlScope) -> list[int]:
+    statement = f"SELECT m.rowid FROM memories m {_newest_order(scope.schema)} LIMIT -1"
+    return [rowid for (rowid,) in _fetched(connection, ticket, statement)]
+
+
+def _newest_order(schema: Schema) -> str:
+    return "ORDER BY m.updated_at DESC" if schema.has("updated_at") else ""
+
+
+def _like(connection: sqlite3.Connection, ticket: Ticket, scope: SqlScope) -> tuple[np.ndarray, LikeEvidence | None]:
+    """The rows that hold a word, newest first, and what else the fall-back looks at."""
+    import numpy as np
+
+    search = like_search(scope.request.query, scope.profile)
+    if search is None:
+        return np.zeros(0, dtype=np.int64), None
+    # Arrays: a tuple for each of many hits would make the collector of the whole process stop to look at them.
+    handles, moments, early, accepted = array("q"), array("q"), bytearray(), bytearray()
+    last: Any = None
+    for rowid, moment, holds_early, is_accepted in _like_rows(connection, ticket, scope, search):
+        moments.append(moments[-1] + (moment != last) if moments else 0)
+        last = moment
+        handles.append(rowid)
+        early.append(bool(holds_early))
+        accepted.append(bool(is_accepted))
+    facts = LikeEvidence(
+        search.patterns,
+        np.array(moments, dtype=np.int64),
+        np.frombuffer(accepted, dtype=bool) if search.has_prefix_word else None,
+        np.frombuffer(early, dtype=bool) if len(search.patterns) > 1 else None,
+    )
+    return np.array(handles, dtype=np.int64), facts
+
+
+def _like_rows(
+    connection: sqlite3.Connection, ticket: Ticket, scope: SqlScope, search: LikeSearch
+) -> Iterator[Sequence[Any]]:
+    escape = r" ESCAPE '\'" if search.escapes else ""
+    any_of, early = Conditions(), Conditions()
+    for at, pattern in enumerate(search.patterns):
+        word = f"(m.content LIKE {{}}{escape} OR m.key LIKE {{}}{escape})"
+        any_of.add(word, [pattern], [pattern])
+        if at < len(search.patterns) - 1:
+            early.add(word, [pattern], [pattern])
+    holds_early = f"({' OR '.join(early.parts)})" if early.parts else "0"
+    accepted = "0"
+    if search.has_prefix_word:
+        accepted = "replay_accepts(m.key, m.content)"
+        connection.create_function(
+            "replay_accepts", 2, lambda key, content: search.accepts(as_text(key), as_text(content)), deterministic=True
+        )
+    updated = "m.updated_at" if scope.schema.has("updated_at") else "0"
+    statement = (
+        f"SELECT m.rowid, {updated}, {holds_early}, {accepted} FROM memories m WHERE {' OR '.join(any_of.parts)}"
+        f" {_newest_order(scope.schema)} LIMIT -1"
+    )
+    yield from _fetched(connection, ticket, statement, (*early.values, *any_of.values))
+
+
+def _rows(
+    connection: sqlite3.Connection,
+    ticket: Ticket,
+    schema: Schema,
+    named: np.ndarray,
+    store_rows: int,
+    known: KnownRows | None,
+) -> tuple[RowTable, KnownRows | None]:
+    """The row table of the named rows, or of all of them where that is the quicker way, and what to keep of it."""
+    import numpy as np
+
+    (version,) = connection.execute("PRAGMA data_version").fetchone()
+    if known is not None and known.version == version:
+        return known.rows, known
+    agents = dict(connection.execute("SELECT alias, id FROM agents")) if schema.has_agents else {}
+    columns = ", ".join(
+        f"m.{name}" if schema.has(name) else "NULL"
+        for name in ("id", "created_at", "session_id", "category", "agent_id", "namespace", "superseded_by")
+    )
+    statement = f"SELECT m.rowid, {columns} FROM memories m"
+    if len(named) * _WHOLE_FROM >= store_rows:
+        rows = _table(_fetched(connection, ticket, f"{statement} ORDER BY m.rowid"), agents)
+        # The index over the ids has them in order already.
+        by_id = "SELECT rowid FROM memories ORDER BY id" if schema.has("id") else "SELECT rowid FROM memories"
+        ordered = array("q", [rowid for (rowid,) in _fetched(connection, ticket, by_id)])
+        rows = replace(rows, id_ranks=_ranks(rows.handles, np.array(ordered, dtype=np.int64)))
+        return rows, KnownRows(version, rows)
+
+    def chosen() -> Iterator[Sequence[Any]]:
+        for start in range(0, len(named), _CHUNK):
+            chunk = named[start : start + _CHUNK].tolist()
+            marks = ", ".join("?" * len(chunk))
+            yield from _fetched(connection, ticket, f"{statement} WHERE m.rowid IN ({marks}) ORDER BY m.rowid", chunk)
+
+    return _table(chosen(), agents), None
+
+
+def _table(rows: Iterable[Sequence[Any]], agents: dict[str, str]) -> RowTable:
+    import numpy as np
+
+    handles, superseded = array("q"), bytearray()
+    ids: list[str] = []
+    created: list[str] = []
+    names: tuple[dict[Any, int], ...] = ({}, {}, {}, {})
+    codes = (array("i"), array("i"), array("i"), array("i"))
+    for handle, memory_id, moment, *texts, newer in rows:
+        handles.append(handle)
+        ids.append(as_text(memory_id))
+        created.append(as_text(moment))
+        superseded.append(newer is not None)
+        for text, known, kept in zip(texts, names, codes, strict=True):
+            kept.append(-1 if text is None else known.setdefault(text, len(known)))
+    aliases = {agent: alias for alias, agent in agents.items()}
+    sessions, categories, owners, namespaces = ([as_text(name) for name in known] for known in names)
+    return RowTable(
+        np.array(handles, dtype=np.int64),
+        ids,
+        created,
+        np.array(codes[0], dtype=np.int32),
+        np.array(codes[1], dtype=np.int32),
+        np.array(codes[2], dtype=np.int32),
+        np.array(codes[3], dtype=np.int32),
+        np.frombuffer(superseded, dtype=bool),
+        sessions,
+        categories,
+        [aliases.get(owner, owner) for owner in owners],
+        namespaces,
+        owners,
+        agents,
+    )
+
+
+def _ranks(handles: np.ndarray, ordered: np.ndarray) -> np.ndarray:
+    """The place of each of `handles`, ascending, in another order of the same."""
+    import numpy as np
+
+    ranks = np.empty(len(handles), dtype=np.int64)
+    ranks[np.searchsorted(handles, ordered)] = np.arange(len(ordered))
+    return ranks
+
+
+def _scan_orders(connection: sqlite3.Connection, scope: SqlScope) -> tuple[ScanOrder, ScanOrder, ScanOrder]:
+    """How SQLite reads the rows of ZeroClaw's statements from 0.8.4 on: of a session, of agents, and LIKE of agents."""
+    schema, newest = scope.schema, profile_for(NEWEST)
+    asked = RecallRequest(scope.request.query, session_id="session")
+    of_session = replace(scope, request=asked, profile=newest, agent_ids=None)
+    of_agents = replace(of_session, agent_ids=("agent",))
+    found: list[ScanOrder] = []
+    for each in (of_session, of_agents):
+        parts = each.vector_conditions()
+        embedded = "m.embedding IS NOT NULL" if schema.has("embedding") else "1"
+        statement = f"SELECT m.rowid FROM memories m {parts.where} AND {embedded}"
+        found.append(_order_of(connection, statement, parts.values) if _can_ask(schema, each) else "stored")
+    search = like_search(scope.request.query, scope.profile)
+    if search is None or not schema.has("agent_id"):
+        return found[0], found[1], "stored"
+    parts = replace(of_agents, request=replace(asked, session_id=None)).like_conditions(search)
+    return found[0], found[1], _order_of(connection, f"SELECT m.rowid FROM memories m {parts.where}", parts.values)
+
+
+def _can_ask(schema: Schema, scope: SqlScope) -> bool:
+    return schema.has("session_id") and (scope.agent_ids is None or schema.has("agent_id"))
+
+
+def _order_of(connection: sqlite3.Connection, statement: str, values: Sequence[Any]) -> ScanOrder:
+    plan = " ".join(as_text(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values))
+    if "agent_id=?" in plan:
+        return "agent"
+    return "session" if "MULTI-INDEX OR" in plan else "stored"
+
+
+def _fetched(
+    connection: sqlite3.Connection, ticket: Ticket, statement: str, values: Sequence[Any] = ()
+) -> Iterator[Sequence[Any]]:
+    cursor = connection.execute(statement, values)
+    while batch := cursor.fetchmany(_BATCH):
+        ticket.check()
+        yield from batch

@@ -1,1 +1,0 @@
-"""The parts of making vectors anew: pace, price, and asking for many at once."""

@@ -1,0 +1,1 @@
+"""How a recall is decided again from its evidence, part by part."""

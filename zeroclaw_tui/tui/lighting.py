@@ -1,0 +1,163 @@
+"""What a find lights up: where its matches stand in a text as it is shown, cleaned and cut."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from rich.cells import cell_len, split_graphemes
+from rich.segment import Segment
+from rich.style import Style
+
+from zeroclaw_tui.backends.matching import Span, TextSearch
+from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
+from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.tui.format import ELLIPSIS, fit
+
+MOST_LIT = 20_000
+"""More places than this are not lit in one text."""
+
+_SECONDS = 0.01
+"""How long a pattern may be matched against what one line shows; a frame has 16 ms."""
+_SECONDS_OF_A_WHOLE = 1.0
+"""The same in a thread, for a whole memory."""
+_MOST_TIMES_OVER = 3
+_BEFORE = 40
+# No character of any script, so that no cleaning touches it.
+_EDGE, _NO_EDGE = "\ufdd0", "\ufffd"
+_JOINER = "\u200d"
+_LEAD = 12
+
+Clean = Callable[[str], str]
+
+
+class Lights:
+    """The matches of what is looked for. A pattern that is too slow for the screen lights nothing any more."""
+
+    def __init__(self, search: TextSearch | None = None) -> None:
+        self._search = search
+        self._times_over = 0
+
+    @classmethod
+    def of(cls, filter: MemoryFilter) -> Lights:
+        """For what a filter looks for. Raises WrongUse for a pattern that cannot be read."""
+        return cls(TextSearch(filter)) if filter.looks_for_text else cls()
+
+    def __bool__(self) -> bool:
+        return self._search is not None and self._times_over < _MOST_TIMES_OVER
+
+    def spans(self, text: str, seconds: float = _SECONDS) -> Sequence[Span]:
+        """Where anything that is looked for stands, from left to right, blanks at the edges of a match left out."""
+        if not self or self._search is None:
+            return ()
+        found, is_over = self._search.spans(text, seconds, MOST_LIT)
+        self._times_over += is_over
+        return [span for span in (_without_blanks(text, *span) for span in found) if span[0] < span[1]]
+
+
+NO_LIGHTS = Lights()
+
+
+@lru_cache(maxsize=4)
+def lights_for(text: str) -> Lights:
+    """For a text in any case; an empty one lights nothing."""
+    return Lights.of(MemoryFilter(contains=text or None))
+
+
+def cleaned(text: str, spans: Sequence[Span], clean: Clean) -> tuple[str, Sequence[Span]]:
+    """A text as `clean` makes it fit to be shown, and where the spans stand in that."""
+    if not spans:
+        return clean(text), ()
+    raw, pieces, at = text.replace(_EDGE, _NO_EDGE), [], 0
+    for start, end in spans:
+        pieces += [raw[at:start], raw[start:end]]
+        at = end
+    parts = clean(_EDGE.join([*pieces, raw[at:]])).split(_EDGE)
+    shown: list[Span] = []
+    place = 0
+    for number, part in enumerate(parts):
+        if number % 2:
+            shown.append((place, place + len(part)))
+        place += len(part)
+    return "".join(parts), shown
+
+
+def lit_cell(text: str, cells: int, lights: Lights) -> tuple[str, Sequence[Span]]:
+    """A text on one line of exactly so many cells, from shortly before the first match when that lies further on."""
+    shown, spans = cleaned(text, lights.spans(text), one_line)
+    start = len(shown) - len(shown.lstrip(_JOINER))
+    lead = ""
+    if spans and cell_len(shown[: spans[0][1]]) > cells - 1:
+        start, lead = _start_before(shown, spans[0][0]), ELLIPSIS
+    window = lead + shown[start:]
+    fitted = fit(window, cells)
+    kept = _same(window, fitted)
+    moved = ((first - start + len(lead), last - start + len(lead)) for first, last in spans)
+    return fitted, [(max(0, first), min(last, kept)) for first, last in moved if first < kept and last > 0]
+
+
+def unlit_beginnings(entries: Iterable[MemoryEntry], lights: Lights) -> Sequence[Handle]:
+    """Those of which a list has only the beginning, and nothing in it is lit; for a thread."""
+    seconds = _SECONDS_OF_A_WHOLE
+    return [one.handle for one in entries if one.is_excerpt and not lights.spans(one.content, seconds)]
+
+
+def parts_with_matches(entries: Iterable[MemoryEntry], lights: Lights) -> Mapping[Handle, str]:
+    """Of each of these whole memories the part where its first match is, if it has one; for a thread."""
+    parts: dict[Handle, str] = {}
+    for entry in entries:
+        for start, _ in lights.spans(entry.content, _SECONDS_OF_A_WHOLE)[:1]:
+            parts[entry.handle] = ELLIPSIS + entry.content[max(0, start - _BEFORE) : start + EXCERPT]
+    return parts
+
+
+def segments(text: str, spans: Sequence[Span], plain: Style, lit: Style) -> list[Segment]:
+    """A shown text in pieces; no match begins or ends within what a terminal draws as one character."""
+    pieces: list[Segment] = []
+    at = 0
+    for start, end in _whole_characters(text, spans):
+        start = max(start, at)
+        pieces += [Segment(text[at:start], plain), Segment(text[start:end], lit)]
+        at = end
+    pieces.append(Segment(text[at:], plain))
+    return [piece for piece in pieces if piece.text]
+
+
+def _start_before(text: str, at: int) -> int:
+    """Where to begin so that a match at this place has something before it: at a word, where one begins there."""
+    start = max(0, at - _LEAD)
+    blank = text.find(" ", start, at - 1) if start else -1
+    if blank >= 0:
+        start = blank + 1
+    while start < at and (unicodedata.combining(text[start]) or text[start] == _JOINER):
+        start += 1
+    return start
+
+
+def _same(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    length = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
+    return min(len(one), len(other)) if length is None else length
+
+
+def _whole_characters(text: str, spans: Sequence[Span]) -> Sequence[Span]:
+    if text.isascii() or not spans:
+        return spans
+    edges = [start for start, _, _ in split_graphemes(text)[0]] + [len(text)]
+    whole: list[Span] = []
+    at = 0
+    for start, end in spans:
+        while at + 1 < len(edges) and edges[at + 1] <= start:
+            at += 1
+        stop = at
+        while edges[stop] < end and stop + 1 < len(edges):
+            stop += 1
+        whole.append((edges[at], max(edges[stop], end)))
+    return whole
+
+
+def _without_blanks(text: str, start: int, end: int) -> Span:
+    match = text[start:end]
+    return start + len(match) - len(match.lstrip()), end - (len(match) - len(match.rstrip()))

@@ -1,0 +1,242 @@
+"""The settings of a trial: what each is, was, and becomes by a key or by what is typed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Literal, get_args
+
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.recall import RecallRequest, Rule
+from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.scoring.profiles import LANDMARKS, parse_version, profile_for
+from zeroclaw_tui.scoring.replay import Trial
+from zeroclaw_tui.scoring.settings import SearchMode
+
+Name = Literal[
+    "vector weight", "keyword weight", "threshold", "search mode", "limit",
+    "scoring profile", "session", "decay on day", "injection rule",
+]  # fmt: skip
+MOST_RECALLED = 100
+"""How many memories a trial recalls at most; ZeroClaw recalls 5 for a message."""
+MOST_DAYS = 3650
+MOST_SCORE = 1_000_000.0
+EVERY_SESSION = "any"
+_RULES: dict[Rule, str] = {"cli": "CLI", "channel": "channels"}
+_DECIMALS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A recall as it is, and as it is tried. `days` is how far `now` counts time decay on from `before`."""
+
+    before: Trial
+    now: Trial
+    days: int = 0
+
+    @classmethod
+    def nothing(cls, before: Trial) -> Tried:
+        """Everything as it is."""
+        return cls(before, before)
+
+    def over(self, before: Trial) -> Tried:
+        """The same changes over another recall of the same store: another message, or what was written meanwhile."""
+        tried = Tried.nothing(before)
+        for setting in SETTINGS:
+            if setting.is_changed(self):
+                tried = setting.put(tried, setting.get(self))
+        return tried
+
+    def with_request(self, **changes: Any) -> Tried:
+        """The same with these fields of the request."""
+        return replace(self, now=replace(self.now, request=replace(self.now.request, **changes)))
+
+    def with_settings(self, **changes: Any) -> Tried:
+        """The same with these numbers."""
+        return replace(self, now=replace(self.now, settings=replace(self.now.settings, **changes)))
+
+    def on_day(self, days: int) -> Tried:
+        """Time decay counted to so many days later."""
+        moment = datetime.fromisoformat(self.before.request.as_of) + timedelta(days=days)
+        return replace(self.with_request(as_of=moment.isoformat()), days=days)
+
+    @property
+    def changed(self) -> tuple[Setting, ...]:
+        """What is not as it was."""
+        return tuple(setting for setting in SETTINGS if setting.is_changed(self))
+
+
+@dataclass(frozen=True, slots=True)
+class NumberSetting:
+    """A number. `step` is what a key adds, `stride` what shift and the key add; it stays in `least`..`most`."""
+
+    name: Name
+    about: str
+    get: Callable[[Tried], float]
+    put: Callable[[Tried, Any], Tried]
+    step: float
+    stride: float
+    least: float
+    most: float
+    is_whole: bool = False
+
+    def words(self, tried: Tried) -> str:
+        """The number as a person reads it."""
+        return self.number_words(self.get(tried))
+
+    def number_words(self, value: float) -> str:
+        """Two decimals, more where it has more; whole numbers without."""
+        if self.is_whole:
+            return f"+{value:.0f}" if self.name == "decay on day" and value else f"{value:,.0f}"
+        if not math.isfinite(value):
+            return str(value)
+        short = f"{value:.2f}"
+        return short if float(short) == value else f"{value:.{_DECIMALS}g}"
+
+    def is_changed(self, tried: Tried) -> bool:
+        """Whether it is another number than it was."""
+        return self.get(tried) != self.get(Tried.nothing(tried.before))
+
+    def reset(self, tried: Tried) -> Tried:
+        """As it was."""
+        return self.put(tried, self.get(Tried.nothing(tried.before)))
+
+    def stepped(self, tried: Tried, way: int, *, is_big: bool = False) -> Tried:
+        """A step up or down, not beyond its ends; what lies beyond them comes back to the end."""
+        wanted = self.get(tried) + way * (self.stride if is_big else self.step)
+        value = min(self.most, max(self.least, round(wanted, _DECIMALS))) if math.isfinite(wanted) else self.least
+        return self.put(tried, int(value) if self.is_whole else value)
+
+    def typed(self, tried: Tried, text: str) -> Tried:
+        """Exactly what was typed. Raises WrongUse for what is no such number."""
+        try:
+            value = int(text) if self.is_whole else float(text)
+        except ValueError:
+            raise WrongUse(f"{text} is no number.") from None
+        if not self.least <= value <= self.most:
+            raise WrongUse(f"The {self.name} goes from {self.least:g} to {self.most:,.0f}.")
+        return self.put(tried, value)
+
+
+@dataclass(frozen=True, slots=True)
+class WordSetting:
+    """One of a few words, in the order a key goes through them. `shown` are words for values that are none."""
+
+    name: Name
+    about: str
+    get: Callable[[Tried], Any]
+    put: Callable[[Tried, Any], Tried]
+    choices: Callable[[Tried, Sequence[str]], Sequence[str | None]]
+    shown: Callable[[Any], str] = str
+
+    def words(self, tried: Tried) -> str:
+        """The word that holds."""
+        return self.shown_words(self.get(tried))
+
+    def shown_words(self, value: str | None) -> str:
+        """A value as a person reads it."""
+        return one_line(self.shown(value))
+
+    def is_changed(self, tried: Tried) -> bool:
+        """Whether it is another word than it was."""
+        return bool(self.get(tried) != self.get(Tried.nothing(tried.before)))
+
+    def reset(self, tried: Tried) -> Tried:
+        """As it was."""
+        return self.put(tried, self.get(Tried.nothing(tried.before)))
+
+    def moved(self, tried: Tried, way: int, sessions: Sequence[str]) -> Tried:
+        """The next word or the one before; the ends are ends."""
+        choices = list(self.choices(tried, sessions))
+        at = choices.index(self.get(tried)) + way
+        return self.put(tried, choices[min(len(choices) - 1, max(0, at))])
+
+
+Setting = NumberSetting | WordSetting
+
+
+def _request(tried: Tried) -> RecallRequest:
+    return tried.now.request
+
+
+def _session_choices(tried: Tried, sessions: Sequence[str]) -> Sequence[str | None]:
+    own = [tried.before.request.session_id, tried.now.request.session_id]
+    return [None, *dict.fromkeys([*(one for one in own if one and one not in sessions), *sessions])]
+
+
+def profile_versions(tried: Tried, sessions: Sequence[str] = ()) -> Sequence[str]:
+    """A version of each set of rules, and those in use, oldest first."""
+    versions = {*LANDMARKS, tried.before.profile.version, tried.now.profile.version}
+    return sorted(versions, key=parse_version)
+
+
+SETTINGS: tuple[Setting, ...] = (
+    NumberSetting(
+        "vector weight",
+        "How much likeness of meaning, the vector score, counts in the final score.",
+        lambda tried: tried.now.settings.vector_weight,
+        lambda tried, value: tried.with_settings(vector_weight=value),
+        0.05, 0.25, 0.0, MOST_SCORE,
+    ),
+    NumberSetting(
+        "keyword weight",
+        "How much the words, the keyword score, count in the final score.",
+        lambda tried: tried.now.settings.keyword_weight,
+        lambda tried, value: tried.with_settings(keyword_weight=value),
+        0.05, 0.25, 0.0, MOST_SCORE,
+    ),
+    NumberSetting(
+        "threshold",
+        "The final score a memory has to reach to be put before the message.",
+        lambda tried: tried.now.settings.threshold,
+        lambda tried, value: tried.with_settings(threshold=value),
+        0.05, 0.25, 0.0, MOST_SCORE,
+    ),
+    WordSetting(
+        "search mode",
+        "Both ways (hybrid), by words alone (bm25), or by meaning alone (embedding).",
+        lambda tried: tried.now.settings.search_mode,
+        lambda tried, value: tried.with_settings(search_mode=value),
+        lambda tried, sessions: get_args(SearchMode),
+    ),
+    NumberSetting(
+        "limit",
+        "How many memories are recalled; ZeroClaw asks for 5, and injects no more.",
+        lambda tried: _request(tried).limit,
+        lambda tried, value: tried.with_request(limit=value),
+        1, 5, 1, MOST_RECALLED, True,
+    ),
+    WordSetting(
+        "scoring profile",
+        "The ZeroClaw version whose rules are followed; enter shows them all.",
+        lambda tried: tried.now.profile.version,
+        lambda tried, value: replace(tried, now=replace(tried.now, profile=profile_for(value))),
+        profile_versions,
+    ),
+    WordSetting(
+        "session",
+        "Only memories of this session are recalled; enter shows them all.",
+        lambda tried: _request(tried).session_id,
+        lambda tried, value: tried.with_request(session_id=value),
+        _session_choices,
+        lambda value: EVERY_SESSION if value is None else str(value),
+    ),
+    NumberSetting(
+        "decay on day",
+        "So many days from now; each 7 days halve a score, but for core memories.",
+        lambda tried: tried.days,
+        lambda tried, value: tried.on_day(int(value)),
+        1, 7, 0, MOST_DAYS, True,
+    ),
+    WordSetting(
+        "injection rule",
+        "The command line's agent and the channels (Telegram, …) inject differently.",
+        lambda tried: _request(tried).rule,
+        lambda tried, value: tried.with_request(rule=value),
+        lambda tried, sessions: get_args(Rule),
+        lambda value: _RULES[value],
+    ),
+)  # fmt: skip
+"""Every setting of a trial, in the order they stand on the screen."""

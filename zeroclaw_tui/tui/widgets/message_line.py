@@ -1,0 +1,133 @@
+"""A line to type the message in that the screen below it is about."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Input, Static
+
+from zeroclaw_tui.memory.text import one_line
+
+_LEAST_INPUT = 30
+
+
+class MessageInput(Input):
+    """Where the message is typed; `enter` and `down` leave it for what is below."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "to the answer", id="message.leave"),
+        Binding("down", "submit", "To the answer", show=False),
+        Binding("escape", "screen.step_out", "out", id="message.out"),
+    ]
+
+
+class MessageLine(Horizontal):
+    """Prompt, message, and on the right what holds for it.
+
+    `debounce` is how many seconds the fingers rest before the message is asked about; 0 asks at every key.
+    """
+
+    DEFAULT_CSS = """
+    MessageLine { height: 1; padding: 0 1; }
+    MessageLine #message-prompt { width: 2; color: $primary; }
+    MessageLine MessageInput {
+        width: 1fr; min-width: 10; border: none; height: 1; padding: 0; background: transparent;
+    }
+    MessageLine MessageInput:focus { border: none; }
+    MessageLine #message-facts { width: auto; color: $text-muted; padding: 0 0 0 2; }
+    """
+
+    class Asked(Message):
+        """The message changed, and the fingers rest or `enter` was pressed."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Left(Message):
+        """Typing is over; comes after `Asked` when there was something left to ask."""
+
+    def __init__(self, text: str, debounce: float, placeholder: str, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._debounce = debounce
+        self._asked = text
+        self._placeholder = placeholder
+        self._facts: tuple[str, ...] = ()
+        self._rest: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        """Prompt, input, facts."""
+        yield Static("❯", id="message-prompt")
+        yield MessageInput(self._asked, self._placeholder, compact=True, select_on_focus=False)
+        yield Static("", id="message-facts", markup=False)
+
+    @property
+    def input(self) -> Input:
+        """Where the message is typed."""
+        return self.query_one(MessageInput)
+
+    @property
+    def text(self) -> str:
+        """The message as it was last asked about."""
+        return self._asked
+
+    def put(self, text: str) -> None:
+        """Show another message without asking about it."""
+        self._stop_waiting()
+        self._asked = text
+        with self.prevent(Input.Changed):
+            self.input.value = text
+
+    def show_facts(self, *facts: str) -> None:
+        """What holds for the message, the weightiest first; the last ones go where there is no room."""
+        self._facts = tuple(one_line(fact) for fact in facts if fact)
+        self._fit()
+
+    def on_resize(self) -> None:
+        """More or fewer facts."""
+        self._fit()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Ask when the fingers rest."""
+        event.stop()
+        self._stop_waiting()
+        if self._debounce:
+            self._rest = self.set_timer(self._debounce, self._ask)
+        else:
+            self._ask()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Ask at once, and leave."""
+        event.stop()
+        self._stop_waiting()
+        self._ask()
+        self.post_message(self.Left())
+
+    def on_click(self) -> None:
+        """Type, wherever on the line was clicked."""
+        self.input.focus()
+
+    def _ask(self) -> None:
+        text = self.input.value
+        if text != self._asked:
+            self._asked = text
+            self.post_message(self.Asked(text))
+
+    def _stop_waiting(self) -> None:
+        if self._rest is not None:
+            self._rest.stop()
+            self._rest = None
+
+    def _fit(self) -> None:
+        room = self.size.width - _LEAST_INPUT
+        facts = list(self._facts)
+        while len(facts) > 1 and cell_len("   ".join(facts)) > room:
+            facts.pop()
+        self.query_one("#message-facts", Static).update(Content("   ".join(facts)))
