@@ -58,6 +58,16 @@ def test_keys_that_look_like_options() -> None:
     assert _parsed("recall", "--", "-1", "degrees").query == ["-1", "degrees"]
 
 
+def test_two_dashes_behind_an_equals_sign_are_the_value() -> None:
+    assert _parsed("explain", "lang", "--query=--").query == "--"
+    assert _parsed("recall", "tea", "--location=--").location == "--"
+    assert _parsed("list", "--category=--").category == ["--"]
+    with pytest.raises(WrongUse):
+        _parsed("list", "--limit=--")
+    with pytest.raises(WrongUse):
+        _parsed("recall", "tea", "--rule=--")
+
+
 def test_bare_superseded_shows_them() -> None:
     assert [_parsed("list", *o).superseded for o in ((), ("--superseded",), ("--superseded", "only"))] == [
         "hide",

@@ -138,6 +138,16 @@ def test_a_purge_takes_what_the_filter_leaves_and_nothing_else(
     assert _rows(install) == rows
 
 
+@pytest.mark.parametrize("option", ["--contains", "--words", "--regex"])
+def test_a_blank_text_beside_another_filter_purges_nothing(memory: Run, install: Path, option: str) -> None:
+    rows = _rows(install)
+    for blank in ("", "  "):
+        answer = memory("purge", "--category", "core", option, blank, "--yes")
+        assert (answer.code, answer.out) == (2, "")
+        assert f"{option} is blank" in answer.err
+    assert _rows(install) == rows
+
+
 def test_superseded_memories_are_purged_only_when_named(memory: Run, install: Path) -> None:
     assert memory("purge", "--contains", "prefers C", "--yes", "--json").json["count"] == 0
     assert memory("purge", "--superseded", "only", "--yes", "--json").json["entries"][0]["key"] == "lang_old"

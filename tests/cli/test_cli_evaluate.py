@@ -138,6 +138,7 @@ def test_jsonl_from_stdin(memory: Run) -> None:
     lines = b'{"query": "Rust", "expected": "lang"}\n{"query": "Mio", "expected": "pet"}\n'
     document = memory("evaluate", "-", "--json", stdin=lines).json
     assert (document["queries"], document["runs"][0]["hit_rate"]) == (2, 1.0)
+    assert memory("evaluate", "-", stdin=lines).out.startswith("2 queries of stdin\n")
 
 
 @pytest.mark.parametrize(

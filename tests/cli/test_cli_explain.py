@@ -105,6 +105,8 @@ def test_a_key_of_several_agents_is_refused_until_one_is_named(run: Run, agents_
     assert (named.code, named.json["agent"]) == (0, "writer")
     foreign = run(*base, "explain", "--id", "pen", "--query", "rust", "--agent", "default", "--json")
     assert (foreign.code, foreign.json["stopped_at"]) == (0, "agent")
+    by_key = run(*base, "explain", "pen", "--query", "rust", "--agent", "default", "--json")
+    assert (by_key.code, by_key.json["agent"], by_key.json["stopped_at"]) == (0, "writer", "agent")
 
 
 def test_hostile_keys_contents_and_messages(memory: Run, install: Path) -> None:

@@ -248,3 +248,17 @@ async def test_hostile_rows_and_messages(tmp_path: Path) -> None:
                 assert "\x1b" not in told
                 assert "\u202e" not in told
                 assert explanation.steps[-1].name in ("prompt", explanation.stopped_at)
+
+
+async def test_what_has_faded_with_age_is_told_apart_from_what_never_scored(tmp_path: Path) -> None:
+    """No threshold helps a memory that is all but gone; core memories do not fade."""
+    rows = (
+        {"key": "old", "content": "green tea", "category": "daily"},
+        {"key": "b", "content": "rain"},
+        {"key": "c", "content": "more rain"},
+    )
+    async with small_library(tmp_path, "G4", rows, "0.8.4") as library:
+        told = await why(library, "old", "green tea", as_of="2026-09-01T10:00:00+00:00")
+    assert told.stopped_at == "threshold"
+    assert told.verdict == "It is not in the prompt: its score has faded to 0.00 with age, under the threshold of 0.40."
+    assert (told.steps[-1].helps, told.steps[-1].key) == ("the category core, which does not fade", "e")

@@ -11,8 +11,9 @@ from explain_ways import CUTLERY, NOW, WEEK_AGO, judged, place, trial, way
 
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.evidence import WordShare
+from zeroclaw_tui.scoring.explaining.step import REFUSED_QUERY
+from zeroclaw_tui.scoring.explaining.text import number, ordinal, told_apart
 from zeroclaw_tui.scoring.explanation import Explanation, WholeRecall, explained
-from zeroclaw_tui.scoring.explanation_text import number, ordinal, told_apart
 from zeroclaw_tui.scoring.replay import Trial, Way
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
@@ -96,7 +97,7 @@ def test_one_stage_passes_it_on_and_the_other_does_not() -> None:
         "counts as missing"
     )
     assert words["merge"] == "ranked 7th after fusion with 0.30, and only the first 5 go on"
-    assert explanation.steps[-1].helps == "a higher limit, or other weights"
+    assert explanation.steps[-1].helps == "other weights, or a higher limit (ZeroClaw recalls with 5)"
     assert explanation.remarks == ()
 
 
@@ -276,7 +277,29 @@ def test_the_fall_back_for_parts_of_words() -> None:
     )
     assert list(words)[-1] == "prompt"
     none = replace(parts, like_rank=None, judged=None, place=None, stopped_at="like")
-    assert "it holds none" in told(none, trial()).steps[-1].words
+    assert told(none, trial()).steps[-1].words.endswith("it holds none of the message's words")
+
+
+def test_a_message_fts5_cannot_read_is_told_with_what_would_help() -> None:
+    notes = (f"{REFUSED_QUERY} (unterminated string); ZeroClaw goes on without keyword hits.",)
+    miss = way(path="like", merged=False, no_vector="no query vector", stopped_at="like")
+    for version, query, helps, cause in (
+        ("0.7.4", 'say "rust', "another scoring version", 'Up to 0.7.4 FTS5 cannot read the " in this message'),
+        ("0.7.4", 'a\0b "rust', "a message without its NUL", "FTS5 cannot read a message with a NUL in it"),
+        ("0.8.4", "a\0b rust", "a message without its NUL", "FTS5 cannot read a message with a NUL in it"),
+    ):
+        explanation = told(miss, trial(version, query=query), notes=notes)
+        keyword = next(step for step in explanation.steps if step.name == "keyword")
+        assert keyword.helps == helps
+        assert explanation.remarks[0].startswith(f"{cause}, and ZeroClaw swallows the error")
+
+
+def test_a_lone_star_lists_the_newest_like_a_blank_message() -> None:
+    older = way(path="recent", merged=False, stopped_at="recent")
+    for query, what in (("*", "a lone *"), ("", "a blank message")):
+        last = told(older, trial("0.8.3", query=query), ()).steps[-1]
+        assert last.words == f"{what} lists the newest, and only the first 5 go on"
+        assert last.helps == "a higher limit (ZeroClaw recalls with 5)"
 
 
 def test_a_blank_message() -> None:
@@ -307,7 +330,50 @@ def test_backends_of_a_rule_of_their_own_name_their_scale(
     assert {"keyword", "vector", "fusion", "candidates"}.isdisjoint(words_of(explanation))
     assert explanation.remarks
     missed = told(way(path=backend, merged=False, stopped_at="rank"), trial("0.7.5"), own_rule=backend, scale=scale)
-    assert missed.steps[-1].words == f"{backend}'s own rule does not find it (it scores by {scale})"
+    assert missed.steps[-1].words.startswith(f"{backend}'s own rule does not find it (it scores by {scale})")
+
+
+@pytest.mark.parametrize(
+    ("backend", "version", "words", "helps"),
+    [
+        ("postgres", "0.7.5", "since every word of the message has to be in it", "every word of the message"),
+        ("postgres", "0.5.6", "since the whole message has to be in it as it is", "hold the message as it is"),
+        ("markdown", "0.7.5", "does not find it", "a word of the message"),
+        ("qdrant", "0.7.5", "does not find it", ""),
+    ],
+)
+def test_what_a_backends_own_rule_asks_for(backend: str, version: str, words: str, helps: str) -> None:
+    missed = told(way(path=backend, merged=False, stopped_at="rank"), trial(version), own_rule=backend).steps[-1]
+    assert missed.words.endswith(words)
+    assert missed.helps.endswith(helps)
+    assert bool(missed.helps) == bool(helps)
+
+
+def test_no_weights_are_advised_where_they_decide_nothing() -> None:
+    low = judged(0.07, not_injected_because="threshold 0.07 < 0.40")
+    below = way(path="keyword", merged=False, rank=1, judged=low, stopped_at="threshold")
+    assert told(below, trial()).steps[-1].helps == "a threshold of 0.07"
+    assert told(replace(below, merged=True), trial(), own_rule="postgres").steps[-1].helps == "a threshold of 0.07"
+    tiny = replace(below, judged=judged(1e-6, not_injected_because="threshold 0.00 < 0.40"))
+    assert told(tiny, trial()).steps[-1].helps == "a threshold of 0"
+    seventh = way(path="keyword", merged=False, rank=7, judged=None, stopped_at="limit")
+    assert told(seventh, trial(limit=5)).steps[-1].helps == "edit it to have more of the message's words"
+
+
+def test_a_conversation_of_no_session_is_not_sent_to_one() -> None:
+    skipped = judged(0.9, not_injected_because="skipped: conversation without a session")
+    for session, helps in ((None, "another category"), ("tg_1", "recall in one")):
+        entry = replace(CUTLERY, category="conversation", session_id=session)
+        way_of = way(**BEST, entry=entry, fused_score=0.9, rank=1, judged=skipped, stopped_at="skip")
+        assert told(way_of, trial("0.8.4")).steps[-1].helps == helps
+
+
+def test_core_is_advised_only_to_what_would_pass_without_fading() -> None:
+    low = judged(0.3, decayed=0.05, not_injected_because="threshold 0.05 < 0.40")
+    faded = way(**BEST, fused_score=0.3, rank=1, judged=low, stopped_at="threshold")
+    assert told(faded, trial("0.8.4")).steps[-1].helps == "a threshold of 0.05, or other weights"
+    high = replace(faded, judged=judged(0.9, decayed=0.05, not_injected_because="threshold 0.05 < 0.40"))
+    assert told(high, trial("0.8.4")).steps[-1].helps == "the category core, which does not fade"
 
 
 def test_a_backends_own_rule_names_the_session_or_agent_that_keeps_it_out() -> None:

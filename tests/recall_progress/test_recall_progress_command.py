@@ -101,3 +101,24 @@ def test_a_broken_endpoint_costs_the_vector_and_not_the_keyword_hits(
     assert "Keyword hits only." in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert len(service.asked) == times
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (("store", "k", "Fresh leaves"), "the vector of a text: about 3 tokens; the text leaves"),
+        (
+            ("reindex", "--yes", "--id", "id-000", "--id", "id-001"),
+            "the vectors of 2 texts: about 15 tokens;",
+        ),
+    ],
+    ids=["store", "reindex"],
+)
+def test_what_is_written_is_told_in_the_same_way(
+    folder: Path, endpoint: HttpEndpoint, arguments: tuple[str, ...], wanted: str
+) -> None:
+    done = ran(configured(folder, ELSEWHERE), *arguments, HTTP_PROXY=endpoint.base)
+    assert done.returncode == 0, done.stderr
+    assert f"zeroclaw: Asking embeddings.example (text-embedding-3-small) for {wanted}" in done.stderr
+    assert done.stderr.count("Asking") == 1
+    assert len(endpoint.requests) == 1

@@ -51,6 +51,11 @@ def test_by_words_it_says_so_on_stderr_and_shows_what_is_shared(run: Any) -> Non
     assert "\u202e" not in run("similar", "ramen", "--limit", "1").stdout
 
 
+def test_an_agent_says_only_whose_key_is_meant_and_that_is_told(run: Any) -> None:
+    assert "memories of every agent are compared" in run("similar", "--query", "noodles", "--agent", "main").stderr
+    assert "every agent" not in run("similar", "--query", "noodles").stderr
+
+
 def test_a_text_on_stdin(run: Any) -> None:
     assert "noodles" in run("similar", "--query", "-", stdin="noodles\n").stdout
 

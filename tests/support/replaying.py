@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
-from support.test_embedder import embed
 
+from support.test_embedder import embed
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.evidence import GatheredEvidence, gather_evidence
 from zeroclaw_tui.curation.library import Library
@@ -69,15 +69,21 @@ async def recalled(library: Library, tried: Trial) -> RecallResult:
     return await recall_memories(memory, embedder, choice, tried.settings, tried.request, library.why_no_vectors)
 
 
-async def gathered(library: Library, tried: Trial, known: dict[object, GatheredEvidence]) -> GatheredEvidence:
-    """Evidence that serves the trial: one of the known, or a new one that is known from then on."""
-    kept = known.setdefault(tried.request.query, cast(Any, []))
-    for each in cast(list[GatheredEvidence], kept):
-        if each.serves(tried):
-            return each
-    found = await gather_evidence(library, tried)
-    cast(list[GatheredEvidence], kept).append(found)
-    return found
+class KnownEvidence:
+    """Evidence of a library, gathered once for each query as far as it serves."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self._known: dict[str, list[GatheredEvidence]] = {}
+
+    async def serving(self, tried: Trial) -> GatheredEvidence:
+        """Evidence that serves the trial: one of the known, or a new one that is known from then on."""
+        known = self._known.setdefault(tried.request.query, [])
+        for each in known:
+            if each.serves(tried):
+                return each
+        known.append(await gather_evidence(self.library, tried))
+        return known[-1]
 
 
 def parts_of(result: RecallResult) -> tuple[Any, ...]:

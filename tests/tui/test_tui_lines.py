@@ -147,8 +147,8 @@ async def test_a_terminal_that_grows_shows_the_facets(inspector: Inspector) -> N
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
-        (80, "/ search  F filter  e edit  d delete  space mark  u undo"),
-        (60, "/ search  F filter  e edit"),
+        (80, "/ search  F filter  x explain  e edit  d delete  u undo"),
+        (60, "/ search  F filter  x explain"),
         (40, "/ search  F filter"),
     ],
 )
@@ -159,7 +159,7 @@ async def test_help_and_quit_are_whole_in_the_footer_of_any_width(inspector: Ins
         assert line(app, 19).strip().startswith(shown)
         assert line(app, 19).rstrip().endswith("? keys  q quit")
         await pilot.resize_terminal(120, 20)
-        await until(pilot, lambda: "u undo  ^f mode  o order  p profile  y copy  ? keys  q quit" in line(app, 19))
+        await until(pilot, lambda: "u undo  space mark  w what-if  ^f mode  o order  ? keys  q quit" in line(app, 19))
 
 
 async def test_a_narrow_list_gives_up_the_size_for_the_memory(inspector: Inspector) -> None:

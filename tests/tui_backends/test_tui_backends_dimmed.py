@@ -174,8 +174,7 @@ async def test_without_an_own_fusion_there_is_no_mode_for_it(tmp_path: Path) -> 
         while not modes or browser(app).view.mode is not Mode.RECALL:
             await pilot.press("ctrl+f")
             modes.append(browser(app).view.mode)
-        assert modes[:3] == [Mode.CONTAINS, Mode.WORDS, Mode.REGEX]
-        assert Mode.HYBRID not in modes
+        assert modes == [Mode.CONTAINS, Mode.WORDS, Mode.REGEX, Mode.SIMILAR, Mode.RECALL]
         assert "recall as the agent" in line(app, 1)
 
 

@@ -13,12 +13,11 @@ from tui_samples import NARROW, WIDE, Inspector, sample_memories, settled
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.switching import NOT_THERE_YET, Standing
-from zeroclaw_tui.tui.loader import Loader
 
 Snap = Callable[..., bool]
 BOTH = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
 PLACE = Path("/srv/zeroclaw")
-_TO_HYBRID = 4 + hasattr(Loader, "find_similar")
+_TO_HYBRID = 5
 ALL = ("keyword", "vectors", "sessions", "superseded", "pinned", "importance", "write")
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from textual.widgets import Input
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tui_trash"))
@@ -22,9 +20,7 @@ def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest_asyncio.fixture
-async def kitchen(tmp_path: Path) -> AsyncIterator[Kitchen]:
-    """A database of a few memories about food, opened with vectors for its messages."""
-    kitchen = Kitchen(tmp_path)
-    yield kitchen
-    await kitchen.close()
+@pytest.fixture
+def kitchen(tmp_path: Path) -> Kitchen:
+    """A database of a few memories about food."""
+    return Kitchen(tmp_path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ MESSAGE = "what does she like to eat?"
 HOSTILE_MESSAGE = "[/x] [@click=app.bell()]eat[/] \u202egnp.exe 全角文字 " + "long " * 60
 HOSTILE_KEY = "[/foo] \x1b[31mred\x1b]0;title\x07 \u202egnp\u202c 宽字符 " + "k" * 300
 HOSTILE_TEXT = "She likes [bold]ramen[/] \x1b[2J\x07\x9b2J \u202enemar\u202c 全角 \x00 to eat " + "宽字" * 300
-_VECTORS = {MESSAGE: (1.0, 0.0, 0.0, 0.0), HOSTILE_MESSAGE: (1.0, 0.0, 0.0, 0.0)}
+SHOPPING = "new chopsticks and a wok"
+_VECTORS = {MESSAGE: (1.0, 0.0, 0.0, 0.0), SHOPPING: (0.0, 0.0, 1.0, 0.0), HOSTILE_MESSAGE: (1.0, 0.0, 0.0, 0.0)}
 _CONFIG = """default_temperature = 0.7
 [memory]
 backend = "sqlite"
@@ -55,7 +57,9 @@ ROWS = [
     _row("assistant_resp_9f3c", "Here is what she does like to eat: ramen, sushi, tofu.", (0.95, 0.1, 0.1, 0.0)),
     _row("timezone", "Zurich, two hours ahead of Lisbon in summer."),
     _row("old_diet", "She does like meat, what a surprise, to eat.", (0.85, 0.2, 0.0, 0.3), superseded_by="id-001"),
-    _row("dinner_plans", "What does she like to eat on Friday? Dumplings.", (0.7, 0.2, 0.5, 0.1), session_id="telegram_1"),
+    _row(
+        "dinner_plans", "What does she like to eat on Friday? Dumplings.", (0.7, 0.2, 0.5, 0.1), session_id="telegram_1"
+    ),
     *(_row(f"recipe_{at:02}", f"To cook dish {at}, what one needs.", (0.2, 0.8, 0.1, at / 20)) for at in range(16)),
     _row(HOSTILE_KEY, HOSTILE_TEXT, (0.75, 0.4, 0.2, 0.1), session_id="s \x1b[31m\u202e"),
 ]
@@ -104,24 +108,11 @@ class Kitchen:
         self.library.trash = Trash(config.install, self.library.trash.store, self.clock)
         return self.library
 
-    async def close(self) -> None:
-        """Let go of it."""
-        if self.library is not None:
-            await self.library.close()
-
     async def entry(self, key: str) -> MemoryEntry:
         """The memory of a key."""
         assert self.library is not None
         (found,) = await self.library.memory.with_key(key)
         return found
-
-    def app(self, make_screen: Callable[[], Any], profile: str = "0.7.5", **options: Any) -> ScreenApp:
-        """An app that opens the store and shows a screen on it."""
-
-        async def before() -> None:
-            await self.open(profile, **options)
-
-        return ScreenApp(make_screen, before)
 
     def explaining(self, key: str, message: str = MESSAGE, profile: str = "0.7.5", **asked: Any) -> ScreenApp:
         """The explanation of one memory."""
@@ -135,7 +126,7 @@ class Kitchen:
             assert self.library is not None
             return ExplainScreen(self.library, kept[0], RecallRequest(message, **asked), self.clock, self.pace)
 
-        return ScreenApp(screen, before)
+        return KitchenApp(self, screen, before)
 
     def prompting(self, message: str = MESSAGE, profile: str = "0.7.5", **asked: Any) -> ScreenApp:
         """The prompt before a message."""
@@ -144,12 +135,24 @@ class Kitchen:
             assert self.library is not None
             return PromptScreen(self.library, RecallRequest(message, **asked), self.clock, self.pace)
 
-        return self.app(screen, profile)
+        return KitchenApp(self, screen, partial(self.open, profile))
+
+
+class KitchenApp(ScreenApp):
+    """One screen on the store, which is let go of in the event loop it was opened in."""
+
+    def __init__(self, kitchen: Kitchen, make_screen: Callable[[], Any], before: Callable[[], Any]) -> None:
+        super().__init__(make_screen, before)
+        self._kitchen = kitchen
+
+    async def on_unmount(self) -> None:
+        if self._kitchen.library is not None:
+            await self._kitchen.library.close()
 
 
 MISS = (
     Step("words", "passed", "matches “like” (in 8 of 26 memories, 0.72 of 0.72) – not in it: what, does, she, to, eat"),
-    Step("keyword", "passed", "bm25 0.72 of 1.44 = 0.50 · rank 5 of 9", {"bm25": 0.72, "normalised": 0.5}),
+    Step("keyword", "passed", "bm25 0.72 of 1.44 = 0.50 · rank 5 of 9", {"bm25": 0.72, "score": 0.5}),
     Step(
         "vector", "absent", "no embedding on this row (stored while embeddings were off)", {"why": "no embedding"},
         "re-embed it", "R",
@@ -159,7 +162,7 @@ MISS = (
 )  # fmt: skip
 HIT = (
     Step("words", "passed", "matches “eat” – not in it: what, does, like"),
-    Step("keyword", "passed", "bm25 1.44, the best, is 1.00 · rank 1 of 9", {"bm25": 1.44, "normalised": 1.0}),
+    Step("keyword", "passed", "bm25 1.44, the best, is 1.00 · rank 1 of 9", {"bm25": 1.44, "score": 1.0}),
     Step("vector", "passed", "cosine 0.91 · rank 2 of 22", {"cosine": 0.91}),
     Step("fusion", "passed", "0.7 × 0.91 + 0.3 × 1.00 = 0.94", {"score": 0.94}),
     Step("threshold", "passed", "0.94 ≥ 0.40", {"score": 0.94}),

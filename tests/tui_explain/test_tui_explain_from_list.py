@@ -79,7 +79,9 @@ async def test_any_row_can_be_asked_about_without_a_search(kitchen: Kitchen) -> 
         await until(pilot, lambda: "Why “timezone” is recalled, or not" in screen_text(app))
         for letter in MESSAGE:
             await pilot.press("space" if letter == " " else "question_mark" if letter == "?" else letter)
-        await until(pilot, lambda: "“timezone” is not in the prompt for “what does she like to eat?”" in screen_text(app))
+        await until(
+            pilot, lambda: "“timezone” is not in the prompt for “what does she like to eat?”" in screen_text(app)
+        )
 
 
 async def test_the_list_follows_another_scoring_version(kitchen: Kitchen) -> None:
@@ -128,9 +130,7 @@ async def test_where_nothing_is_stored_each_key_says_so(tmp_path: Path, key: str
 
 
 @pytest.mark.parametrize(("key", "words"), [("x", "gives no reasons"), ("s", "compared with others")])
-async def test_a_row_of_the_lucid_program_says_why_it_cannot_be_explained(
-    tmp_path: Path, key: str, words: str
-) -> None:
+async def test_a_row_of_the_lucid_program_says_why_it_cannot_be_explained(tmp_path: Path, key: str, words: str) -> None:
     store = Lucid()
     app = Known(tmp_path, {"lucid": store}).app()
     async with app.run_test(size=(140, 40), notifications=True) as pilot:

@@ -123,6 +123,32 @@ async def test_enter_leaves_the_line_and_slash_comes_back(kitchen: Kitchen, told
         assert typed(app) == MESSAGE + "xr"
 
 
+async def test_keys_pressed_before_the_first_answer_are_not_typed_into_the_message(
+    kitchen: Kitchen, told: Told
+) -> None:
+    told.waits["eat"] = asyncio.Event()
+    app = kitchen.explaining("cutlery", "")
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await pilot.press(*"eat", "enter", "r")
+        told.waits["eat"].set()
+        await settled(pilot)
+        assert typed(app) == "eat"
+        assert told.trials[-1].request.rule == "channel"
+        await pilot.press("slash", "s", "enter")
+        await settled(pilot)
+        assert "About “eats”" in screen_text(app)
+
+
+async def test_long_help_takes_no_room_from_the_words(kitchen: Kitchen, told: Told) -> None:
+    words = "the message has no vector: no embeddings configured"
+    told.steps = (Step("vector", "absent", words, {}, "set memory.embedding_provider " * 3),)
+    app = kitchen.explaining("cutlery")
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert any(words in line for line in screen_text(app).splitlines())
+
+
 async def test_emptying_the_line_asks_for_a_message_again(kitchen: Kitchen, told: Told) -> None:
     app = kitchen.explaining("cutlery", "eat")
     async with app.run_test(size=NARROW) as pilot:
@@ -370,7 +396,8 @@ async def test_nothing_hostile_reaches_the_terminal(kitchen: Kitchen) -> None:
         await settled(pilot)
         everything = screen_text(app) + app.clipboard
         assert not [letter for letter in everything if ord(letter) < 32 and letter != "\n"]
-        assert "\u202e" not in app.clipboard
+        assert "\u202e" not in everything
+        assert app.screen.query_one(MessageLine).input.value == HOSTILE_MESSAGE
         assert "[bold]" in screen_text(app) or "[/foo]" in screen_text(app)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from explain_samples import HOSTILE_KEY, HOSTILE_MESSAGE, Kitchen
+from explain_samples import HOSTILE_KEY, HOSTILE_MESSAGE, SHOPPING, Kitchen
 from textual.pilot import Pilot
 from tui_trash_samples import NARROW, WIDE, settled
 
@@ -17,7 +17,7 @@ Snap = Callable[..., bool]
 BOTH = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "hit": ("food_allergy", {}),
-    "threshold": ("cutlery", {"message": "new chopsticks wok"}),
+    "threshold": ("cutlery", {"message": SHOPPING}),
     "cut": ("cutlery", {}),
     "no_word_no_vector": ("timezone", {}),
     "superseded": ("old_diet", {}),
@@ -47,7 +47,9 @@ def test_a_hit_and_the_kinds_of_miss(kitchen: Kitchen, snap_compare: Snap, size:
 
 
 @BOTH
-@pytest.mark.parametrize("session", ["s \x1b[31m\u202e", "telegram_[bold]\x1b[2J宽字符" + "s" * 300], ids=["hit", "miss"])
+@pytest.mark.parametrize(
+    "session", ["s \x1b[31m\u202e", "telegram_[bold]\x1b[2J宽字符" + "s" * 300], ids=["hit", "miss"]
+)
 def test_hostile_content(kitchen: Kitchen, snap_compare: Snap, size: tuple[int, int], session: str) -> None:
     """Nothing is styled, nothing reaches the terminal, nothing breaks the columns."""
     app = kitchen.explaining(HOSTILE_KEY, HOSTILE_MESSAGE, session_id=session)
@@ -86,7 +88,7 @@ def test_the_store_went_away(
         ("what does she like to eat?", "0.7.5", "channel"),
         ("what does she like to eat?", "0.8.4", "cli"),
         ("zebra", "0.7.5", "cli"),
-        ("new chopsticks wok", "0.7.5", "cli"),
+        (SHOPPING, "0.7.5", "cli"),
         ("", "0.7.5", "cli"),
     ],
     ids=["entries", "channel", "newest_rules", "nothing_recalled", "below_threshold", "no_message"],

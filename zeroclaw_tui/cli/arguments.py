@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from zeroclaw_tui import __version__
 from zeroclaw_tui.cli.changing_options import add_changing_verbs
@@ -56,6 +56,17 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise WrongUse in place of printing the usage."""
         raise WrongUse(message[:1].upper() + message[1:] + ".", hint=f"`{self.prog} --help` shows how.")
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """What argparse makes of an action's words.
+
+        Before Python 3.13 it takes the -- of `--option=--` for its own sign, and the option's value is an empty list.
+        """
+        if action.option_strings and action.nargs is None and arg_strings == ["--"]:
+            value = self._get_value(action, "--")
+            self._check_value(action, value)
+            return value
+        return super()._get_values(action, arg_strings)
 
 
 def inspector_parser() -> Parser:

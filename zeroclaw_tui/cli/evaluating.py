@@ -24,7 +24,7 @@ from zeroclaw_tui.cli.trials import tell_complaints, trial_given
 from zeroclaw_tui.curation.evaluation import Evaluation, TestQuery, difference, keys_nobody_has
 from zeroclaw_tui.curation.evaluation import evaluate as measured
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.query_file import read_queries
+from zeroclaw_tui.curation.query_file import STDIN, read_queries
 from zeroclaw_tui.curation.query_vectors import with_queries_together
 from zeroclaw_tui.memory.errors import DONE, WrongUse
 from zeroclaw_tui.memory.text import one_line
@@ -47,7 +47,7 @@ async def evaluate(library: Library, given: argparse.Namespace, now: datetime) -
     if given.json:
         document(_document(given.file, runs, unknown))
     else:
-        write_lines(evaluation_lines(given.file, runs))
+        write_lines(evaluation_lines("stdin" if given.file == STDIN else given.file, runs))
     told: set[str] = set()
     for run in runs:
         tell_notes(library, run.notes, told)

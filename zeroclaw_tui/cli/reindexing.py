@@ -15,7 +15,7 @@ from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.guarding import Progress, check_writable
 from zeroclaw_tui.cli.output import GREEN, YELLOW, Line, Styled, counted, document, note, write_lines
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan, plan_reindex
+from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan, announce, plan_reindex
 from zeroclaw_tui.curation.reindex import reindex as make_vectors
 from zeroclaw_tui.embeddings.prices import PRICES_OF
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED
@@ -32,7 +32,9 @@ async def reindex(library: Library, given: argparse.Namespace, now: datetime) ->
     plan = await plan_reindex(library, ids=tuple(given.id) if given.id else None)
     if given.dry_run or not plan.count:
         return _tell_plan(library, given, plan)
-    if not given.yes and not confirm("Make them?", _plan_lines(library, plan)):
+    if given.yes:
+        announce(library, plan)
+    elif not confirm("Make them?", _plan_lines(library, plan)):
         return REFUSED
     with Progress("Making vectors", plan.count) as progress:
         done = await make_vectors(library, plan, per_minute=given.per_minute, advance=progress.advance)

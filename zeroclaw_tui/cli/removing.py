@@ -61,6 +61,7 @@ async def forget(library: Library, given: argparse.Namespace, now: datetime) -> 
 
 async def purge(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Delete what the filters leave, or the memories that are named."""
+    _refuse_blank_filters(given)
     wanted = filter_given(given, now)
     named = bool(given.keys or given.id)
     chosen = wanted.but(agent=None) if named else wanted
@@ -74,6 +75,16 @@ async def purge(library: Library, given: argparse.Namespace, now: datetime) -> i
         check_can_ask("purge", yes=given.yes)
     plan = await (_plan_named(library, given) if named else plan_purge(library, wanted))
     return await _remove(library, given, plan, "purge")
+
+
+def _refuse_blank_filters(given: argparse.Namespace) -> None:
+    """A blank text leaves everything in: where a script's variable is empty, far more would go than is meant."""
+    for name in ("contains", "words", "regex"):
+        text = getattr(given, name)
+        if text is not None and not text.strip():
+            raise WrongUse(
+                f"--{name} is blank, so it would leave nothing out.", hint="Give it a text, or leave it out."
+            )
 
 
 async def clear(library: Library, given: argparse.Namespace, now: datetime) -> int:

@@ -34,6 +34,8 @@ async def similar(library: Library, given: argparse.Namespace, now: datetime) ->
         document(result.as_json())
     else:
         write_lines(_lines(result))
+    if agents_given(given):
+        note("zeroclaw: --agent says whose KEY is meant; memories of every agent are compared.")
     if result.because is not None:
         note(f"zeroclaw: Compared by shared rare words: {one_line(result.because)}")
     return DONE

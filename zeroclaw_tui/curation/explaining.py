@@ -9,8 +9,8 @@ from zeroclaw_tui.curation.evidence import GatheredEvidence, gather_evidence
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallResult
 from zeroclaw_tui.scoring.evidence import StageEvidence
+from zeroclaw_tui.scoring.explaining.lost import lost_of_session
 from zeroclaw_tui.scoring.explanation import Explanation, WholeRecall, explained
-from zeroclaw_tui.scoring.explanation_lost import lost_of_session
 from zeroclaw_tui.scoring.replay import Trial, replay
 
 if TYPE_CHECKING:

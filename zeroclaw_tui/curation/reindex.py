@@ -14,7 +14,9 @@ from zeroclaw_tui.embeddings.asking import Asking
 from zeroclaw_tui.embeddings.backing_off import FOR_MANY, Pace, Patience, StoppedWaiting
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.embeddings.failures import TextRefused
+from zeroclaw_tui.embeddings.patient import PatientEmbedder
 from zeroclaw_tui.embeddings.prices import price, tokens_of
+from zeroclaw_tui.embeddings.remote_calls import RemoteCall
 from zeroclaw_tui.memory.change import NewVector, Stamp, StoredRow, Vector
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE, one_line
@@ -87,6 +89,16 @@ async def plan_reindex(library: Library, *, ids: tuple[str, ...] | None = None) 
     return ReindexPlan(
         tuple(missing), tuple(wrong), characters, tokens, cost, embedding.model, is_remote=embedder.is_remote
     )
+
+
+def announce(library: Library, plan: ReindexPlan) -> RemoteCall | None:
+    """What the plan sends to another machine, None where it sends nothing; told if it is the first of this process."""
+    embedder, embedding = library.embedder, library.config.embedding
+    if not plan.is_remote or not plan.count or not isinstance(embedder, PatientEmbedder):
+        return None
+    call = RemoteCall(embedder.place, embedding.provider, embedding.model, plan.count, plan.characters, is_query=False)
+    embedder.announce(call)
+    return call
 
 
 async def reindex(

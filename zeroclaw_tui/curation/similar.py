@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.embeddings.patient import query_with
-from zeroclaw_tui.embeddings.patient import query_with
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, SearchInterrupted

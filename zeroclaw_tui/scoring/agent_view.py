@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.scanner import ScanMode, scan
@@ -50,6 +51,22 @@ def for_agent(
         else:
             withheld.append(replace(scored, withheld=kind))
     return tuple(kept[: request.limit] if is_scanned else kept), tuple(withheld)
+
+
+def seen_of(
+    entries: Sequence[MemoryEntry], request: RecallRequest, profile: ScoringProfile, threat_scan: ScanMode
+) -> list[int]:
+    """The places, from 0, in the store's recall of what `for_agent` gives: the rest need not be made."""
+    if not passes_scanner(request, profile):
+        return list(range(len(entries)))
+    seen: list[int] = []
+    kept = 0
+    for place, entry in enumerate(entries):
+        is_flagged = _finding(entry.content, threat_scan) is not None
+        if is_flagged or kept < request.limit:
+            seen.append(place)
+            kept += not is_flagged
+    return seen
 
 
 def _finding(content: str, threat_scan: ScanMode) -> str | None:

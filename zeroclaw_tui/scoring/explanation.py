@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.scoring import explanation_filters as filters
-from zeroclaw_tui.scoring import explanation_finding as finding
-from zeroclaw_tui.scoring import explanation_passing as passing
 from zeroclaw_tui.scoring.evidence import WordShare
-from zeroclaw_tui.scoring.explanation_remarks import remarks_on
-from zeroclaw_tui.scoring.explanation_step import Mark, Step, StepName, Told, WholeRecall
+from zeroclaw_tui.scoring.explaining import filters, finding, passing
+from zeroclaw_tui.scoring.explaining.remarks import remarks_on
+from zeroclaw_tui.scoring.explaining.step import Mark, Step, StepName, Told, WholeRecall
 from zeroclaw_tui.scoring.replay import StageName, Trial, Way
 
 __all__ = ["Explanation", "Mark", "Step", "StepName", "WholeRecall", "explained"]
@@ -89,7 +87,7 @@ def explained(
         rule=trial.request.rule,
         layer=trial.request.layer,
         steps=steps,
-        verdict=_verdict(way, steps[-1]),
+        verdict=_verdict(told, steps[-1]),
         stopped_at=way.stopped_at,
         place=way.place,
         injected=way.injected,
@@ -98,13 +96,15 @@ def explained(
     )
 
 
-def _verdict(way: Way, last: Step) -> str:
+def _verdict(told: Told, last: Step) -> str:
+    way = told.way
     if way.stopped_at is None:
         of = f"entry {way.place} of {way.injected}" if way.injected > 1 else "the only memory"
         return f"It is in the prompt, as {of}."
     if way.stopped_at == "threshold":
         score, _, threshold = last.words.partition(" < ")
-        return f"It is not in the prompt: its score of {score} is under the threshold of {threshold}."
+        what = f"its score has faded to {score} with age," if passing.has_faded(told) else f"its score of {score} is"
+        return f"It is not in the prompt: {what} under the threshold of {threshold}."
     return f"It is not in the prompt: {last.words}."
 
 

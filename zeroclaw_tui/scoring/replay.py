@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import ScoredEntry
-from zeroclaw_tui.scoring.agent_view import asked_of_store, for_agent
+from zeroclaw_tui.scoring.agent_view import asked_of_store, for_agent, seen_of
 from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence
+from zeroclaw_tui.scoring.fusion import Candidate
 from zeroclaw_tui.scoring.injection import judge
 from zeroclaw_tui.scoring.keywords import like_search, lists_recent, match_expression, words
 from zeroclaw_tui.scoring.replaying import own, ways
@@ -50,8 +51,7 @@ def replay(evidence: Evidence, trial: Trial) -> Replay:
         return Replay(trial, evidence, (), evidence.notes)
     asked = asked_of_store(trial.request, trial.profile)
     decision = decide(evidence, asked, trial.profile, trial.settings)
-    wanted = tuple(candidate.handle for candidate in decision.candidates)
-    return Replay(trial, evidence, wanted, (*decision.notes, *evidence.notes), decision)
+    return Replay(trial, evidence, decision.handles, (*decision.notes, *evidence.notes), decision)
 
 
 def serves(evidence: Evidence, trial: Trial) -> bool:
@@ -98,25 +98,27 @@ def way_of(replayed: Replay, rows: Mapping[Handle, MemoryEntry], entry: MemoryEn
 
 
 def _recalled(replayed: Replay, rows: Mapping[Handle, MemoryEntry]) -> list[ScoredEntry]:
-    """What the store returns."""
-    decision, evidence = replayed.decision, replayed.evidence
+    """What the store returns, as far as the answer shows it."""
+    decision, evidence, trial = replayed.decision, replayed.evidence, replayed.trial
     if isinstance(evidence, OwnEvidence):
-        limit = asked_of_store(replayed.trial.request, replayed.trial.profile).limit
-        return own.recalled(evidence, limit)
+        return own.recalled(evidence, asked_of_store(trial.request, trial.profile).limit)
     assert decision is not None
+    there = [at for at, handle in enumerate(replayed.wanted) if handle in rows]
+    entries = [rows[replayed.wanted[at]] for at in there]
+    seen = seen_of(entries, trial.request, trial.profile, trial.settings.threat_scan)
     stage = decision.mode if decision.mode in ("like", "recent") else None
-    there = [candidate for candidate in decision.candidates if candidate.handle in rows]
-    return [
-        ScoredEntry(
-            rows[candidate.handle],
-            rank,
-            candidate.score,
-            vector_score=candidate.vector_score,
-            keyword_score=candidate.keyword_score,
-            keyword_raw=candidate.keyword_raw,
-            stage=stage or candidate.stage,
-            keyword_rank=candidate.keyword_rank,
-            vector_rank=candidate.vector_rank,
-        )
-        for rank, candidate in enumerate(there, 1)
-    ]
+    return [_scored(decision.candidates[there[place]], entries[place], place + 1, stage) for place in seen]
+
+
+def _scored(candidate: Candidate, entry: MemoryEntry, rank: int, stage: str | None) -> ScoredEntry:
+    return ScoredEntry(
+        entry,
+        rank,
+        candidate.score,
+        vector_score=candidate.vector_score,
+        keyword_score=candidate.keyword_score,
+        keyword_raw=candidate.keyword_raw,
+        stage=stage or candidate.stage,
+        keyword_rank=candidate.keyword_rank,
+        vector_rank=candidate.vector_rank,
+    )

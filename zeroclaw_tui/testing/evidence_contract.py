@@ -27,7 +27,8 @@ class EvidenceContract:
         for version in LANDMARKS:
             for query in (*self.words, "", "xylophonequartz"):
                 for since in _BOUNDS:
-                    await _compare(memory, RecallRequest(query, since=since, layer="store", as_of=NOW.isoformat()), version)
+                    request = RecallRequest(query, since=since, layer="store", as_of=NOW.isoformat())
+                    await _compare(memory, request, version)
 
     async def test_each_word_of_a_query_is_told_once(self, memory: Memory) -> None:
         """A word that stands in the content by itself is found in it, one that nobody wrote is not."""

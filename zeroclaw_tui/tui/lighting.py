@@ -89,7 +89,7 @@ def lit_cell(text: str, cells: int, lights: Lights) -> tuple[str, Sequence[Span]
     shown, spans = cleaned(text, lights.spans(text), one_line)
     start = len(shown) - len(shown.lstrip(_JOINER))
     lead = ""
-    if spans and cell_len(shown[: spans[0][1]]) > cells - 1:
+    if spans and cell_len(shown[: spans[0][1]]) > cells - 1 and cell_len(shown[: spans[0][0]]) > cells // 2:
         start, lead = _start_before(shown, spans[0][0]), ELLIPSIS
     window = lead + shown[start:]
     fitted = fit(window, cells)
@@ -131,6 +131,8 @@ def _start_before(text: str, at: int) -> int:
     blank = text.find(" ", start, at - 1) if start else -1
     if blank >= 0:
         start = blank + 1
+    while cell_len(text[start:at]) > _LEAD:
+        start += 1
     while start < at and (unicodedata.combining(text[start]) or text[start] == _JOINER):
         start += 1
     return start

@@ -166,7 +166,7 @@ def why_empty(
         facts = (_found_words(found, words, view), *map(_sentence, (ignored, *notes)))
         sentence = "\n".join(fact for fact in facts if fact)
         return f"{nobody} nothing for {query}.", sentence, (*contains, *by_words, *_LEAVE, *filters)
-    if view.query:
+    if view.query and view.mode in FINDS:
         among = " among the memories that pass the filters" if view.chips else ""
         return _NOTHING_FOUND[view.mode].format(query, among), "", (_NEXT[view.mode], *_LEAVE, *filters)
     if view.chips:
@@ -187,7 +187,7 @@ _NOTHING_FOUND = {
 _NEXT = {
     Mode.CONTAINS: ("ctrl+f", "look for its words, in any order"),
     Mode.WORDS: ("ctrl+f", "take it as a regular expression"),
-    Mode.REGEX: ("ctrl+f", "search in the next way"),
+    Mode.REGEX: ("ctrl+f", "look for what is near in meaning"),
 }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from zeroclaw_tui.backends.matching import TextSearch
+from zeroclaw_tui.backends.matching import TextSearch, needles_of
 from zeroclaw_tui.backends.postgres.batches import in_batches
 from zeroclaw_tui.backends.postgres.browse import ROWS_AT_ONCE, FoundFilter, conditions
 from zeroclaw_tui.backends.postgres.connection import Connections
@@ -25,6 +25,9 @@ async def found(connections: Connections, table: Table, filter: MemoryFilter, se
     All that the rest of the filter leaves is read for it, some rows at a time. Raises WrongUse for a pattern that
     cannot be read or is matched for longer than `seconds`, SearchInterrupted.
     """
+    if any(not needle.is_plain for needle in needles_of(filter)):
+        # What letters there are in other cases is looked up once, for longer than the loop should wait.
+        await asyncio.to_thread(lambda: [needle.other_cases() for needle in needles_of(filter)])
     if not filter.regex:
         return filter
     rest = filter.but(regex=None)

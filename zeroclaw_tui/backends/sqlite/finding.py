@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from zeroclaw_tui.backends.matching import Needle, TextSearch, needles_of
-from zeroclaw_tui.backends.sqlite.connection import any_text
+from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
 
 _HOLDS = "holds_in_any_case"
@@ -46,40 +46,31 @@ def finding(connection: sqlite3.Connection, filter: MemoryFilter, seconds: float
         yield
         return
     search = TextSearch(filter, seconds)
-    guard = _Guard()
-    connection.create_function(_HOLDS, 3, guard.kept(lambda at, *texts: _holds(search.needles[at], *texts)))
-    if (pattern := search.pattern) is not None:
-        connection.create_function(_MATCHES, 2, guard.kept(lambda *texts: any(map(pattern.is_in, map(_text, texts)))))
+    needles = search.needles
+    failed: list[WrongUse] = []
+
+    def holds(at: int, content: bytes | None, key: bytes | None) -> bool:
+        return needles[at].is_in(_text(content)) or needles[at].is_in(_text(key))
+
+    def matches(content: bytes | None, key: bytes | None) -> bool:
+        try:
+            return is_in(_text(content), _text(key))
+        except WrongUse as error:
+            # SQLite says of a function no more than that it failed.
+            failed.append(error)
+            raise
+
+    connection.create_function(_HOLDS, 3, holds)
+    if search.pattern is not None:
+        is_in = search.pattern.is_in
+        connection.create_function(_MATCHES, 2, matches)
     try:
         yield
     except sqlite3.OperationalError:
-        if guard.error is not None:
-            raise guard.error from None
+        if failed:
+            raise failed[0] from None
         raise
 
 
-class _Guard:
-    """Keeps the error of a function, of which SQLite says no more than that there was one."""
-
-    def __init__(self) -> None:
-        self.error: Exception | None = None
-
-    def kept(self, function: Callable[..., bool]) -> Callable[..., bool]:
-        """The same function, its error kept."""
-
-        def call(*values: Any) -> bool:
-            try:
-                return function(*values)
-            except Exception as error:
-                self.error = error
-                raise
-
-        return call
-
-
-def _holds(needle: Needle, *texts: bytes | None) -> bool:
-    return any(map(needle.is_in, map(_text, texts)))
-
-
 def _text(value: bytes | None) -> str:
-    return "" if value is None else any_text(value)
+    return "" if value is None else value.decode("utf-8", "surrogateescape")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from zeroclaw_tui.scoring.evidence import StageEvidence
 from zeroclaw_tui.scoring.fusion import Candidate
 from zeroclaw_tui.scoring.keywords import LikeSearch, like_search, lists_recent, words
 from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.replaying.fused import Fused, fused
+from zeroclaw_tui.scoring.replaying.fused import Candidates, Fused, fused
 from zeroclaw_tui.scoring.replaying.masks import RowMasks, masks_of
 from zeroclaw_tui.scoring.replaying.stages import keyword_hits, none_of, scan_keys, vector_hits
 from zeroclaw_tui.scoring.scope import Scope, served
@@ -35,11 +36,18 @@ class Decision:
     mode: str
     scale: str
     notes: tuple[str, ...]
-    candidates: tuple[Candidate, ...]
+    candidates: Sequence[Candidate]
     passing: np.ndarray
     fused: Fused | None = None
     listed: np.ndarray | None = None
     list_limit: int | None = None
+
+    @property
+    def handles(self) -> tuple[int, ...]:
+        """The candidates' rows."""
+        if isinstance(self.candidates, Candidates):
+            return self.candidates.handles
+        return tuple(candidate.handle for candidate in self.candidates)
 
 
 def decide(
@@ -82,7 +90,7 @@ def _through(
     if not len(kept) or not scope.request.limit:
         return None
     chosen, passing = _cut(scope, masks, among, kept, scope.store_limit)
-    candidates = tuple(order.candidates(chosen, evidence.rows.handles))
+    candidates = order.candidates(chosen, evidence.rows.handles)
     return Decision(scope, order.mode, _scale(order, scope.profile), said, candidates, among[passing], order)
 
 

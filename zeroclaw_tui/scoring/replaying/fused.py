@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from zeroclaw_tui.scoring.fusion import EPSILON, Candidate, float32
 from zeroclaw_tui.scoring.profiles import ScoringProfile
@@ -40,19 +41,12 @@ class Fused:
             return "keyword"
         return "hybrid" if self.keyword_hits else "vector"
 
-    def candidates(self, at: np.ndarray, handles: np.ndarray) -> list[Candidate]:
+    def candidates(self, at: np.ndarray, handles: np.ndarray) -> Candidates:
         """The rows at these places of the fused order, with every part of their scores."""
-        positions = self.positions[at]
-        found = zip(
-            handles[positions].tolist(),
-            self.scores[at].tolist(),
-            self.keyword.places[positions].tolist(),
-            self.vector.places[positions].tolist(),
-            strict=True,
-        )
-        return [self._candidate(*parts) for parts in found]
+        return Candidates(self, at, handles)
 
-    def _candidate(self, handle: int, score: float, keyword_place: int, vector_place: int) -> Candidate:
+    def candidate(self, handle: int, score: float, keyword_place: int, vector_place: int) -> Candidate:
+        """One row with the parts of its score, by its places in the stages; 0 is none."""
         raw = cosine = None
         if 0 < keyword_place <= self.keyword_hits:
             raw = float(self.keyword.scores[keyword_place - 1])
@@ -71,6 +65,32 @@ class Fused:
     def share(self, raw: float) -> float:
         """A keyword score as a share of the best."""
         return 0.0 if self.is_flat else float32(raw / _divisor(self.best_raw))
+
+
+class Candidates(Sequence[Candidate]):
+    """Rows of a fused order, each made when it is looked at: of hundreds that are recalled few are shown."""
+
+    def __init__(self, order: Fused, at: np.ndarray, handles: np.ndarray) -> None:
+        positions = order.positions[at]
+        self._order = order
+        self.handles: tuple[int, ...] = tuple(handles[positions].tolist())
+        self._scores: list[float] = order.scores[at].tolist()
+        self._places = (order.keyword.places[positions].tolist(), order.vector.places[positions].tolist())
+
+    def __len__(self) -> int:
+        return len(self.handles)
+
+    @overload
+    def __getitem__(self, at: int) -> Candidate: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Candidate]: ...
+
+    def __getitem__(self, at: int | slice) -> Candidate | Sequence[Candidate]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        keyword, vector = self._places
+        return self._order.candidate(self.handles[at], self._scores[at], keyword[at], vector[at])
 
 
 def fused(
@@ -124,7 +144,7 @@ def _weighed(
     at[is_alone] = np.arange(len(vector_positions), len(positions))
     total = np.zeros(len(positions), dtype=np.float32)
     present = np.zeros(len(positions), dtype=np.float32)
-    total[: len(vector_positions)] = vector_weight * cosines
+    total[: len(vector_positions)] += vector_weight * cosines
     present[: len(vector_positions)] = vector_weight
     total[at] += keyword_weight * shares
     present[at] += keyword_weight

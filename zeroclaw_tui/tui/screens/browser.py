@@ -169,9 +169,7 @@ class BrowserScreen(ScoresScreen):
 
     def _modes(self) -> list[Mode]:
         """The ways to search that there are here, in turn."""
-        modes = [Mode.RECALL, *FINDS]
-        if self.can_find_similar:
-            modes.append(Mode.SIMILAR)
+        modes = [Mode.RECALL, *FINDS, Mode.SIMILAR]
         if self.library is not None and self.library.memory.capabilities.own_fusion:
             modes.append(Mode.HYBRID)
         return modes

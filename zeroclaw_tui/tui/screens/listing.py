@@ -148,9 +148,8 @@ class ListingScreen(LitScreen):
         for facets in self._facet_lists():
             facets.mark(view)
         self.paint_lines()
-        find_similar = self._find_similar if view.is_similar else None
-        if find_similar is not None:
-            find_similar(view, now)
+        if view.is_similar:
+            self._loader.find_similar(view, now)
         elif view.is_recall:
             self._loader.recall(view, now)
         else:

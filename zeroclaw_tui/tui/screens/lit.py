@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 
 from textual.screen import Screen
 from textual.widgets import Input
@@ -13,7 +11,7 @@ from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.tui import messages
 from zeroclaw_tui.tui.lighting import Lights
 from zeroclaw_tui.tui.loader import Loader
-from zeroclaw_tui.tui.view import Mode, View
+from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.search_bar import SearchBar
@@ -28,21 +26,10 @@ class LitScreen(Screen[None]):
         self._loader: Loader | None = None
         self._lit = MemoryFilter()
 
-    @property
-    def can_find_similar(self) -> bool:
-        """Whether what is near can be listed here."""
-        return self._find_similar is not None
-
-    @property
-    def _find_similar(self) -> Callable[[View, datetime], None] | None:
-        return getattr(self._loader, "find_similar", None)
-
     def _with_similar(self, view: View) -> View:
         """What is near to a memory leaves no query in the bar, which then names that memory."""
         if view.similar_to is None:
             return view
-        if not self.can_find_similar:
-            return view.searching_by(Mode.RECALL)
         self.add_class("-searching")
         with self.prevent(Input.Changed):
             self.query_one(SearchBar).input.value = ""

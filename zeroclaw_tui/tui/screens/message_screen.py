@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from textual.widget import Widget
+from textual.worker import Worker
 
 from zeroclaw_tui.curation import evidence
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
@@ -89,7 +90,9 @@ class MessageScreen(WorkingScreen, Generic[Answer]):
             self.say()
             self.show_wanting()
             return
-        self.run_worker(partial(self._ask, self._number), group=_GROUP, exclusive=True)
+        # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
+        worker: Worker[None] = Worker(self, partial(self._ask, self._number), group=_GROUP)
+        self.workers.add_worker(worker, start=True, exclusive=True)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The line is not opened from within, and what writes is dimmed in a store that is only read."""
@@ -103,8 +106,9 @@ class MessageScreen(WorkingScreen, Generic[Answer]):
         self.reload()
 
     def on_message_line_left(self) -> None:
-        """Read the answer."""
-        self._read()
+        """Read the answer, as soon as it is there."""
+        if not self._read() and self.has_message:
+            self.set_focus(None)
 
     def action_open_message(self) -> None:
         """Type the message."""

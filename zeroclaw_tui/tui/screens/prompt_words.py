@@ -37,12 +37,9 @@ def title_words(prompt: Prompt | None, query: str, width: int) -> str:
 def fact_parts(prompt: Prompt, profile: ScoringProfile, other: Prompt | None) -> tuple[str, ...]:
     """Entries, characters, tokens, the rule, and what there is to know about the other one."""
     if profile.one_injection_rule:
-        rule = "the CLI agent and the channels inject alike from 0.8.3"
-    elif other is not None and other.text == prompt.text:
-        rule = f"{_RULES[prompt.rule]}; {_SAME[prompt.rule]}"
-    else:
-        rule = _RULES[prompt.rule]
-    return (*_amounts(prompt), rule)
+        return (*_amounts(prompt), "the CLI agent and the channels inject alike from 0.8.3")
+    same = (_SAME[prompt.rule],) if other is not None and other.text == prompt.text else ()
+    return (*_amounts(prompt), _RULES[prompt.rule], *same)
 
 
 def column_parts(prompt: Prompt) -> tuple[str, ...]:

@@ -22,19 +22,14 @@ class ReEmbedded:
 
 async def re_embed(library: Library, entry: MemoryEntry) -> ReEmbedded:
     """Make it of the present content; what that sends to another machine is said. Raises InspectorError kinds."""
-    from zeroclaw_tui.curation.reindex import plan_reindex, reindex
+    from zeroclaw_tui.curation.reindex import announce, plan_reindex, reindex
     from zeroclaw_tui.embeddings.backing_off import FOR_ONE
-    from zeroclaw_tui.embeddings.patient import PatientEmbedder
-    from zeroclaw_tui.embeddings.remote_calls import RemoteCall
 
     plan = await plan_reindex(library, ids=(entry.id,))
     if not plan.count:
         return ReEmbedded(False, "There is no text to make a vector of.")
-    embedder, embedding, sent = library.embedder, library.config.embedding, ""
-    if plan.is_remote and isinstance(embedder, PatientEmbedder):
-        call = RemoteCall(embedder.place, embedding.provider, embedding.model, 1, plan.characters, is_query=False)
-        embedder.announce(call)
-        sent = f" Sent to {one_line(call.place)}: {call.size_words}."
+    call = announce(library, plan)
+    sent = f" Sent to {one_line(call.place)}: {call.size_words}." if call is not None else ""
     done = await reindex(library, plan, patience=FOR_ONE)
     if done.filled:
         return ReEmbedded(True, f"It has a vector of its present content now.{sent}")

@@ -10,7 +10,7 @@ from textual import events
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison
-from zeroclaw_tui.tui.format import fit
+from zeroclaw_tui.tui.format import fit, score_text
 from zeroclaw_tui.tui.themes import score_colours
 from zeroclaw_tui.tui.widgets.cursor_list import HEADING_LINES
 from zeroclaw_tui.tui.widgets.list_rows import Layout, Pieces, RowStyles
@@ -151,6 +151,8 @@ def _with_reason(ranked: RankedRow, threshold: float) -> RankedRow:
     result = ranked.result
     if ranked.reason is not None or result.injected or result.score is None or result.score < threshold:
         return ranked
+    if result.decayed is not None and result.decayed < threshold <= result.score:
+        return replace(ranked, reason=f"decayed to {score_text(result.decayed)}")
     return replace(ranked, reason=why_not_injected(result))
 
 

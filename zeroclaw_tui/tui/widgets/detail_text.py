@@ -12,6 +12,7 @@ from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.scoring.agent_view import SCANNER_WINDOW
 from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
 from zeroclaw_tui.tui.format import absolute_time, relative_age, score_text, size_text
 from zeroclaw_tui.tui.widgets.ranked_rows import is_from_lucid, why_not_injected
@@ -29,7 +30,6 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HALF_LIFE_DAYS = 7
 _DAY_SECONDS = 86_400
 _CANDIDATES = 2
-_SCANNER_WINDOW = 4
 
 
 def origin_parts(entry: MemoryEntry, now: datetime | None) -> list[str]:
@@ -195,7 +195,7 @@ def _rank(rank: int | None, recall: RecallResult, profile: ScoringProfile) -> st
     request = recall.request
     if profile.agent_scope == "after" and request.agents is not None and request.layer == "agent":
         return f"rank {rank}"
-    window = _SCANNER_WINDOW if profile.scans_content and request.layer == "agent" else 1
+    window = SCANNER_WINDOW if profile.scans_content and request.layer == "agent" else 1
     return f"rank {rank} of up to {request.limit * _CANDIDATES * window}"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 from rich.cells import cell_len
@@ -25,7 +24,7 @@ from zeroclaw_tui.tui.widgets.score_bars import bar
 GLYPHS: Mapping[Mark, str] = {"passed": "✓", "stopped": "✗", "absent": "–"}
 _COLOURS: Mapping[Mark, str] = {"passed": "good", "stopped": "bad", "absent": "faint"}
 _BARS = {
-    "keyword": ("normalised", "keyword"),
+    "keyword": ("score", "keyword"),
     "vector": ("cosine", "vector"),
     "fusion": ("score", "final"),
     "decay": ("decayed", "final"),
@@ -35,6 +34,8 @@ BAR = 8
 _GAP = 2
 _LEFT = 2
 _WIDE = 110
+_MOST_HELP = 44
+"""Longer help stands below the words, so that it takes no room from all of them."""
 _MOST_WORDS = 78
 _LONGEST = 2000
 _STOPS_HERE = "stops here"
@@ -101,23 +102,24 @@ class ExplanationBlock(Widget):
 def explanation_lines(
     explanation: Explanation, width: int, colours: Mapping[str, str]
 ) -> tuple[list[Content], list[Help]]:
-    """Every stage, the verdict, remarks and notes, at a width in cells; and which lines offer a key."""
+    """The verdict, every stage, remarks and notes, at a width in cells; and which lines offer a key."""
     names = max((cell_len(_shown(step.name)) for step in explanation.steps), default=0)
-    helps = max((_help_cells(step) for step in explanation.steps), default=0)
+    helps = max((cells for step in explanation.steps if (cells := _help_cells(step)) <= _MOST_HELP), default=0)
     has_room = width >= _WIDE
     shape = _Shape(
         width, names, helps if has_room else 0, any(_bar_value(step) is not None for step in explanation.steps)
     )
-    lines: list[Content] = []
+    glyph, colour = ("✓", "good") if explanation.is_injected else ("✗", "bad")
+    # First: the stages below it may be more than the screen has lines.
+    lines = [*_sentence(explanation.verdict, width, (f"{glyph} ", colours[colour]), STRONG), Content("")]
     offers: list[Help] = []
     for step in explanation.steps:
         start = len(lines)
         lines += _step_lines(step, shape, colours)
         if step.key:
             offers.append(Help(start, len(lines), step.key))
-    lines.append(Content(""))
-    glyph, colour = ("✓", "good") if explanation.is_injected else ("✗", "bad")
-    lines += _sentence(explanation.verdict, width, (f"{glyph} ", colours[colour]), STRONG)
+    if explanation.remarks:
+        lines.append(Content(""))
     for remark in explanation.remarks:
         lines += _sentence(remark, width, ("  ", ""), MUTED)
     if explanation.notes:
@@ -145,6 +147,10 @@ class _Shape:
         """The cells of the bars, 0 where no stage has one."""
         return _GAP + BAR if self.has_bars else 0
 
+    def is_beside(self, step: Step) -> bool:
+        """Whether what helps stands beside the words."""
+        return 0 < _help_cells(step) <= self.helps
+
     @property
     def words(self) -> int:
         """The cells of the words beside a bar."""
@@ -169,10 +175,10 @@ def _step_lines(step: Step, shape: _Shape, colours: Mapping[str, str]) -> list[C
         start = head if number == 0 else [(" " * shape.indent, "")]
         lines.append([*start, (part, told)])
     _add_right(lines[0], cell_len(words[0]), step, shape, colours)
-    if not shape.helps and step.helps:
-        below = _wrapped(step.helps, max(16, shape.width - shape.indent - cell_len(step.key) - 1))
-        for number, part in enumerate(below):
-            lead = (f"{step.key} " if step.key else "") if number == 0 else " " * (cell_len(step.key) + 1)
+    if step.helps and not shape.is_beside(step):
+        key = f"{step.key} " if step.key else ""
+        for number, part in enumerate(_wrapped(step.helps, max(16, shape.width - shape.indent - cell_len(key)))):
+            lead = key if number == 0 else " " * cell_len(key)
             lines.append([(" " * shape.indent, ""), (lead, STRONG_ACCENT), (part, MUTED)])
     return [Content.assemble(*line) for line in lines]
 
@@ -185,17 +191,19 @@ def _add_right(line: list[Piece], used: int, step: Step, shape: _Shape, colours:
         line.append((drawn, colours[_BARS[step.name][1]]))
         used = shape.words + shape.bars
     gap = (" " * (shape.words + shape.bars - used + _GAP), "")
-    if shape.helps and step.helps:
+    if step.helps and shape.is_beside(step):
         line += [gap, (f"{step.key} " if step.key else "", STRONG_ACCENT), (_shown(step.helps), MUTED)]
-    elif shape.helps and step.mark == "stopped":
+    elif shape.helps and not step.helps and step.mark == "stopped":
         line += [gap, (_STOPS_HERE, colours["bad"])]
 
 
 def _bar_value(step: Step) -> float | None:
     name = _BARS.get(step.name, ("", ""))[0]
     value: Any = step.numbers.get(name)
+    if step.name == "decay" and value == step.numbers.get("score"):
+        return None
     # Beyond 1 it is no share of anything: raw bm25, or another scale.
-    return float(value) if isinstance(value, Real) and 0 <= value <= 1 else None
+    return float(value) if isinstance(value, float) and 0 <= value <= 1 else None
 
 
 def _help_cells(step: Step) -> int:

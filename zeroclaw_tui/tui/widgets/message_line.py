@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.cells import cell_len
+from rich.highlighter import Highlighter
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -13,9 +15,22 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import display_text, one_line
 
 _LEAST_INPUT = 30
+_NO_SIGN = "\ufffd"
+
+
+class VisibleCharacters(Highlighter):
+    """Shows each character that would steer the terminal as a single sign; what is typed stays as it is."""
+
+    def __call__(self, text: str | Text) -> Text:
+        """The text as it may be shown."""
+        shown = "".join(map(_visible, text if isinstance(text, str) else text.plain))
+        return Text(shown, no_wrap=True, overflow="ignore", end="")
+
+    def highlight(self, text: Text) -> None:
+        """Nothing in it gets a look of its own."""
 
 
 class MessageInput(Input):
@@ -65,7 +80,8 @@ class MessageLine(Horizontal):
     def compose(self) -> ComposeResult:
         """Prompt, input, facts."""
         yield Static("❯", id="message-prompt")
-        yield MessageInput(self._asked, self._placeholder, compact=True, select_on_focus=False)
+        visible = VisibleCharacters()
+        yield MessageInput(self._asked, self._placeholder, visible, compact=True, select_on_focus=False)
         yield Static("", id="message-facts", markup=False)
 
     @property
@@ -131,3 +147,10 @@ class MessageLine(Horizontal):
         while len(facts) > 1 and cell_len("   ".join(facts)) > room:
             facts.pop()
         self.query_one("#message-facts", Static).update(Content("   ".join(facts)))
+
+
+def _visible(character: str) -> str:
+    if " " <= character <= "~":
+        return character
+    shown = display_text(" " if character in "\n\t" else character)
+    return shown if len(shown) == 1 else _NO_SIGN

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.content import Content
-from textual.widgets import Static
 
-from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.screens.history import StepPane
-from zeroclaw_tui.tui.widgets.detail_text import DOT
 from zeroclaw_tui.tui.widgets.empty import Empty, KeyHint
+from zeroclaw_tui.tui.widgets.packed_facts import PackedFacts
 from zeroclaw_tui.tui.widgets.plain_content import PlainContent
 
 
@@ -22,7 +19,8 @@ class PromptPane(Vertical):
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     PromptPane { width: 1fr; height: 1fr; }
-    PromptPane .facts { height: auto; padding: 0 1; }
+    PromptPane PackedFacts { padding: 0 1; color: $foreground-muted; }
+    PromptPane PackedFacts.-chosen { color: $primary; text-style: bold; }
     PromptPane StepPane {
         height: 1fr; margin-top: 1; padding: 0 1; scrollbar-size-vertical: 1; scrollbar-gutter: stable;
     }
@@ -33,7 +31,7 @@ class PromptPane(Vertical):
 
     def compose(self) -> ComposeResult:
         """Facts, text, why there is none."""
-        yield Static("", classes="facts", markup=False)
+        yield PackedFacts()
         with StepPane():
             yield PlainContent()
         yield Empty()
@@ -59,9 +57,7 @@ class PromptPane(Vertical):
 
     def show_facts(self, facts: Sequence[str], *, is_chosen: bool | None) -> None:
         """How much it is, and by whose rule; `is_chosen` tells it from another beside it, None where there is none."""
-        words = DOT.join(facts)
-        if is_chosen is None:
-            content = Content.styled(words, MUTED)
-        else:
-            content = Content.assemble(("● " if is_chosen else "  ", ACCENT), (words, STRONG if is_chosen else MUTED))
-        self.query_one(".facts", Static).update(content)
+        packed = self.query_one(PackedFacts)
+        lead = "" if is_chosen is None else "● " if is_chosen else "  "
+        packed.facts = (lead + facts[0], *facts[1:]) if facts else ()
+        packed.set_class(bool(is_chosen), "-chosen")

@@ -58,7 +58,7 @@ class StatusBar(Static):
     """What the search came to, in one line under the list."""
 
     DEFAULT_CSS = """
-    StatusBar { display: none; height: auto; max-height: 6; padding: 0 1; color: $text-muted; }
+    StatusBar { display: none; height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
     StatusBar.-said { display: block; }
     """
 

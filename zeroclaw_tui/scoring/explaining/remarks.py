@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from zeroclaw_tui.scoring.explanation_finding import mode_of
-from zeroclaw_tui.scoring.explanation_step import Told
-from zeroclaw_tui.scoring.explanation_text import counted
+from zeroclaw_tui.scoring.explaining.finding import mode_of
+from zeroclaw_tui.scoring.explaining.step import Told
+from zeroclaw_tui.scoring.explaining.text import counted
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.meaning import best_scores, nothing_passes, threshold_meaning, told_apart, weights_meaning
 from zeroclaw_tui.scoring.replay import StageName
@@ -74,11 +74,9 @@ def _reach(what: str, best: float, threshold: float) -> str:
 
 def _on_quotes(told: Told) -> Iterator[str]:
     if told.is_refused:
-        cause = 'the " in this message' if '"' in told.trial.request.query else "this message"
-        yield (
-            f"Up to 0.7.4 FTS5 cannot read {cause}, and ZeroClaw swallows the error: no memory is found by words, as "
-            "if none had any."
-        )
+        quotes = 'Up to 0.7.4 FTS5 cannot read the " in this message'
+        cause = quotes if told.is_refused_for_quotes else "FTS5 cannot read a message with a NUL in it"
+        yield f"{cause}, and ZeroClaw swallows the error: no memory is found by words, as if none had any."
 
 
 def _on_skipped_places(told: Told) -> Iterator[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from zeroclaw_tui.memory.recall import ScoredEntry
-from zeroclaw_tui.scoring.explanation_step import Step, Told
-from zeroclaw_tui.scoring.explanation_text import name, number, ordinal, told_apart
+from zeroclaw_tui.scoring.explaining.step import Step, Told
+from zeroclaw_tui.scoring.explaining.text import name, number, ordinal, told_apart
 from zeroclaw_tui.scoring.injection import (
     HALF_LIFE_DAYS,
     MOST_CHARACTERS,
@@ -42,7 +42,7 @@ _FLAGGED = {
     "ssh_access": "SSH keys",
     "private_key": "a private key",
 }
-_RANK_HIGHER = "other weights that rank it higher"
+_SHOWN_AS_0 = 0.005
 
 
 def limit_step(told: Told) -> Step | None:
@@ -66,14 +66,21 @@ def limit_stop(told: Told) -> Step:
             "stopped",
             f"{place}, and ZeroClaw recalls only {RECALL_LIMIT} for a message",
             numbers,
-            _RANK_HIGHER,
-            "w",
+            *_to_rank_higher(told),
         )
     place = f"ranked {ordinal(rank)}" if rank is not None else "ranked behind what is recalled"
     words = f"{place}, and only the first{f' {limit:,}' if limit != 1 else ''} {'is' if limit == 1 else 'are'} recalled"
     is_enough = rank is not None and limit < rank <= RECALL_LIMIT
-    helps = f"a limit of {rank:,}" if is_enough else _RANK_HIGHER
-    return Step("limit", "stopped", words, numbers, helps, "w")
+    return Step(
+        "limit", "stopped", words, numbers, *((f"a limit of {rank:,}", "w") if is_enough else _to_rank_higher(told))
+    )
+
+
+def _to_rank_higher(told: Told) -> tuple[str, str]:
+    """What ranks it before others, and the key for it."""
+    if told.is_weighed:
+        return "other weights that rank it higher", "w"
+    return ("", "") if told.recall.own_rule == "qdrant" else ("edit it to have more of the message's words", "e")
 
 
 def _is_over_five(told: Told) -> bool:
@@ -111,7 +118,7 @@ def decay_step(told: Told) -> Step | None:
     if age is None:
         return Step("decay", "passed", "its time cannot be read, so it does not fade", numbers)
     days = f"{age:,.1f}"
-    words = f"{number(judged.score)} × 2^(-{days} d / {HALF_LIFE_DAYS:g} d) = {number(judged.decayed)}"
+    words = f"{number(judged.score)} × 2^(-{days} d / {HALF_LIFE_DAYS:g} d) = {faded(judged.decayed)}"
     return Step("decay", "passed", words, numbers)
 
 
@@ -129,8 +136,28 @@ def threshold_stop(told: Told) -> Step:
     """The score does not reach it."""
     held, threshold = _held(told) or 0.0, told.trial.settings.threshold
     shown = told_apart(held, threshold)
-    helps = f"a threshold of {_just_under(held)}, or other weights"
-    return Step("threshold", "stopped", f"{shown[0]} < {shown[1]}", {"score": held, "threshold": threshold}, helps, "w")
+    numbers = {"score": held, "threshold": threshold}
+    words = f"{shown[0]} < {shown[1]}"
+    if has_faded(told):
+        words = f"{faded(held)} < {number(threshold)}" if held < _SHOWN_AS_0 <= threshold else words
+        if told.way.judged is not None and (told.way.judged.score or 0.0) >= threshold:
+            return Step("threshold", "stopped", words, numbers, "the category core, which does not fade", "e")
+    low = _just_under(held)
+    ways = ([f"a threshold of {low}"] if low != "0.00" else []) + (["other weights"] if told.is_weighed else [])
+    return Step("threshold", "stopped", words, numbers, ", or ".join(ways) or "a threshold of 0", "w")
+
+
+def has_faded(told: Told) -> bool:
+    """Whether its age alone keeps it under the threshold, or under half of what it was."""
+    judged = told.way.judged
+    if judged is None or judged.score is None or judged.decayed is None:
+        return False
+    return judged.decayed < told.trial.settings.threshold and judged.decayed < judged.score / 2
+
+
+def faded(value: float) -> str:
+    """A score after time: what is all but gone is 0.00."""
+    return "0.00" if 0 <= value < _SHOWN_AS_0 else number(value)
 
 
 def _held(told: Told) -> float | None:
@@ -155,6 +182,9 @@ def skip_stop(told: Told) -> Step:
     because = (told.way.judged.not_injected_because if told.way.judged is not None else None) or ""
     what = because.removeprefix("skipped: ")
     words, helps, key = _SKIPPED.get(what, (name(what), "edit it", "e"))
+    if what == "conversation without a session" and told.way.entry.session_id is None:
+        # A session's recall would leave it out in turn, since it has none.
+        helps, key = "another category", "e"
     return Step("skip", "stopped", words, {"rule": what}, helps, key)
 
 
@@ -181,7 +211,7 @@ def cap_stop(told: Told) -> Step:
         words = f"the {MOST_CHARACTERS:,} characters that ZeroClaw puts before a message do not hold it too"
     else:
         words = f"{MOST_ENTRIES} memories ranked before it are in, and ZeroClaw takes no more"
-    return Step("cap", "stopped", words, {"most_entries": MOST_ENTRIES}, _RANK_HIGHER, "w")
+    return Step("cap", "stopped", words, {"most_entries": MOST_ENTRIES}, *_to_rank_higher(told))
 
 
 def prompt_step(told: Told) -> Step:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from zeroclaw_tui.scoring.evidence import WordShare
-from zeroclaw_tui.scoring.explanation_step import Step, Told
-from zeroclaw_tui.scoring.explanation_text import first, listed, name, number, ordinal
+from zeroclaw_tui.scoring.explaining.step import Step, Told
+from zeroclaw_tui.scoring.explaining.text import first, listed, name, number, ordinal
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.keywords import LIKE_WORDS
 from zeroclaw_tui.scoring.replay import StagePlace
@@ -84,7 +84,9 @@ def _help_without_words(told: Told) -> tuple[str, str]:
         return "", ""
     if mode_of(told) == "embedding":
         return "another search mode", "w"
-    return ("another scoring version", "p") if told.is_refused else ("edit it to have a word of the message", "e")
+    if told.is_refused:
+        return ("another scoring version", "p") if told.is_refused_for_quotes else ("a message without its NUL", "")
+    return "edit it to have a word of the message", "e"
 
 
 def vector_step(told: Told) -> Step:
@@ -171,6 +173,13 @@ def _limit_of(limit: int) -> str:
     return f"a limit of {limit:,}" + (f" (ZeroClaw recalls with {RECALL_LIMIT})" if limit > RECALL_LIMIT else "")
 
 
+def higher_limit(told: Told) -> str:
+    """The advice of a higher limit, with what ZeroClaw has where that is no more than what was asked."""
+    return "a higher limit" + (
+        f" (ZeroClaw recalls with {RECALL_LIMIT})" if told.trial.request.limit >= RECALL_LIMIT else ""
+    )
+
+
 def _limit_for(told: Told, rank: int, offered: int) -> int:
     """The smallest limit of the request with which a stage passes this rank on."""
     limit = max(told.trial.request.limit, 1)
@@ -238,7 +247,12 @@ def merge_stop(told: Told) -> Step:
     place = f"ranked {ordinal(way.fused_rank)}" if way.fused_rank is not None else "ranked"
     words = f"{place} after fusion with {number(way.fused_score)}, and {first(limit)}"
     return Step(
-        "merge", "stopped", words, {"rank": way.fused_rank, "limit": limit}, "a higher limit, or other weights", "w"
+        "merge",
+        "stopped",
+        words,
+        {"rank": way.fused_rank, "limit": limit},
+        f"other weights, or {higher_limit(told)}",
+        "w",
     )
 
 
@@ -254,11 +268,11 @@ def like_stop(told: Told) -> Step:
     """The fall-back does not find it either, or has newer rows enough."""
     rank = told.way.like_rank
     if rank is None:
-        looked_for = f"the first {LIKE_WORDS} words" if len(told.shares) > LIKE_WORDS else "its words"
-        words = f"nothing else is left, so parts of words count: it holds none of the message ({looked_for})"
+        looked_for = f"first {LIKE_WORDS} words" if len(told.shares) > LIKE_WORDS else "words"
+        words = f"nothing else is left, so parts of words count: it holds none of the message's {looked_for}"
         return Step("like", "stopped", words, {"rank": None}, "edit it to have a word of the message", "e")
     words = f"{ordinal(rank)} of the newest that hold part of the message, and {first(told.way.store_limit)}"
-    return Step("like", "stopped", words, {"rank": rank}, "a higher limit", "w")
+    return Step("like", "stopped", words, {"rank": rank}, higher_limit(told), "w")
 
 
 def own_step(told: Told) -> Step:

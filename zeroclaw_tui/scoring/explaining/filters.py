@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from zeroclaw_tui.scoring.explanation_step import Step, Told
-from zeroclaw_tui.scoring.explanation_text import first, listed, name, ordinal
+from zeroclaw_tui.scoring.explaining.finding import higher_limit
+from zeroclaw_tui.scoring.explaining.step import Step, Told
+from zeroclaw_tui.scoring.explaining.text import first, listed, name, ordinal
+from zeroclaw_tui.scoring.meaning import POSTGRES_RANKS_SINCE
+from zeroclaw_tui.scoring.profiles import parse_version
 from zeroclaw_tui.scoring.replay import StageName
 from zeroclaw_tui.scoring.scope import DEFAULT_NAMESPACE, DURABLE
 
@@ -88,8 +91,19 @@ def own_stop(told: Told) -> Step:
             stop = filter_stop(told, stage)
             return replace(stop, name="rank", words=f"{rule} leaves it out: {stop.words}")
     scale = f" (it scores by {name(told.recall.scale)})" if told.recall.has_scale else ""
-    words = f"{rule}'s own rule does not find it{scale}"
-    return Step("rank", "stopped", words, {"scale": told.recall.scale}, "edit it to have a word of the message", "e")
+    since, *helps = _own_wants(told)
+    words = f"{rule}'s own rule does not find it{scale}{since}"
+    return Step("rank", "stopped", words, {"scale": told.recall.scale}, *helps)
+
+
+def _own_wants(told: Told) -> tuple[str, str, str]:
+    """What a backend's own rule asks for, what would give it that, and the key for it."""
+    rule = told.recall.own_rule
+    if rule == "postgres" and parse_version(told.trial.profile.version) >= POSTGRES_RANKS_SINCE:
+        return ", since every word of the message has to be in it", "edit it to have every word of the message", "e"
+    if rule == "postgres":
+        return ", since the whole message has to be in it as it is", "edit it to hold the message as it is", "e"
+    return ("", "", "") if rule == "qdrant" else ("", "edit it to have a word of the message", "e")
 
 
 def _knows_agents(told: Told) -> bool:
@@ -106,13 +120,17 @@ def recent_step(told: Told) -> Step:
     """Its place among the newest, which a blank message lists."""
     rank = told.way.rank
     place = f"{ordinal(rank)} of the newest" if rank is not None else "among the newest"
-    return Step("recent", "passed", f"a blank message lists the newest: {place}, without a score", {"rank": rank})
+    return Step("recent", "passed", f"{_listing(told)} lists the newest: {place}, without a score", {"rank": rank})
 
 
 def recent_stop(told: Told) -> Step:
     """Older than those that are listed."""
-    words = f"a blank message lists the newest, and {first(told.way.store_limit)}"
-    return Step("recent", "stopped", words, {}, "a higher limit", "w")
+    words = f"{_listing(told)} lists the newest, and {first(told.way.store_limit)}"
+    return Step("recent", "stopped", words, {}, higher_limit(told), "w")
+
+
+def _listing(told: Told) -> str:
+    return "a lone *" if told.trial.request.query.strip() else "a blank message"
 
 
 def query_stop(told: Told) -> Step:

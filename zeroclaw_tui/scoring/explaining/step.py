@@ -73,6 +73,11 @@ class Told:
         return self.recall.own_rule is None
 
     @property
+    def is_weighed(self) -> bool:
+        """Whether the weights decide anything: nowhere but where hits by words and by vector are merged."""
+        return self.is_staged and self.way.merged
+
+    @property
     def vector_score(self) -> float | None:
         """The cosine that counts: that of a hit that goes on."""
         place = self.way.vector
@@ -93,3 +98,8 @@ class Told:
     def is_refused(self) -> bool:
         """Whether FTS5 could not read the message, so that no memory has a hit by words."""
         return any(REFUSED_QUERY in note for note in self.recall.notes)
+
+    @property
+    def is_refused_for_quotes(self) -> bool:
+        """Whether a version that doubles quotes could read it; a NUL ends the message for FTS5 in every version."""
+        return not self.trial.profile.escapes_quotes and "\0" not in self.trial.request.query

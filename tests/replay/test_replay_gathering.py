@@ -1,0 +1,147 @@
+"""Gathering evidence: what it reads, which trials it answers, and how it ends early."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.replaying import FixedEmbedder, library_of, parts_of, recalled, trial
+from support.small_store import add, blob, change, make
+
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.curation.evidence import gather_evidence, trial_of
+from zeroclaw_tui.memory.errors import EmbeddingFailed, SearchInterrupted, WrongUse
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import StageEvidence
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+ROWS = [{"content": f"rust number{at}", "embedding": blob(at, 1)} for at in range(40)]
+
+
+class Silent(FixedEmbedder):
+    """An endpoint that is down."""
+
+    async def embed(self, text: str) -> np.ndarray:
+        raise EmbeddingFailed("The endpoint is down.", hint="Start it.")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return make(tmp_path / "brain.db", "G4", ROWS)
+
+
+@pytest.fixture
+async def memory(path: Path) -> AsyncIterator[SqliteMemory]:
+    memory = SqliteMemory(path)
+    await memory.open()
+    yield memory
+    await memory.close()
+
+
+async def test_evidence_that_serves_no_trial_of_another_query_or_other_terms_says_so(memory: SqliteMemory) -> None:
+    tried = trial('say "rust*')
+    evidence = await gather_evidence(library_of(memory), tried)
+    assert evidence.serves(trial('say "rust*', "0.7.5", limit=50, session_id="s"))
+    for other in (trial("rust"), trial('say "rust*', "0.7.4")):
+        assert not evidence.serves(other)
+        with pytest.raises(WrongUse, match="does not answer"):
+            await evidence.replayed(other)
+
+
+async def test_evidence_by_words_alone_does_not_serve_a_search_with_vectors(memory: SqliteMemory) -> None:
+    """By words alone no vector is asked for; evidence with one serves both."""
+    library = library_of(memory, FixedEmbedder(1, 1))
+    by_words = trial("rust", settings=ScoringSettings(search_mode="bm25"))
+    assert not (await gather_evidence(library, by_words)).serves(trial("rust"))
+    both = await gather_evidence(library, trial("rust"))
+    assert both.serves(by_words)
+    assert (await both.replayed(by_words)).mode == "keyword"
+
+
+async def test_a_vector_that_cannot_be_had_is_told_and_the_words_stand(memory: SqliteMemory) -> None:
+    library, tried = library_of(memory, Silent(1, 1)), trial("rust")
+    evidence = await gather_evidence(library, tried)
+    assert evidence.notes == ("The endpoint is down. Keyword hits only. Start it.",)
+    assert parts_of(await evidence.replayed(tried)) == parts_of(await recalled(library, tried))
+
+
+async def test_with_the_whole_store_read_no_replay_waits(memory: SqliteMemory) -> None:
+    library = library_of(memory)
+    ahead = await gather_evidence(library, trial("rust"), whole_store=True)
+    assert ahead.replayed_now(trial("rust", limit=40)) is not None
+    bare = await gather_evidence(library, trial("rust"))
+    assert bare.replayed_now(trial("rust")) is None
+    await bare.replayed(trial("rust"))
+    assert bare.replayed_now(trial("rust")) is not None
+
+
+async def test_a_row_gone_meanwhile_is_left_out(memory: SqliteMemory, path: Path) -> None:
+    evidence = await gather_evidence(library_of(memory), trial("number7 rust", limit=40))
+    change(path, "DELETE FROM memories WHERE key = 'key7'")
+    result = await evidence.replayed(trial("number7 rust", limit=40))
+    assert "key7" not in [scored.entry.key for scored in result.results]
+    assert [scored.rank for scored in result.results] == list(range(1, 40))
+    again = evidence.replayed_now(trial("number7 rust", limit=40))
+    assert again is not None
+    assert len(again.results) == 39
+
+
+async def test_evidence_gathered_after_another_programs_write_knows_it(memory: SqliteMemory, path: Path) -> None:
+    library, tried = library_of(memory, FixedEmbedder(1, 1)), trial("rust", limit=50)
+    first = await (await gather_evidence(library, tried)).replayed(tried)
+    add(path, [{"content": "rust added", "embedding": blob(1, 1)}], start=40)
+    then = await (await gather_evidence(library, tried)).replayed(tried)
+    assert len(then.results) == len(first.results) + 1
+    assert parts_of(then) == parts_of(await recalled(library, tried))
+
+
+async def test_the_trial_of_a_library_is_its_recall_with_the_moment_filled_in(memory: SqliteMemory) -> None:
+    library = replace(library_of(memory), settings=ScoringSettings(0.5, 0.5))
+    tried = trial_of(library, RecallRequest("rust"))
+    assert (tried.settings, tried.profile) == (library.settings, library.profile.profile)
+    assert tried.request.as_of
+    assert trial_of(library, tried.request).request == tried.request
+
+
+async def test_few_named_rows_of_a_big_store_are_enough(tmp_path: Path) -> None:
+    """A word that only some rows have: the evidence knows these, not the whole store, and decides the same."""
+    rows = [{"content": f"word{at % 50}", "id": f"id-{at}"} for at in range(1000)]
+    memory = SqliteMemory(make(tmp_path / "many.db", "G4", rows))
+    await memory.open()
+    try:
+        library, tried = library_of(memory), trial("word7", limit=50)
+        evidence = await gather_evidence(library, tried)
+        assert isinstance(evidence.evidence, StageEvidence)
+        assert (len(evidence.evidence.rows.handles), evidence.evidence.store_rows) == (20, 1000)
+        assert parts_of(await evidence.replayed(tried)) == parts_of(await recalled(library, tried))
+        (stranger,) = await memory.with_key("key8")
+        assert (await evidence.way(tried, stranger)).stopped_at == "candidates"
+    finally:
+        await memory.close()
+
+
+async def test_gathering_ends_when_it_is_cancelled_interrupted_or_the_store_closes(tmp_path: Path) -> None:
+    rows = [{"content": f"rust {at % 97} word{at}", "embedding": blob(at, 1), "id": f"id-{at}"} for at in range(5000)]
+    memory = SqliteMemory(make(tmp_path / "many.db", "G4", rows))
+    await memory.open()
+    library, tried = library_of(memory, FixedEmbedder(1, 1)), trial("rust word7")
+    cancelled = asyncio.ensure_future(gather_evidence(library, tried))
+    await asyncio.sleep(0)
+    cancelled.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled
+    await memory.cached_vector("anything")
+    interrupted = asyncio.ensure_future(memory.evidence(tried.request, tried.profile, tried.settings, None))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    memory.interrupt()
+    closing = asyncio.ensure_future(memory.evidence(tried.request, tried.profile, tried.settings, None))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    await memory.close()
+    outcomes = await asyncio.gather(interrupted, closing, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [SearchInterrupted, SearchInterrupted]

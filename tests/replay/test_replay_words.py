@@ -1,0 +1,88 @@
+"""What each word of a query adds to a row's keyword score."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from support import golden
+from support.replaying import library_of, trial
+from support.small_store import change, make
+
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.curation.evidence import gather_evidence
+from zeroclaw_tui.scoring.evidence import StageEvidence
+from zeroclaw_tui.scoring.profiles import profile_for
+
+NEW, OLD = profile_for("0.8.4"), profile_for("0.7.4")
+# The worked example that ZeroClaw 0.1.7 and 0.8.4 were run with.
+WORKED = [
+    {"key": "lang", "content": "User prefers Rust"},
+    {"key": "editor", "content": "User uses Helix editor daily"},
+    {"key": "pet", "content": "Cat named Mio"},
+    {"key": "tz", "content": "Timezone is EST"},
+    {"key": "food", "content": "Likes ramen and rust colored plates"},
+]
+
+
+@pytest.fixture
+async def memory(tmp_path: Path) -> AsyncIterator[SqliteMemory]:
+    memory = SqliteMemory(make(tmp_path / "brain.db", "G4", WORKED))
+    await memory.open()
+    yield memory
+    await memory.close()
+
+
+async def test_the_worked_example_word_by_word(memory: SqliteMemory) -> None:
+    (editor,) = await memory.with_key("editor")
+    shares = await memory.word_shares(editor, "Rust helix", NEW)
+    assert [(share.word, share.is_found, share.rows) for share in shares] == [("Rust", False, 2), ("helix", True, 1)]
+    assert [share.share for share in shares] == pytest.approx([0.0, 1.015524], abs=1e-6)
+    (lang,) = await memory.with_key("lang")
+    shares = await memory.word_shares(lang, "Rust helix", NEW)
+    assert [share.share for share in shares] == pytest.approx([0.366455, 0.0], abs=1e-6)
+
+
+async def test_prefix_words_and_punctuation_are_told_as_the_version_takes_them(memory: SqliteMemory) -> None:
+    """`word*` is a prefix search from 0.7.5 on; a word that is all punctuation is never found."""
+    (food,) = await memory.with_key("food")
+    new = {share.word: share.is_found for share in await memory.word_shares(food, "ram* ** col", NEW)}
+    old = {share.word: share.is_found for share in await memory.word_shares(food, "ram* ** col", OLD)}
+    assert new == {"ram*": True, "**": False, "col": False}
+    assert old == {"ram*": False, "**": False, "col": False}
+
+
+async def test_a_word_fts5_refuses_is_not_found(memory: SqliteMemory) -> None:
+    (lang,) = await memory.with_key("lang")
+    shares = await memory.word_shares(lang, 'ru"st rust', OLD)
+    assert [(share.word, share.is_found, share.rows) for share in shares] == [('ru"st', False, None), ("rust", True, 2)]
+
+
+async def test_without_a_keyword_index_the_text_is_looked_at(memory: SqliteMemory, tmp_path: Path) -> None:
+    change(tmp_path / "brain.db", "DROP TABLE memories_fts")
+    await memory.open_anew()
+    (lang,) = await memory.with_key("lang")
+    shares = await memory.word_shares(lang, "Rust helix", NEW)
+    assert [(share.is_found, share.share, share.rows) for share in shares] == [(True, None, None), (False, None, None)]
+
+
+@pytest.mark.parametrize("version", ["0.7.5", "0.8.4"])
+async def test_the_shares_add_up_to_the_raw_score(version: str, tmp_path: Path) -> None:
+    """For every recorded query and three rows it finds, repeated words counted as often as they stand there."""
+    memory = SqliteMemory(golden.database(version, "brain.db", tmp_path))
+    await memory.open()
+    try:
+        queries = sorted({run["query"] for run in golden.runs(version, "recall_runs")["runs"]})
+        compared = 0
+        for query in (*queries, "rust rust tea"):
+            evidence = (await gather_evidence(library_of(memory), trial(query, version))).evidence
+            assert isinstance(evidence, StageEvidence)
+            hits = list(zip(evidence.keyword_handles.tolist(), evidence.keyword_scores.tolist(), strict=True))
+            for handle, raw in (*hits[:2], *hits[-1:]):
+                shares = await memory.word_shares(await memory.whole(handle), query, profile_for(version))
+                assert sum(share.share or 0.0 for share in shares) == pytest.approx(raw, rel=1e-6)
+                compared += 1
+        assert compared > 90
+    finally:
+        await memory.close()
