@@ -218,7 +218,7 @@ def test_decay_is_told_with_its_age() -> None:
         ("skipped: image", "[IMAGE:", "e"),
         ("skipped: tool result", "<tool_result", "e"),
         ("skipped: auto-save noise", "what it saved of itself", "e"),
-        ("skipped: conversation without a session", "without a session", "w"),
+        ("skipped: conversation without a session", "without a session", "e"),
         ("skipped: longer than 4,000 characters", "longer than 4,000 characters", "e"),
     ],
 )

@@ -127,6 +127,10 @@ class Library:
         for asks in self._asking:
             asks.ask_again_at_once()
 
+    def waits_for(self, query: str) -> bool:
+        """Whether an embedding endpoint has to be asked for the vector of a query the store has none of."""
+        return isinstance(self.embedder, PatientEmbedder) and self.embedder.waits_for(query)
+
     @property
     def resting(self) -> float:
         """For how many seconds the embedding endpoint, which failed, is not asked for queries; 0.0 when it is."""

@@ -62,7 +62,8 @@ def planned_change(config: MemoryConfig, values: Mapping[str, Value], warnings: 
     lines = tuple((_SIGNS[line.kind], line.text) for line in difference(before, after).lines)
     if missing and lines:
         added = " and ".join(path[-1] for path in missing)
-        as_well = f"{added} is written as well: ZeroClaw <= 0.7.5 does not start with a [memory] without it."
+        are, them = ("is", "it") if len(missing) == 1 else ("are", "them")
+        as_well = f"{added} {are} written as well: ZeroClaw <= 0.7.5 does not start with a [memory] without {them}."
         warnings = (*warnings, as_well)
     return SettingChange(raw, after.to_bytes(), lines, warnings)
 

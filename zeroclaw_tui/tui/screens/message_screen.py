@@ -74,6 +74,14 @@ class MessageScreen(WorkingScreen, Generic[Answer]):
         """Whether there is anything to ask about."""
         return bool(self.request.query.strip())
 
+    @property
+    def asks_endpoint(self) -> bool:
+        """Whether an embedding endpoint, on this machine or another, may be what is waited for."""
+        embedder, library = self.library.embedder, self.library
+        if embedder is None or library.why_no_vectors is not None:
+            return False
+        return embedder.is_remote or library.waits_for(self.request.query)
+
     def message_line(self) -> MessageLine:
         """The line at the top, with the message as it is now."""
         return MessageLine(self.request.query, self.pace.debounce, PLACEHOLDER, id="message")
@@ -203,8 +211,7 @@ class MessageScreen(WorkingScreen, Generic[Answer]):
         self.query_one("#failure", Banner).show("error", shown_words(str(error)), "ctrl+r", "tries again", "reload")
 
     def _say_asking(self) -> None:
-        embedder = self.library.embedder
-        if embedder is not None and embedder.is_remote and self.library.why_no_vectors is None:
+        if self.asks_endpoint:
             # It may have the message's vector already; where it has not, a person knows who is asked.
             place = endpoint_host(self.library.config.embedding)
             self.say(f"Asking the store, and {place} for the vector of the message …")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
+from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.screens.changing import ChangingScreen
 from zeroclaw_tui.tui.view import FINDS
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
@@ -80,7 +81,12 @@ class UpkeepScreen(ChangingScreen):
         entry = self._entry_here()
         if entry is None:
             return
-        done = await re_embed(library, entry)
+        words = f"The vector of {one_line(entry.key)} is being made …"
+        waiting = self.set_timer(self.pace.patience, lambda: self.notify(words, markup=False))
+        try:
+            done = await re_embed(library, entry)
+        finally:
+            waiting.stop()
         self.notify(done.words, severity="information" if done.is_done else "warning", markup=False)
         if done.is_done:
             self.query_one(MemoryList).glow([entry.handle])

@@ -65,6 +65,7 @@ class WhatIfListing(MessageScreen[Answer]):
 
     CSS_PATH = "what_if.tcss"
     AUTO_FOCUS = "#settings"
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]  # noqa: RUF012
 
     def __init__(self, library: Library, request: RecallRequest, clock: Callable[[], datetime], pace: Pace) -> None:
         # What the store would fuse for a person's eye reaches no agent: there is nothing to try on it.
@@ -252,9 +253,7 @@ class WhatIfListing(MessageScreen[Answer]):
 
     def _say_asking(self) -> None:
         count = self._memories
-        embedder = self.library.embedder
-        asks_endpoint = embedder is not None and embedder.is_remote
-        if count is not None and count >= MANY and not asks_endpoint:
+        if count is not None and count >= MANY and not self.asks_endpoint:
             self.say(f"Reading {count_text(count)} memories …")
         else:
             super()._say_asking()

@@ -96,8 +96,9 @@ class NumberSetting:
         return short if float(short) == value else f"{value:.{_DECIMALS}g}"
 
     def is_changed(self, tried: Tried) -> bool:
-        """Whether it is another number than it was."""
-        return self.get(tried) != self.get(Tried.nothing(tried.before))
+        """Whether it is another number than it was; what is no number is none either way."""
+        now, before = self.get(tried), self.get(Tried.nothing(tried.before))
+        return now != before and not (math.isnan(now) and math.isnan(before))
 
     def reset(self, tried: Tried) -> Tried:
         """As it was."""

@@ -97,8 +97,9 @@ class TrialSettings(Widget, can_focus=True):
         event.stop()
         self.focus()
         column, cell = divmod(place.x, self._pitch)
-        at = column * self._rows + place.y
-        if not (place.y < self._rows and at < len(self._lines)):
+        row = place.y + self._first
+        at = column * self._rows + row
+        if not (row < self._rows and at < len(self._lines)):
             return
         arrow = cell - (self._width - _ARROWS)
         if at == self.cursor and arrow >= 0 and self._has_arrows(at):
@@ -110,7 +111,8 @@ class TrialSettings(Widget, can_focus=True):
         ground = Style(bgcolor=self.rich_style.bgcolor)
         plain = RowStyles.of(self.app, ground, "plain")
         pieces: Pieces = []
-        for at in range(y, len(self._lines), self._rows) if y < self._rows else ():
+        row = y + self._first
+        for at in range(row, len(self._lines), self._rows) if row < self._rows else ():
             if pieces:
                 pieces.append(Segment(" " * _GAP, plain.blank))
             state: RowState = "plain" if at != self.cursor else "cursor" if self.has_focus else "cursor-blurred"
@@ -139,6 +141,12 @@ class TrialSettings(Widget, can_focus=True):
 
     def _rows_at(self, width: int) -> int:
         return -(-len(self._lines) // 2) if width >= _COLUMNS_FROM else len(self._lines)
+
+    @property
+    def _first(self) -> int:
+        """The line on top: where not all have room, the chosen one stays in sight."""
+        hidden = max(0, self._rows - self.size.height)
+        return min(hidden, max(0, self.cursor % max(1, self._rows) - self.size.height // 2))
 
     @property
     def _width(self) -> int:
