@@ -95,3 +95,16 @@ async def test_the_document_has_everything_by_name(opens: Any) -> None:
     assert document["results"][0]["rank"] == 1
     assert document["results"][0]["shared"]
     assert document["key"] == "plain"
+
+
+async def test_a_crowd_of_superseded_twins_hides_nobody(opens: Any) -> None:
+    twins = tuple(
+        {"key": f"t{number}", "content": "tea", "embedding": blob(1, 0), "superseded_by": "id-000"}
+        for number in range(200)
+    )
+    rows = (
+        {"key": "now", "content": "tea", "embedding": blob(1, 0)},
+        *twins,
+        {"key": "far", "content": "tea", "embedding": blob(0.6, 0.8)},
+    )
+    assert keys(await near(await opens(rows), "now", limit=5)) == ["far"]

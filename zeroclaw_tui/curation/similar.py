@@ -87,15 +87,27 @@ async def similar_memories(
     if text is not None and because is None:
         vector, because = await _vector_of(library, text)
     if because is None and (entry is not None or vector is not None):
-        found = await memory.nearest(entry, vector, limit + _SPARE)
+        found = await _by_vector(library, entry, vector, limit)
         if found is not None:
-            neighbours, compared = found
-            scored = [(near.handle, near.score) for near in neighbours]
-            results = await _read(library, scored, limit, entry)
-            return SimilarResult(memory.name, memory.location, entry, text, "vector", None, results, compared)
+            return SimilarResult(memory.name, memory.location, entry, text, "vector", None, *found)
     if because is None:
         because = memory.capabilities.why_not.get("vectors") or f"{_NO_VECTOR}."
     return await _by_words(library, entry, text, because, limit)
+
+
+async def _by_vector(
+    library: Library, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int
+) -> tuple[tuple[SimilarMemory, ...], int] | None:
+    """The nearest current rows and how many were compared; None where there is no vector."""
+    asked = limit + _SPARE
+    while (found := await library.memory.nearest(entry, vector, asked)) is not None:
+        neighbours, compared = found
+        results = await _read(library, [(near.handle, near.score) for near in neighbours], limit, entry)
+        if len(results) == limit or len(neighbours) < asked:
+            return results, compared
+        # Many superseded rows are as near as that: those behind them count.
+        asked *= 8
+    return None
 
 
 async def _vector_of(library: Library, text: str) -> tuple[np.ndarray | None, str | None]:
