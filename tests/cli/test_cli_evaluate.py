@@ -134,6 +134,12 @@ def test_keys_nobody_has_are_named_and_count_as_missed(memory: Run, tmp_path: Pa
     assert 0 < document["runs"][0]["ndcg"] < 1
 
 
+def test_a_query_of_a_session_is_recalled_in_it(memory: Run) -> None:
+    lines = b'{"query": "Rust", "expected": "lang"}\n{"query": "Rust", "expected": "lang", "session": "elsewhere"}\n'
+    queries = memory("evaluate", "-", "--json", stdin=lines).json["runs"][0]["queries"]
+    assert [figures["hit"] for figures in queries] == [True, False]
+
+
 def test_jsonl_from_stdin(memory: Run) -> None:
     lines = b'{"query": "Rust", "expected": "lang"}\n{"query": "Mio", "expected": "pet"}\n'
     document = memory("evaluate", "-", "--json", stdin=lines).json

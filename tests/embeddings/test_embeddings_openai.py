@@ -319,3 +319,18 @@ async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatc
     async with embedder("custom:http://embeddings.invalid/v1") as opened:
         await opened.embed("x")
     assert server.requests[0][0] == "http://embeddings.invalid/v1/embeddings"
+
+
+async def test_a_key_that_is_part_of_the_address_is_hidden_in_messages() -> None:
+    """Some gateways want it in the path; it looks like no key there."""
+    async with embedder("custom:http://127.0.0.1:9/gateway/plainword/v1", "plainword") as opened:
+        with pytest.raises(EmbeddingFailed) as failed:
+            await opened.embed("who likes Rust?")
+    assert "plainword" not in str(failed.value)
+    assert "http://127.0.0.1:9/gateway/" in failed.value.message
+
+
+@pytest.mark.parametrize("host", ["ex\u2024ample.com", "a\0b", "a b"])
+async def test_a_name_that_no_machine_can_have_is_told_like_one_that_is_not_there(host: str) -> None:
+    failed = await failure(f"custom:http://{host}:9")
+    assert "cannot be reached" in failed.message

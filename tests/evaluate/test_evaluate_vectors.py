@@ -100,6 +100,11 @@ async def test_a_note_on_some_queries_says_on_how_many(install: Path, endpoint: 
     async with opened(install) as library:
         sharing = with_queries_together(library, [asked.query for asked in QUERIES])
         run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "one")
+        endpoint.answering = plain
+        again = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "two")
     assert [figures.hit for figures in run.queries] == [True, True, False, True, True]
+    assert [figures.hit for figures in again.queries] == [figures.hit for figures in run.queries], (
+        "what failed stays so"
+    )
     assert len(run.notes) == 1
     assert run.notes[0].endswith("(This is about 1 of the 5 queries.)")

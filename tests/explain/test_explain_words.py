@@ -78,9 +78,9 @@ def test_a_rank_behind_the_cut_is_named_with_the_limit_that_would_do() -> None:
     assert last.words == "ranked 14th by keyword, and only the first 10 go on"
     assert (last.helps, last.key) == ("a limit of 7 (ZeroClaw recalls with 5)", "w")
     both = way(keyword=place(14, 1.2), vector=place(21, 0.1), stopped_at="candidates")
-    assert told(both, trial()).steps[-1].words == (
-        "ranked 14th by keyword and 21st by vector, and only the first 10 of each go on"
-    )
+    last = told(both, trial()).steps[-1]
+    assert last.words == "ranked 14th by keyword and 21st by vector, and only the first 10 of each go on"
+    assert last.helps.startswith("a limit of 7 "), "one stage is enough"
 
 
 def test_the_wider_cut_behind_the_scanner_needs_a_smaller_limit() -> None:
@@ -263,7 +263,7 @@ def test_limits() -> None:
     assert last.helps == "other weights that rank it higher"
     fourth = told(replace(seventh, rank=4), trial(limit=3)).steps[-1]
     assert (fourth.words, fourth.helps) == ("ranked 4th, and only the first 3 are recalled", "a limit of 4")
-    over = judged(0.3, not_injected_because="limit: only the first 5 are recalled")
+    over = judged(0.3, not_injected_because="limit: ZeroClaw recalls only the first 5")
     last = told(replace(seventh, judged=over), trial(limit=20)).steps[-1]
     assert last.words == "ranked 7th, and ZeroClaw recalls only 5 for a message"
 

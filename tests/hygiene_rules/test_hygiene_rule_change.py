@@ -227,7 +227,7 @@ def test_a_memory_section_that_is_made_has_what_an_old_zeroclaw_needs(tmp_path: 
     after = text_after(change)
     assert 'backend = "sqlite"' in after
     assert "auto_save = true" in after
-    assert any("backend and auto_save" in warning for warning in change.warnings)
+    assert any("backend and auto_save are written as well" in warning for warning in change.warnings)
 
 
 def test_a_modern_config_gets_the_key_alone(tmp_path: Path) -> None:

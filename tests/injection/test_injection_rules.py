@@ -184,7 +184,7 @@ def test_channels_take_four_entries_and_skipped_ones_cost_no_place() -> None:
 def test_the_older_cli_agent_takes_all_five_and_no_sixth() -> None:
     entries = judged(*(scored(f"k{place}") for place in range(6)), version="0.8.2")
     assert keys_in(entries) == ["k0", "k1", "k2", "k3", "k4"]
-    assert entries[5].not_injected_because == "limit: only the first 5 are recalled"
+    assert entries[5].not_injected_because == "limit: ZeroClaw recalls only the first 5"
 
 
 def test_the_first_entry_that_overflows_ends_the_block_even_when_a_later_one_would_fit() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -16,12 +17,14 @@ from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.base import Capabilities, StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.curation import recall
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
+from zeroclaw_tui.scoring.injection import judge
 from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
@@ -102,6 +105,20 @@ async def recalled(
 
 def ids(entries: Sequence[ScoredEntry]) -> list[str]:
     return [scored.entry.id for scored in entries]
+
+
+async def test_long_contents_are_judged_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scanner alone takes a second for 20 MB."""
+    threads: list[bool] = []
+
+    def judged(*given: Any, **named: Any) -> tuple[ScoredEntry, ...]:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return judge(*given, **named)
+
+    monkeypatch.setattr(recall, "judge", judged)
+    long = await recalled(Shelf([row(1, "long " * 100_000), *rows(2)]))
+    assert long.results[0].injected
+    assert threads == [False, False]
 
 
 async def test_the_answer_names_how_it_was_made() -> None:

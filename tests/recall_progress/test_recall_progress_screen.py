@@ -51,6 +51,11 @@ def screen_text(pilot: Pilot[Any]) -> str:
     return " ".join(" ".join("".join(segment.text for segment in strip) for strip in strips).split())
 
 
+def told(pilot: Pilot[Any]) -> str:
+    """Every toast so far."""
+    return " ".join(note.message for note in pilot.app._notifications)
+
+
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     async with asyncio.timeout(20):
         while not condition():
@@ -135,6 +140,57 @@ async def test_a_newer_query_ends_the_request_of_the_older(
         assert service.asked[2] == ["tea"], "what was cancelled was never kept"
 
 
+async def similar_to(pilot: Pilot[Any], text: str) -> None:
+    """Look for what is near to a text, typed all at once."""
+    await pilot.press("slash", "ctrl+f", "ctrl+f", "ctrl+f", "ctrl+f")
+    pilot.app.screen.query_one(Input).value = text
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "140x40"])
+async def test_what_is_near_by_words_stands_until_the_vector_of_the_text_is_there(
+    folder: Path, endpoint: HttpEndpoint, service: Service, size: tuple[int, int]
+) -> None:
+    service.holds = True
+    async with inspecting(folder, endpoint.base, size) as pilot:
+        await similar_to(pilot, "tea")
+        await until(pilot, lambda: service.asked and "2 near so far" in screen_text(pilot))
+        assert "asking 127.0.0.1 for the query's vector …" in screen_text(pilot)
+        service.may_answer.set()
+        await until(pilot, lambda: "compared by their vectors" in screen_text(pilot))
+        assert "so far" not in screen_text(pilot)
+        assert "the query's vector" not in screen_text(pilot)
+    assert service.asked == [["tea"]]
+
+
+async def test_a_newer_text_ends_the_request_for_the_one_before(
+    folder: Path, endpoint: HttpEndpoint, service: Service
+) -> None:
+    service.holds = True
+    async with inspecting(folder, endpoint.base) as pilot:
+        await similar_to(pilot, "steaming")
+        await until(pilot, lambda: "Nothing by the words of “steaming” so far." in screen_text(pilot))
+        pilot.app.screen.query_one(Input).value = "tea"
+        await until(pilot, lambda: "2 near so far" in screen_text(pilot))
+        service.may_answer.set()
+        await until(pilot, lambda: "compared by their vectors" in screen_text(pilot))
+        found = rows(pilot)._recall
+        assert found is not None
+        assert found.request.query == "tea"
+
+
+async def test_what_is_near_by_words_stays_when_the_endpoint_fails(
+    folder: Path, endpoint: HttpEndpoint, service: Service
+) -> None:
+    service.troubles = [(401, b"{}")]
+    async with inspecting(folder, endpoint.base) as pilot:
+        await similar_to(pilot, "tea")
+        await until(pilot, lambda: "compared by rare words" in screen_text(pilot))
+        await until(pilot, lambda: "so far" not in screen_text(pilot))
+        assert "401" in screen_text(pilot)
+        assert rows(pilot).row_count == 2
+
+
 async def test_a_query_that_was_asked_for_is_not_asked_for_again(
     folder: Path, endpoint: HttpEndpoint, service: Service
 ) -> None:
@@ -214,3 +270,31 @@ async def test_a_vector_that_cannot_be_made_anew_is_one_sentence(
         (told,) = [notice.message for notice in pilot.app._notifications]
     assert sentence in told
     assert len(service.asked) == 1
+
+
+async def test_what_if_names_an_endpoint_on_this_machine_while_it_is_waited_for(
+    folder: Path, endpoint: HttpEndpoint, service: Service
+) -> None:
+    service.holds = True
+    async with inspecting(folder, endpoint.base) as pilot:
+        await searched(pilot, "tea")
+        await until(pilot, lambda: service.asked and ASKING in screen_text(pilot))
+        await pilot.press("enter", "w")
+        await until(pilot, lambda: "127.0.0.1 for the vector of the message …" in screen_text(pilot))
+        await pilot.press("right")
+        assert "0.70 → 0.75" in screen_text(pilot)
+        service.may_answer.set()
+        await until(pilot, lambda: "of 4 memories" in screen_text(pilot))
+        assert "vector of the message" not in screen_text(pilot)
+        assert "0.70 → 0.75" in screen_text(pilot)
+
+
+async def test_a_vector_that_takes_long_to_make_is_told_of_meanwhile(
+    folder: Path, endpoint: HttpEndpoint, service: Service
+) -> None:
+    service.holds = True
+    async with inspecting(folder, endpoint.base) as pilot:
+        await pilot.press("R")
+        await until(pilot, lambda: "is being made …" in told(pilot))
+        service.may_answer.set()
+        await until(pilot, lambda: "It has a vector of its present content now." in told(pilot))

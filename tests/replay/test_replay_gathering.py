@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,9 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.evidence import gather_evidence, trial_of
 from zeroclaw_tui.memory.errors import EmbeddingFailed, SearchInterrupted, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring import agent_view
 from zeroclaw_tui.scoring.evidence import StageEvidence
+from zeroclaw_tui.scoring.scanner import ScanMode
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
 ROWS = [{"content": f"rust number{at}", "embedding": blob(at, 1)} for at in range(40)]
@@ -79,6 +82,27 @@ async def test_with_the_whole_store_read_no_replay_waits(memory: SqliteMemory) -
     assert bare.replayed_now(trial("rust")) is not None
 
 
+async def test_long_contents_are_decided_in_a_thread_and_scanned_once(
+    memory: SqliteMemory, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scanner takes a second for 20 MB: no key of a what-if may wait for that."""
+    scanned: list[tuple[int, bool]] = []
+
+    def scan(content: str, threat_scan: ScanMode) -> str | None:
+        scanned.append((len(content), threading.current_thread() is threading.main_thread()))
+        return None
+
+    add(path, [{"content": "rust " * 60_000}], start=40)
+    monkeypatch.setattr(agent_view, "scan", scan)
+    evidence = await gather_evidence(library_of(memory), trial("rust"), whole_store=True)
+    for threshold in (0.1, 0.2, 0.3):
+        tried = trial("rust", settings=ScoringSettings(threshold=threshold))
+        assert evidence.replayed_now(tried) is None
+        await evidence.replayed(tried)
+    assert [length for length, _ in scanned].count(300_000) == 1
+    assert not any(is_on_loop for _, is_on_loop in scanned)
+
+
 async def test_a_row_gone_meanwhile_is_left_out(memory: SqliteMemory, path: Path) -> None:
     evidence = await gather_evidence(library_of(memory), trial("number7 rust", limit=40))
     change(path, "DELETE FROM memories WHERE key = 'key7'")
@@ -88,6 +112,19 @@ async def test_a_row_gone_meanwhile_is_left_out(memory: SqliteMemory, path: Path
     again = evidence.replayed_now(trial("number7 rust", limit=40))
     assert again is not None
     assert len(again.results) == 39
+
+
+async def test_a_vector_that_is_no_blob_fails_only_the_recalls_that_meet_it(memory: SqliteMemory, path: Path) -> None:
+    rows = [{"content": "rust", "embedding": vector, "session_id": of} for vector, of in (("text", "a"), (b"", "b"))]
+    add(path, rows, start=40)
+    library = library_of(memory, FixedEmbedder(1, 1))
+    evidence = await gather_evidence(library, trial("rust"))
+    for version in ("0.8.3", "0.8.4"):
+        for session, fails in ((None, True), ("a", True), ("b", False)):
+            tried = trial("rust", version, session_id=session)
+            result = await evidence.replayed(tried)
+            assert any("no BLOB" in note for note in result.notes) == fails, (version, session)
+            assert parts_of(result) == parts_of(await recalled(library, tried))
 
 
 async def test_evidence_gathered_after_another_programs_write_knows_it(memory: SqliteMemory, path: Path) -> None:

@@ -26,11 +26,13 @@ from tui_samples import (
 
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.view import Mode, View
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.plain_content import PlainContent
 from zeroclaw_tui.tui.widgets.search_bar import SearchBar
+from zeroclaw_tui.tui.widgets.status_bar import StatusBar
 from zeroclaw_tui.tui.words import why_empty
 
 ENDLESS = "(a|aa)+$"
@@ -68,6 +70,12 @@ def content(app: InspectorApp) -> PlainContent:
     return browser(app).query_one(PlainContent)
 
 
+def lit_parts(drawn: object) -> list[str]:
+    """What is lit up in a text that a widget draws as a whole."""
+    assert isinstance(drawn, Content)
+    return [drawn.plain[span.start : span.end] for span in drawn.spans if getattr(span.style, "underline", None)]
+
+
 async def find(pilot: Pilot[Any], mode: Mode, text: str) -> None:
     """Search in a mode, and wait for the list."""
     await settled(pilot)
@@ -85,10 +93,7 @@ async def test_words_are_lit_in_list_and_detail(finds: Finds) -> None:
         assert "words   1 found" in line(app, 1)
         assert lit_in(rows(app)) == ["tea", "tea", "gre", "TEA"]
         assert lit_in(content(app)) == ["tea", "gre", "TEA"]
-        head = browser(app).query_one("#detail-head", Static).visual
-        assert isinstance(head, Content)
-        lit = [head.plain[span.start : span.end] for span in head.spans if getattr(span.style, "underline", None)]
-        assert lit == ["tea"]
+        assert lit_parts(browser(app).query_one("#detail-head", Static).visual) == ["tea"]
         await pilot.press("enter", "escape")
         await settled(pilot)
         assert rows(app).row_count == len(TEXTS)
@@ -168,6 +173,71 @@ async def test_a_half_typed_pattern_leaves_the_list_as_it_is(finds: Finds) -> No
         browser(app).query_one(SearchBar).input.value = "tea_(h)"
         await settled(pilot)
         assert "regex   1 found" in line(app, 1)
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
+async def test_a_pattern_that_cannot_be_read_is_told_where_the_bar_has_no_room(
+    finds: Finds, size: tuple[int, int]
+) -> None:
+    app = finds.app()
+    async with app.run_test(size=size) as pilot:
+        await find(pilot, Mode.REGEX, "tea")
+        browser(app).query_one(SearchBar).input.value = "tea[ab"
+        await settled(pilot)
+        words = " ".join(str(browser(app).query_one(StatusBar).render()).split())
+        assert "the pattern cannot be read at its end: unterminated character set" in words
+        assert "the list is from before it" in words
+        browser(app).query_one(SearchBar).input.value = "tea[ab]?"
+        await settled(pilot)
+        assert "cannot be read" not in screen_words(app)
+
+
+async def test_where_the_search_before_found_nothing_the_pattern_is_what_is_told(finds: Finds) -> None:
+    """Not that nothing holds its words: for those nobody looks any more."""
+    app = finds.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await find(pilot, Mode.WORDS, "zz [qq")
+        assert "Nothing holds all the words" in screen_text(app)
+        await pilot.press("ctrl+f")
+        await settled(pilot)
+        assert "The pattern cannot be read at its end: unterminated character set." in screen_words(app)
+        assert "Nothing holds" not in screen_text(app)
+        assert "ctrl+f look for what is near in meaning" in screen_words(app)
+
+
+async def test_what_is_typed_steers_no_terminal_and_is_searched_for_as_it_is(finds: Finds) -> None:
+    app = finds.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await find(pilot, Mode.CONTAINS, "\u202egnp.exe\x1b\x07")
+        assert not set("\u202e\x1b\x07") & set(screen_text(app))
+        assert "gnp.exe" in line(app, 1)
+        browser(app).query_one(SearchBar).input.value = "\u202egnp.exe"
+        await settled(pilot)
+        assert "contains   1 found" in line(app, 1)
+
+
+async def test_a_find_lights_the_markdown_view_too(tmp_path: Path) -> None:
+    finds = Finds(tmp_path, "# Pu-erh title\n\n- **pu-erh** item\n\n| a | b |\n|---|---|\n| x | pu-erh |\n")
+    app = finds.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await find(pilot, Mode.CONTAINS, "PU-ERH")
+        await pilot.press("enter", "m")
+        await settled(pilot)
+        await until(pilot, lambda: bool(browser(app).query("#detail-markdown")))
+        await settled(pilot)
+        blocks = [block.visual for block in browser(app).query_one("#detail-markdown").query(Static)]
+        assert [text for block in blocks for text in lit_parts(block)] == ["Pu-erh", "pu-erh", "pu-erh"]
+
+
+async def test_enter_searches_for_what_was_typed_last_before_the_next_key(finds: Finds) -> None:
+    """Marking all right after it marks what was asked for, and not what was on the screen."""
+    app = finds.app(pace=Pace(debounce=3600.0, poll=None))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", "ctrl+f", *"tea", "enter", "asterisk")
+        await settled(pilot)
+        assert browser(app).view.query == "tea"
+        assert len(rows(app).marks) == 3
 
 
 async def test_a_pattern_that_takes_too_long_is_told_in_the_bar(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterable
@@ -77,17 +78,22 @@ async def telling_clashes(change: Callable[[], Awaitable[Outcome]]) -> Outcome:
 class Progress:
     """How far a long change is, on stderr if that is a terminal; after a ctrl-c the change stops at the next batch.
 
-    A second ctrl-c does what it always does. `total` is None where nobody knows how much there is.
+    A second ctrl-c does what it always does. `total` is None where nobody knows how much there is. `call_off` ends what
+    may be long without a batch, as a search is that finds nothing; it runs on the event loop.
     """
 
-    def __init__(self, doing: str, total: int | None) -> None:
+    def __init__(self, doing: str, total: int | None, call_off: Callable[[], None] | None = None) -> None:
         self._doing, self._total = doing, total
+        self._call_off = call_off
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._shows = sys.stderr.isatty()
         self._shown = False
         self._before: Any = None
         self.stopped = False
 
     def __enter__(self) -> Progress:
+        if self._call_off is not None:
+            self._loop = asyncio.get_running_loop()
         self._before = signal.signal(signal.SIGINT, self._stop)
         return self
 
@@ -111,6 +117,8 @@ class Progress:
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self.stopped = True
         signal.signal(signal.SIGINT, self._before)
+        if self._loop is not None and self._call_off is not None:
+            self._loop.call_soon_threadsafe(self._call_off)
 
 
 def _clash_sentences(found: Iterable[ClashFound]) -> list[str]:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.curation.recall import query_vector
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
-from zeroclaw_tui.scoring.agent_view import asked_of_store
+from zeroclaw_tui.scoring.agent_view import asked_of_store, takes_long
 from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence
 from zeroclaw_tui.scoring.replay import Replay, Trial, Way, answer, replay, serves, way_of
+from zeroclaw_tui.scoring.replaying.own import recalled
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -52,13 +53,13 @@ class GatheredEvidence:
         if self._takes_long(trial):
             return None
         replayed = replay(self.evidence, trial)
-        return None if self._missing(replayed) else self._result(replayed)
+        return None if self._missing(replayed) or self._is_long(replayed) else self._result(replayed)
 
     async def replayed(self, trial: Trial) -> RecallResult:
         """The recall as the trial has it; what is not read yet is read."""
         trial = _dated(trial)
         replayed = await self._replay(trial)
-        if self._takes_long(trial):
+        if self._takes_long(trial) or self._is_long(replayed):
             return await asyncio.to_thread(self._result, replayed)
         return self._result(replayed)
 
@@ -84,6 +85,13 @@ class GatheredEvidence:
         if asked_of_store(trial.request, trial.profile).limit > MOST_AT_ONCE:
             return True
         return self._is_big and bool(trial.request.agents) and trial.profile.agent_scope == "after"
+
+    def _is_long(self, replayed: Replay) -> bool:
+        """Whether the contents that are looked at are longer than a frame has time for."""
+        if isinstance(self.evidence, OwnEvidence):
+            limit = asked_of_store(replayed.trial.request, replayed.trial.profile).limit
+            return takes_long(scored.entry for scored in recalled(self.evidence, limit))
+        return takes_long(self.rows[handle] for handle in replayed.wanted if handle in self.rows)
 
     @property
     def _is_big(self) -> bool:
@@ -132,13 +140,14 @@ async def gather_evidence(library: Library, trial: Trial, *, whole_store: bool =
     vector, notes = await query_vector(
         memory, library.embedder, profile, settings, request.query, library.why_no_vectors
     )
-    with _without_collecting():
-        evidence = await memory.evidence(asked_of_store(request, profile), profile, settings, vector)
-        gathered = GatheredEvidence(library, evidence, notes)
-        # What every replay needs is worked out here, where the time is not missed.
-        await asyncio.to_thread(replay, evidence, trial)
-        if whole_store and isinstance(evidence, StageEvidence):
-            gathered.rows = await read_rows(library, await asyncio.to_thread(_found, evidence))
+    evidence = await memory.evidence(asked_of_store(request, profile), profile, settings, vector)
+    gathered = GatheredEvidence(library, evidence, notes)
+    # What every replay needs is worked out here, where the time is not missed.
+    await asyncio.to_thread(replay, evidence, trial)
+    if whole_store and isinstance(evidence, StageEvidence):
+        found = await asyncio.to_thread(_found, evidence)
+        with _without_collecting():
+            gathered.rows = await read_rows(library, found)
     if isinstance(evidence, OwnEvidence):
         gathered.rows = {scored.entry.handle: scored.entry for scored in evidence.entries}
     return gathered
@@ -160,8 +169,8 @@ def _found(evidence: StageEvidence) -> list[Handle]:
 
 @contextmanager
 def _without_collecting() -> Iterator[None]:
-    """No cyclic garbage is looked for meanwhile: with 100,000 rows in the making that stops every thread for 50 ms and
-    more, again and again."""
+    """No cyclic garbage is looked for meanwhile: with 20,000 rows in the making that stops every thread for 50 ms and
+    more. Only for reads of a local file, which end soon."""
     is_on = gc.isenabled()
     gc.disable()
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -15,7 +15,7 @@ from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.embeddings.patient import PatientEmbedder, query_with
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
-from zeroclaw_tui.scoring.agent_view import asked_of_store, for_agent
+from zeroclaw_tui.scoring.agent_view import asked_of_store, for_agent, takes_long
 from zeroclaw_tui.scoring.injection import judge
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.profiles import ScoringProfile
@@ -141,11 +141,17 @@ async def _decided(
     """The store's answer with this vector, as it reaches who asked."""
     profile = choice.profile
     found = await memory.search(asked_of_store(request, profile), profile, settings, vector)
-    kept, withheld = for_agent(found.entries, request, profile, settings.threat_scan)
 
-    def judged(entries: Sequence[ScoredEntry]) -> tuple[ScoredEntry, ...]:
-        return judge(entries, profile, settings.threshold, request.rule, request.as_of, session_id=request.session_id)
+    def judged() -> tuple[tuple[ScoredEntry, ...], tuple[ScoredEntry, ...]]:
+        as_of, session = request.as_of, request.session_id
+        seen = for_agent(found.entries, request, profile, settings.threat_scan)
+        kept, withheld = (
+            judge(entries, profile, settings.threshold, request.rule, as_of, session_id=session) for entries in seen
+        )
+        return kept, withheld
 
+    is_long = takes_long(scored.entry for scored in found.entries)
+    results, withheld = await asyncio.to_thread(judged) if is_long else judged()
     return RecallResult(
         request=request,
         backend=memory.name,
@@ -156,7 +162,7 @@ async def _decided(
         weights=(settings.vector_weight, settings.keyword_weight),
         threshold=settings.threshold,
         scale=found.scale,
-        results=judged(kept),
-        withheld=judged(withheld),
+        results=results,
+        withheld=withheld,
         notes=(*notes, *found.notes),
     )

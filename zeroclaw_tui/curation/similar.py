@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.embeddings.patient import query_with
+from zeroclaw_tui.embeddings.patient import PatientEmbedder, query_with
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, SearchInterrupted
@@ -52,6 +52,8 @@ class SimilarResult:
     results: tuple[SimilarMemory, ...]
     looked_at: int
     """How many memories were compared."""
+    awaits_vector: bool = False
+    """The text's vector is still being fetched: what is near by words stands meanwhile."""
 
     def as_json(self) -> dict[str, Any]:
         """The document the similar command prints."""
@@ -110,6 +112,45 @@ async def _by_vector(
     return None
 
 
+async def similar_steps(
+    library: Library, *, entry: MemoryEntry | None = None, text: str | None = None, limit: int = 20
+) -> AsyncGenerator[SimilarResult, None]:
+    """The same in steps: while an endpoint is slow to send a text's vector, first what is near by words, marked
+    `awaits_vector`; the last step is the answer of `similar_memories`. Leaving it between two steps ends the asking."""
+    if text is None or not await _waits(library, text):
+        yield await similar_memories(library, entry=entry, text=text, limit=limit)
+        return
+    asking = asyncio.ensure_future(_vector_of(library, text))
+    by_words = asyncio.ensure_future(_by_words(library, None, text, None, limit))
+    try:
+        await asyncio.wait((asking, by_words), return_when=asyncio.FIRST_COMPLETED)
+        if not asking.done():
+            yield replace(await by_words, awaits_vector=True)
+        vector, because = await asking
+        if vector is not None:
+            by_words.cancel()
+            await asyncio.gather(by_words, return_exceptions=True)
+            # At hand now, the vector is not fetched again.
+            yield await similar_memories(library, text=text, limit=limit)
+        else:
+            yield replace(await by_words, because=because)
+    finally:
+        asking.cancel()
+        by_words.cancel()
+        await asyncio.gather(asking, by_words, return_exceptions=True)
+
+
+async def _waits(library: Library, text: str) -> bool:
+    """Whether the vector of a text has to be fetched from an endpoint."""
+    embedder, memory = library.embedder, library.memory
+    if not isinstance(embedder, PatientEmbedder) or not embedder.waits_for(text) or not words_of(text):
+        return False
+    if memory.capabilities.why_not.get("vectors") or library.why_no_vectors:
+        return False
+    cached = await memory.cached_vector(text)
+    return cached is None or len(cached) != embedder.dimensions
+
+
 async def _vector_of(library: Library, text: str) -> tuple[np.ndarray | None, str | None]:
     """The vector of a text, or why there is none."""
     embedder = library.embedder
@@ -125,7 +166,7 @@ async def _vector_of(library: Library, text: str) -> tuple[np.ndarray | None, st
 
 
 async def _by_words(
-    library: Library, entry: MemoryEntry | None, text: str | None, because: str, limit: int
+    library: Library, entry: MemoryEntry | None, text: str | None, because: str | None, limit: int
 ) -> SimilarResult:
     memory = library.memory
     asked = _text_of(entry) if entry is not None else text or ""
@@ -144,10 +185,8 @@ async def _by_words(
     finally:
         stop.set()
     results = await _read(library, [pair for pair in scored if pair[1] >= _LEAST], limit, entry)
-    shared = tuple(
-        SimilarMemory(near.entry, near.rank, near.score, counted.shared(asked, _text_of(near.entry)))
-        for near in results
-    )
+    # Long texts have thousands of words, and taking them apart keeps a frame waiting.
+    shared = await asyncio.to_thread(_with_shared, counted, asked, results)
     return SimilarResult(memory.name, memory.location, entry, text, "rare words", because, shared, len(counted))
 
 
@@ -166,6 +205,10 @@ async def _read(
         if len(found) == limit:
             break
     return tuple(found)
+
+
+def _with_shared(counted: RareWords, asked: str, results: Sequence[SimilarMemory]) -> tuple[SimilarMemory, ...]:
+    return tuple(replace(near, shared=counted.shared(asked, _text_of(near.entry))) for near in results)
 
 
 def _text_of(entry: MemoryEntry) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 
+_A_DAY = 86_400.0
 AGENT_GETS_NOTHING = "Until it answers, ZeroClaw's own recall fails as a whole and the agent gets no memories."
 
 
@@ -32,7 +33,8 @@ class Busy(EmbeddingFailed):
         if tries > 1:
             message = f"{message.rstrip('.')}, asked {tries} times."
         if self.after:
-            hint = f"It asks to wait {self.after:.0f} s. {hint}"
+            wait = f"{self.after:.0f} s" if self.after <= _A_DAY else "more than a day"
+            hint = f"It asks to wait {wait}. {hint}"
         return Busy(message, hint=hint, after=self.after)
 
 

@@ -86,8 +86,9 @@ class OpenAIEmbedder:
         # Lone surrogates of a command line are no UTF-8, but JSON can escape them.
         body = json.dumps({"model": self._model, "input": list(texts)}).encode("ascii")
         limits = httpx.Timeout(seconds, connect=self._connect_seconds)
-        request = client.build_request("POST", self.url, content=body, headers=self._headers(), timeout=limits)
+        headers = self._headers()
         try:
+            request = client.build_request("POST", self.url, content=body, headers=headers, timeout=limits)
             async with asyncio.timeout(seconds):
                 return await self._sent(client, request)
         except (httpx.ConnectTimeout, httpx.PoolTimeout):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
@@ -14,8 +13,33 @@ from zeroclaw_tui.scoring.scanner import ScanMode, scan
 SCANNER_WINDOW = 4
 """ZeroClaw >= 0.8.4 asks its store for this many times the limit, whether or not it scans."""
 
-_LONGEST_KEPT = 4_000
-_FINDINGS_KEPT = 2_000
+SCANNED_AT_ONCE = 250_000
+"""Contents of up to so many characters in all are scanned and judged within a frame."""
+
+Find = Callable[[str, ScanMode], str | None]
+"""What tells the kind of threat in a content, None for a harmless one."""
+
+
+class Findings:
+    """What the scanner says of contents, each looked at once: a what-if has the same rows again at every key.
+
+    It holds on to the contents, so it belongs to something that holds them anyway.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, ScanMode], str | None] = {}
+
+    def find(self, content: str, threat_scan: ScanMode) -> str | None:
+        """What `scan` finds."""
+        key = (content, threat_scan)
+        if key not in self._known:
+            self._known[key] = scan(content, threat_scan)
+        return self._known[key]
+
+
+def takes_long(entries: Iterable[MemoryEntry]) -> bool:
+    """Whether scanning and judging these contents takes longer than a frame."""
+    return sum(len(entry.content) for entry in entries) > SCANNED_AT_ONCE
 
 
 def passes_scanner(request: RecallRequest, profile: ScoringProfile) -> bool:
@@ -31,7 +55,11 @@ def asked_of_store(request: RecallRequest, profile: ScoringProfile) -> RecallReq
 
 
 def for_agent(
-    entries: Sequence[ScoredEntry], request: RecallRequest, profile: ScoringProfile, threat_scan: ScanMode
+    entries: Sequence[ScoredEntry],
+    request: RecallRequest,
+    profile: ScoringProfile,
+    threat_scan: ScanMode,
+    find: Find = scan,
 ) -> tuple[tuple[ScoredEntry, ...], tuple[ScoredEntry, ...]]:
     """What the request gets of the store's recall, ranked anew, and what store or scanner keep from it.
 
@@ -43,7 +71,7 @@ def for_agent(
     kept: list[ScoredEntry] = []
     withheld: list[ScoredEntry] = []
     for scored in entries:
-        kind = scored.withheld or (_finding(scored.entry.content, threat_scan) if is_scanned else None)
+        kind = scored.withheld or (find(scored.entry.content, threat_scan) if is_scanned else None)
         if kind is None:
             rank = len(kept) + 1
             # Mostly nothing is withheld, and copying hundreds of results takes longer than ranking thousands.
@@ -54,7 +82,11 @@ def for_agent(
 
 
 def seen_of(
-    entries: Sequence[MemoryEntry], request: RecallRequest, profile: ScoringProfile, threat_scan: ScanMode
+    entries: Sequence[MemoryEntry],
+    request: RecallRequest,
+    profile: ScoringProfile,
+    threat_scan: ScanMode,
+    find: Find = scan,
 ) -> list[int]:
     """The places, from 0, in the store's recall of what `for_agent` gives: the rest need not be made."""
     if not passes_scanner(request, profile):
@@ -62,18 +94,8 @@ def seen_of(
     seen: list[int] = []
     kept = 0
     for place, entry in enumerate(entries):
-        is_flagged = _finding(entry.content, threat_scan) is not None
+        is_flagged = find(entry.content, threat_scan) is not None
         if is_flagged or kept < request.limit:
             seen.append(place)
             kept += not is_flagged
     return seen
-
-
-def _finding(content: str, threat_scan: ScanMode) -> str | None:
-    if len(content) > _LONGEST_KEPT:
-        return scan(content, threat_scan)
-    return _kept_finding(content, threat_scan)
-
-
-# The same rows come again at every key of a what-if, and scanning them would take longer than ranking them all.
-_kept_finding = lru_cache(maxsize=_FINDINGS_KEPT)(scan)

@@ -137,6 +137,8 @@ class OwnEvidence:
     settings: ScoringSettings | None = None
     is_of_limit: bool = False
     """Whether it holds for the limit of `request` alone, because another limit makes another ranking."""
+    derived: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What replays worked out and may need again; nothing in it is needed."""
 
 
 Evidence = StageEvidence | OwnEvidence

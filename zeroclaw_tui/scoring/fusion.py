@@ -7,6 +7,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
@@ -37,6 +39,21 @@ class Candidate:
         if self.keyword_rank is None:
             return "vector"
         return "keyword" if self.vector_rank is None else "hybrid"
+
+
+def scored_entry(candidate: Candidate, entry: MemoryEntry, rank: int, stage: str | None) -> ScoredEntry:
+    """A row's result; `stage` where another one than keyword and vector found it."""
+    return ScoredEntry(
+        entry,
+        rank,
+        candidate.score,
+        vector_score=candidate.vector_score,
+        keyword_score=candidate.keyword_score,
+        keyword_raw=candidate.keyword_raw,
+        stage=stage or candidate.stage,
+        keyword_rank=candidate.keyword_rank,
+        vector_rank=candidate.vector_rank,
+    )
 
 
 def float32(value: float) -> float:

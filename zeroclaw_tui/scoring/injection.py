@@ -104,7 +104,7 @@ class _Budget:
 
     def out_of_reach(self) -> str | None:
         self.seen += 1
-        return f"limit: only the first {RECALL_LIMIT} are recalled" if self.seen > RECALL_LIMIT else None
+        return f"limit: ZeroClaw recalls only the first {RECALL_LIMIT}" if self.seen > RECALL_LIMIT else None
 
     def refusal(self, entry: MemoryEntry) -> str | None:
         """Why this entry no longer fits; one that fits is counted. The first that does not fit ends the block."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import ScoredEntry
-from zeroclaw_tui.scoring.agent_view import asked_of_store, for_agent, seen_of
+from zeroclaw_tui.scoring.agent_view import Find, Findings, asked_of_store, for_agent, seen_of
 from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence
-from zeroclaw_tui.scoring.fusion import Candidate
+from zeroclaw_tui.scoring.fusion import scored_entry
 from zeroclaw_tui.scoring.injection import judge
 from zeroclaw_tui.scoring.keywords import like_search, lists_recent, match_expression, words
 from zeroclaw_tui.scoring.replaying import own, ways
@@ -77,7 +77,9 @@ def answer(replayed: Replay, rows: Mapping[Handle, MemoryEntry]) -> Answer:
     """
     trial = replayed.trial
     request, profile, settings = trial.request, trial.profile, trial.settings
-    kept, withheld = for_agent(_recalled(replayed, rows), request, profile, settings.threat_scan)
+    kept, withheld = for_agent(
+        _recalled(replayed, rows), request, profile, settings.threat_scan, _finder(replayed.evidence)
+    )
 
     def judged(entries: tuple[ScoredEntry, ...]) -> tuple[ScoredEntry, ...]:
         as_of, session = request.as_of, request.session_id
@@ -105,20 +107,11 @@ def _recalled(replayed: Replay, rows: Mapping[Handle, MemoryEntry]) -> list[Scor
     assert decision is not None
     there = [at for at, handle in enumerate(replayed.wanted) if handle in rows]
     entries = [rows[replayed.wanted[at]] for at in there]
-    seen = seen_of(entries, trial.request, trial.profile, trial.settings.threat_scan)
+    seen = seen_of(entries, trial.request, trial.profile, trial.settings.threat_scan, _finder(evidence))
     stage = decision.mode if decision.mode in ("like", "recent") else None
-    return [_scored(decision.candidates[there[place]], entries[place], place + 1, stage) for place in seen]
+    return [scored_entry(decision.candidates[there[place]], entries[place], place + 1, stage) for place in seen]
 
 
-def _scored(candidate: Candidate, entry: MemoryEntry, rank: int, stage: str | None) -> ScoredEntry:
-    return ScoredEntry(
-        entry,
-        rank,
-        candidate.score,
-        vector_score=candidate.vector_score,
-        keyword_score=candidate.keyword_score,
-        keyword_raw=candidate.keyword_raw,
-        stage=stage or candidate.stage,
-        keyword_rank=candidate.keyword_rank,
-        vector_rank=candidate.vector_rank,
-    )
+def _finder(evidence: Evidence) -> Find:
+    findings: Findings = evidence.derived.setdefault(Findings, Findings())
+    return findings.find

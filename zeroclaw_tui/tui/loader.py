@@ -91,7 +91,7 @@ class Loader:
         self._run("list", lambda ask: self._recall(ask, view, now))
 
     def find_similar(self, view: View, now: datetime) -> None:
-        """The memories nearest to one of them, or to a text."""
+        """The memories nearest to one of them, or to a text: by its words while its vector is fetched."""
         self._interrupt()
         self._run("list", lambda ask: self._similar(ask, view, now))
 
@@ -222,15 +222,17 @@ class Loader:
             self._post(FindCounted(ask, found.total, (await self._library.facets(words, moment)).total))
 
     async def _similar(self, ask: Ask, view: View, now: datetime) -> None:
-        from zeroclaw_tui.curation.similar import similar_memories
+        from zeroclaw_tui.curation.similar import similar_steps
 
         started = self._pace.stopwatch()
         text = view.query if view.similar_to is None else None
-        found = await similar_memories(self._library, entry=view.similar_to, text=text, limit=MOST_SHOWN)
         request = view.request(now, self._library.config)
-        self._post(RecallLoaded(ask, similar_ranking(found, request), self._since(started)))
-        if self._counted != _what_is_counted(view):
-            await self._count(ask, view, now)
+        near = similar_steps(self._library, entry=view.similar_to, text=text, limit=MOST_SHOWN)
+        async with aclosing(near) as steps:
+            async for found in steps:
+                self._post(RecallLoaded(ask, similar_ranking(found, request), self._since(started)))
+                if self._counted != _what_is_counted(view):
+                    await self._count(ask, view, now)
 
     async def _rows(self, ask: Ask, handles: Sequence[Handle]) -> None:
         entries = await self._library.rows(handles)

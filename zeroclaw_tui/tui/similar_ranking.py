@@ -30,6 +30,7 @@ def similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResul
         scale=_SCALES[found.way],
         results=tuple(_scored(near, is_by_vector) for near in found.results),
         notes=(compared,) if found.because is None else (compared, found.because),
+        awaits_vector=found.awaits_vector,
     )
 
 

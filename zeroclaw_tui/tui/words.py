@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY
+from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.query import Facets, Superseded
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult
 from zeroclaw_tui.memory.text import one_line
@@ -106,7 +107,8 @@ def search_summary(
         return ()
     if recalled.mode == SIMILAR:
         unused = "similar looks at every memory, whatever the filters" if view.chips else ""
-        return tuple(fact for fact in (f"{len(recalled.results)} near", *recalled.notes, unused) if fact)
+        near = f"{len(recalled.results)} near" + (" so far" if recalled.awaits_vector else "")
+        return tuple(fact for fact in (near, vector, *recalled.notes, unused) if fact)
     ignored = _ignored_words(view)
     has_total = total is not None and not ignored
     shown = f"{len(recalled.results)} shown" + (f" of {count_text(total or 0)}" if has_total else "")
@@ -131,6 +133,11 @@ def search_summary(
 def empty_so_far(view: View, vector: str) -> EmptyWords:
     """Why the list is empty while the query's vector is still to come; `vector` says so."""
     return f"Nothing by the words of “{one_line(view.query)[:60]}” so far.", _capital(vector), _LEAVE
+
+
+def unusable_pattern(error: WrongUse) -> EmptyWords:
+    """Why the list is empty when nothing was looked for: what is wrong with the pattern."""
+    return error.message, error.hint or "", (_NEXT[Mode.REGEX], *_LEAVE)
 
 
 def why_empty(

@@ -20,9 +20,9 @@ from zeroclaw_tui.backends.sqlite.search_scope import SqlScope, scope_of
 from zeroclaw_tui.backends.sqlite.search_thread import SearchThread, Ticket
 from zeroclaw_tui.backends.sqlite.search_vectors import AllVectorHits, SqliteVectors, VectorFacts, VectorHits
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import Neighbour, StageEvidence, WordShare
-from zeroclaw_tui.scoring.fusion import fuse, is_merged, mode_of
+from zeroclaw_tui.scoring.fusion import fuse, is_merged, mode_of, scored_entry
 from zeroclaw_tui.scoring.keywords import like_search, lists_recent, words
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.settings import ScoringSettings, mode_in
@@ -228,20 +228,7 @@ def _finish(
 
 def _answer(rows: Sequence[Row], mode: str, profile: ScoringProfile, notes: Sequence[str]) -> StoreRecall:
     stage = mode if mode in ("like", "recent") else None
-    entries = tuple(
-        ScoredEntry(
-            entry,
-            rank,
-            candidate.score,
-            vector_score=candidate.vector_score,
-            keyword_score=candidate.keyword_score,
-            keyword_raw=candidate.keyword_raw,
-            stage=stage or candidate.stage,
-            keyword_rank=candidate.keyword_rank,
-            vector_rank=candidate.vector_rank,
-        )
-        for rank, (candidate, entry) in enumerate(rows, 1)
-    )
+    entries = tuple(scored_entry(candidate, entry, rank, stage) for rank, (candidate, entry) in enumerate(rows, 1))
     is_raw = mode == "keyword" and not profile.normalises_keyword_only
     return StoreRecall(entries, mode, "raw bm25" if is_raw else "0..1", tuple(notes))
 

@@ -16,7 +16,7 @@ from zeroclaw_tui.curation.transfer import sections, table
 from zeroclaw_tui.curation.transfer.identity import identity_of
 from zeroclaw_tui.curation.transfer.jsonl import Header, header_line, line_of
 from zeroclaw_tui.memory.change import Advance, StoredRow
-from zeroclaw_tui.memory.errors import Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
 
@@ -114,6 +114,10 @@ async def export_memories(
     try:
         await memory.each_row(writer.see, filter)
     except _Stopped:
+        return writer.done(cancelled=True)
+    except SearchInterrupted:
+        if advance is None or advance(writer.count):
+            raise
         return writer.done(cancelled=True)
     if advance is not None:
         advance(writer.count)

@@ -8,10 +8,18 @@ from zeroclaw_tui.scoring.evidence import WordShare
 from zeroclaw_tui.scoring.explaining.step import Step, Told
 from zeroclaw_tui.scoring.explaining.text import first, listed, name, number, ordinal
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
-from zeroclaw_tui.scoring.keywords import LIKE_WORDS
-from zeroclaw_tui.scoring.replay import StagePlace
+from zeroclaw_tui.scoring.keywords import LIKE_WORDS, like_search
+from zeroclaw_tui.scoring.keywords import words as message_words
+from zeroclaw_tui.scoring.replay import NoVector, StagePlace
 from zeroclaw_tui.scoring.settings import SearchMode
 
+_NOT_BY_VECTOR: dict[NoVector, str] = {
+    "no query vector": "the message has no vector",
+    "mode": "search mode bm25 does not look at vectors",
+    "no embedding": "it has no vector",
+    "other length": "its vector has another length than the message's",
+    "out of scope": "its vector is not compared",
+}
 _MOST_MATCHES = 4
 _SAME_SHARE = 1e-9
 RE_EMBED = "re-embed it"
@@ -188,9 +196,11 @@ def _limit_for(told: Told, rank: int, offered: int) -> int:
 
 
 def _found_by_nothing(told: Told) -> str:
-    if told.way.no_vector is None or told.way.no_vector == "not above 0":
-        return "neither its words nor its vector find it"
-    return "its words do not find it, and it has no vector that could"
+    why, looks = told.way.no_vector, mode_of(told) != "embedding"
+    by_words = "its words do not find it" if looks else "search mode embedding does not look at words"
+    if why is not None and why != "not above 0":
+        return f"{by_words}, and {_NOT_BY_VECTOR[why]}"
+    return "neither its words nor its vector find it" if looks else f"its vector does not find it, and {by_words}"
 
 
 def _to_be_found(told: Told) -> tuple[str, str]:
@@ -215,7 +225,9 @@ def fusion_step(told: Told) -> Step | None:
     if way.merged:
         words = f"{_weighed(told)} = {score}{_fused_rank(told)}"
     elif way.keyword is None:
-        words = f"no words are found anywhere, so the cosine is the score: {score}"
+        looks = mode_of(told) != "embedding"
+        why = "no words are found anywhere" if looks else "search mode embedding does not look at words"
+        words = f"{why}, so the cosine is the score: {score}"
     elif profile.normalises_keyword_only:
         words = f"words alone: {number(way.keyword.score)} of the best, {number(way.best_raw)}, = {score}"
     else:
@@ -266,11 +278,17 @@ def like_step(told: Told) -> Step:
 
 def like_stop(told: Told) -> Step:
     """The fall-back does not find it either, or has newer rows enough."""
-    rank = told.way.like_rank
+    rank, query = told.way.like_rank, told.trial.request.query
+    edit = "edit it to have a word of the message", "e"
     if rank is None:
-        looked_for = f"first {LIKE_WORDS} words" if len(told.shares) > LIKE_WORDS else "words"
+        looked_for = f"first {LIKE_WORDS} words" if len(message_words(query)) > LIKE_WORDS else "words"
         words = f"nothing else is left, so parts of words count: it holds none of the message's {looked_for}"
-        return Step("like", "stopped", words, {"rank": None}, "edit it to have a word of the message", "e")
+        return Step("like", "stopped", words, {"rank": None}, *edit)
+    search, entry = like_search(query, told.trial.profile), told.way.entry
+    if search is not None and not search.accepts(entry.key, entry.content):
+        begins = listed([word[:-1] for word in search.words if word.endswith("*")])
+        words = f"nothing else is left, so parts of words count: none of its words begins with {begins}"
+        return Step("like", "stopped", words, {"rank": rank}, *edit)
     words = f"{ordinal(rank)} of the newest that hold part of the message, and {first(told.way.store_limit)}"
     return Step("like", "stopped", words, {"rank": rank}, higher_limit(told), "w")
 

@@ -143,7 +143,10 @@ class BrowserScreen(ScoresScreen):
             self._search(event.query)
 
     def on_search_bar_left(self) -> None:
-        """The results stay."""
+        """What was typed last counts at once, for the keys that come next; the results stay."""
+        if self._rest is not None:
+            self._rest.stop()
+        self._search(self.query_one(SearchBar).input.value)
         self.query_one(MemoryList).focus()
 
     def action_open_search(self) -> None:

@@ -36,6 +36,7 @@ from zeroclaw_tui.tui.words import (
     mark_words,
     mode_facts,
     search_summary,
+    unusable_pattern,
     vector_words,
     why_empty,
 )
@@ -190,6 +191,9 @@ class ListingScreen(LitScreen):
         rows = self.query_one(MemoryList)
         is_blocks = self.view.shows_blocks
         marked, hint = mark_words(len(rows.marks), rows.marks_shown, rows.marks.memories, blocks=is_blocks)
+        if self._trouble:
+            # On a narrow screen the bar has no room for it, and on every screen the rows look like an answer.
+            summary = (f"the pattern {self._trouble}", "the list is from before it")
         self._paint_standing()
         self.query_one(StatusBar).say(marked, *(summary or (hint,)))
 
@@ -266,6 +270,7 @@ class ListingScreen(LitScreen):
             # Half typed, most patterns cannot be read: the list stays as it is.
             self._trouble = event.error.message.removeprefix("The pattern ").rstrip(".")
             self.paint_lines()
+            self.query_one(Empty).show(*unusable_pattern(event.error))
         else:
             self.show_gone(event.error)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -180,7 +181,9 @@ class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
         refused = self._why_not_markdown(content)
         self._show_plain(refused)
         if self.as_markdown and refused is None and content.strip():
-            self.run_worker(self._lay_out(display_text(content)), group=_LAYING_OUT, exclusive=True)
+            # Not a coroutine: a worker cancelled before its first step would leave that behind, never awaited.
+            laying_out: Callable[[], Awaitable[None]] = partial(self._lay_out, display_text(content))
+            self.run_worker(laying_out, group=_LAYING_OUT, exclusive=True)
 
     def _show_plain(self, refused: str | None) -> None:
         entry = self._entry
@@ -198,11 +201,16 @@ class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
 
     async def _lay_out(self, text: str) -> None:
         try:
-            await (await self._markdown()).lay_out(text)
+            first = await (await self._markdown()).lay_out(text, self.lights, self._match_style())
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError, MarkupError):
             self._show_plain("it cannot be laid out")
         else:
             self.query_one(PlainContent).display = False
+            if first is not None:
+                self.call_after_refresh(self.scroll_to_widget, first, animate=False)
+
+    def _match_style(self) -> Style:
+        return Style(foreground=score_colours(self.app)["final"], bold=True, underline=True)
 
     def _why_not_markdown(self, content: str) -> str | None:
         if not self.as_markdown:
@@ -268,7 +276,6 @@ class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
                 style = Style(foreground=colours[name], bold=True if span is title or name == "final" else None)
                 piece = Content(text).stylize(style)
                 for start, end in lit if span is title else ():
-                    match = Style(foreground=colours["final"], bold=True, underline=True)
-                    piece = piece.stylize(match, start, end)
+                    piece = piece.stylize(self._match_style(), start, end)
                 pieces.append(piece)
         return Content("").join(pieces)

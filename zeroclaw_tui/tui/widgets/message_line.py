@@ -26,7 +26,10 @@ class VisibleCharacters(Highlighter):
 
     def __call__(self, text: str | Text) -> Text:
         """The text as it may be shown."""
-        shown = "".join(map(_visible, text if isinstance(text, str) else text.plain))
+        typed = text if isinstance(text, str) else text.plain
+        shown = display_text(typed.replace("\n", " ").replace("\t", " "))
+        if len(shown) != len(typed):
+            shown = "".join(map(_visible, typed))
         return Text(shown, no_wrap=True, overflow="ignore", end="")
 
     def highlight(self, text: Text) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from operator import itemgetter
 
 from rich.cells import split_graphemes
@@ -77,7 +78,9 @@ class PlainContent(Widget):
         is_long = len(shown) > _LIT_AT_ONCE
         self._take(*_laid_out(shown, () if is_long else lights.spans(shown)))
         if is_long and lights:
-            self.run_worker(self._light_later(shown, lights), group=_LIGHTING, exclusive=True)
+            # Not a coroutine: a worker cancelled before its first step would leave that behind, never awaited.
+            lighting: Callable[[], Awaitable[None]] = partial(self._light_later, shown, lights)
+            self.run_worker(lighting, group=_LIGHTING, exclusive=True)
 
     async def _light_later(self, content: str, lights: Lights) -> None:
         def look() -> tuple[str, Sequence[Span]]:

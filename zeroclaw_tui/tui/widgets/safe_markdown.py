@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from markdown_it import MarkdownIt
+from textual.content import Content
+from textual.style import Style
 from textual.widgets import Markdown, Static
+
+from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights
 
 MOST_CHARACTERS = 20_000
 _MOST_TOKENS = 1_500
@@ -16,13 +20,32 @@ class SafeMarkdown(Markdown):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, parser_factory=inert_parser, open_links=False)
 
-    async def lay_out(self, text: str) -> None:
-        """Build the blocks out of sight, and take away the tooltips: Textual reads a table cell's as markup."""
+    async def lay_out(self, text: str, lights: Lights = NO_LIGHTS, lit: Style | None = None) -> Static | None:
+        """Build the blocks out of sight, with matches in the style `lit`; the first block that has one comes back.
+
+        The tooltips go: Textual reads a table cell's as markup.
+        """
         self.display = False
         await self.update(text)
-        for cell in self.query(Static):
-            cell.tooltip = None
+        first: Static | None = None
+        for block in self.query(Static):
+            block.tooltip = None
+            if lit is not None and _light_up(block, lights, lit) and first is None:
+                first = block
         self.display = True
+        return first
+
+
+def _light_up(block: Static, lights: Lights, lit: Style) -> bool:
+    content = block.content
+    if not isinstance(content, Content):
+        return False
+    spans = lights.spans(content.plain)
+    for start, end in spans:
+        content = content.stylize(lit, start, end)
+    if spans:
+        block.update(content)
+    return bool(spans)
 
 
 def inert_parser() -> MarkdownIt:

@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 
 from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.view import Chip, Mode
+from zeroclaw_tui.tui.widgets.message_line import VisibleCharacters
 
 _PLACEHOLDERS = {
     Mode.RECALL: "what the agent would recall for …",
@@ -75,7 +76,7 @@ class SearchBar(Horizontal):
     def compose(self) -> ComposeResult:
         """Prompt, input, mode."""
         yield Static("❯", id="prompt")
-        yield SearchInput(id="query", compact=True, select_on_focus=False)
+        yield SearchInput(id="query", highlighter=VisibleCharacters(), compact=True, select_on_focus=False)
         yield Static("", id="mode", markup=False)
 
     @property

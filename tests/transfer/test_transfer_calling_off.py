@@ -1,0 +1,36 @@
+"""An export that finds nothing for long ends when it is called off, and not only at the next memory it finds."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from pathlib import Path
+
+import pytest
+from support.small_store import make
+from transfer_world import opened
+
+from zeroclaw_tui.curation.transfer.exporting import export_memories
+from zeroclaw_tui.memory.errors import SearchInterrupted
+from zeroclaw_tui.memory.query import MemoryFilter
+
+SLOW = MemoryFilter(regex="(a|aa)+$")
+ROWS = [{"key": f"k{at}", "content": "a" * 20 + "b"} for at in range(400)]
+
+
+@pytest.mark.parametrize("is_wanted", [True, False])
+async def test_a_search_that_is_called_off_is_a_cancelled_export_only_where_nobody_wants_more(
+    tmp_path: Path, is_wanted: bool
+) -> None:
+    async with opened(make(tmp_path / "brain.db", "G4", ROWS)) as library:
+        export = export_memories(library, SLOW, io.BytesIO(), "jsonl", advance=lambda count: is_wanted)
+        exporting = asyncio.create_task(export)
+        async with asyncio.timeout(20):
+            while not exporting.done():
+                library.interrupt()
+                await asyncio.sleep(0)
+        if is_wanted:
+            with pytest.raises(SearchInterrupted):
+                exporting.result()
+        else:
+            assert (exporting.result().cancelled, exporting.result().count) == (True, 0)
