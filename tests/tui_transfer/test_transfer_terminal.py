@@ -22,7 +22,10 @@ def test_out_and_in_again(clean_environment: Path, size: tuple[int, int]) -> Non
         screen.wait_for("3 memories")
         _command(screen, "export the", "Export the memories shown")
         screen.wait_for("Export 3 memories?")
-        screen.press("ctrl+u", "~/out.jsonl")
+        # A letter goes to the field at once, a key that is bound there goes up to the screen first.
+        screen.press("ctrl+u")
+        screen.wait_for("End it in .jsonl")
+        screen.press("~/out.jsonl")
         screen.wait_for("~/out.jsonl")
         screen.press("enter")
         screen.wait_for("exported to")
