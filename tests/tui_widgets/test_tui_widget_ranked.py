@@ -143,6 +143,19 @@ def test_the_decayed_score_is_what_is_held_against_the_threshold() -> None:
     assert threshold_line([scored(1, 0.9, decayed=0.2), scored(2, 0.7, decayed=0.6)], 0.4) is None
 
 
+async def test_a_score_below_the_line_that_seems_to_reach_it_says_what_keeps_it_out() -> None:
+    results = [
+        scored(1, 0.9, injected=True),
+        scored(2, 0.5, decayed=0.1, not_injected_because="threshold 0.10 < 0.40 after decay from 0.50"),
+        scored(3, 0.3996, not_injected_because="threshold 0.3996 < 0.4000"),
+        scored(4, 0.2, not_injected_because="threshold 0.20 < 0.40"),
+    ]
+    lines = [line.split() for line in await _lines(recalled(results), 95)]
+    assert lines[3][-3:] == ["decayed", "to", "0.10"]
+    assert lines[4][-4:] == ["threshold", "0.3996", "<", "0.4000"]
+    assert lines[5][-1] == "0.20"
+
+
 @settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=8), st.floats(0, 1))
 def test_all_above_the_line_reach_the_threshold_and_none_below(scores: list[float | None], threshold: float) -> None:

@@ -10,7 +10,7 @@ from textual import events
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison
-from zeroclaw_tui.tui.format import fit, score_text
+from zeroclaw_tui.tui.format import fit
 from zeroclaw_tui.tui.themes import score_colours
 from zeroclaw_tui.tui.widgets.cursor_list import HEADING_LINES
 from zeroclaw_tui.tui.widgets.list_rows import Layout, Pieces, RowStyles
@@ -20,7 +20,6 @@ from zeroclaw_tui.tui.widgets.ranked_rows import (
     ranked_layout,
     ranked_row,
     threshold_row,
-    why_not_injected,
 )
 from zeroclaw_tui.tui.widgets.row_list import RowList
 
@@ -140,20 +139,9 @@ def _ranked(comparison: Comparison) -> tuple[tuple[ComparedRow | None, ...], Ran
     without = {row.result.entry.id: row for row in comparison.rows if row.rank_after is None}
     gone = [row for row in without.values() if row.result.entry.id not in withheld]
     rows = (*after, *(without.get(kept_back) for kept_back in withheld), *gone)
-    shown = [_with_reason(row, ranking.threshold) for row in ranking.rows]
-    shown += [RankedRow(row.result, True, NO_LONGER) for row in gone]
+    shown = [*ranking.rows, *(RankedRow(row.result, True, NO_LONGER) for row in gone)]
     best = max((row.result.score or 0.0 for row in shown), default=1.0)
     return rows, replace(ranking, rows=tuple(shown), best=max(ranking.best, best))
-
-
-def _with_reason(ranked: RankedRow, threshold: float) -> RankedRow:
-    """A score that reaches the threshold, below its line, would look like a fault: age took it there."""
-    result = ranked.result
-    if ranked.reason is not None or result.injected or result.score is None or result.score < threshold:
-        return ranked
-    if result.decayed is not None and result.decayed < threshold <= result.score:
-        return replace(ranked, reason=f"decayed to {score_text(result.decayed)}")
-    return replace(ranked, reason=why_not_injected(result))
 
 
 def _way(row: ComparedRow) -> str:

@@ -191,8 +191,17 @@ def _reaches(result: ScoredEntry, threshold: float) -> bool:
     return result.injected or held is None or held >= threshold
 
 
+def _looks_enough(result: ScoredEntry, threshold: float) -> bool:
+    """Whether the final score, as it is shown, seems to reach the threshold: below its line that needs a word."""
+    if result.score is None:
+        return False
+    return result.score >= threshold or score_text(result.score) == score_text(threshold)
+
+
 def _reason(result: ScoredEntry, is_below_line: bool, recall: RecallResult) -> str | None:
-    if result.injected or (is_below_line and not _reaches(result, recall.threshold)):
+    if result.injected:
+        return None
+    if is_below_line and not _reaches(result, recall.threshold) and not _looks_enough(result, recall.threshold):
         return None
     if result.decayed is not None and result.score is not None and result.decayed < recall.threshold <= result.score:
         return f"decayed to {score_text(result.decayed)}"
