@@ -76,7 +76,6 @@ async def test_a_profile_that_asks_otherwise_is_gathered_for_while_the_list_stay
 
 async def test_in_a_big_store_the_last_key_counts(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes long is decided in a thread; what was wanted before is not shown after it."""
-    monkeypatch.setattr(what_if_listing, "DECIDED_AT_ONCE", 0)
     monkeypatch.setattr(evidence, "DECIDED_AT_ONCE", 0)
     app = WhatIfApp(kitchen)
     async with app.run_test(size=WIDE) as pilot:

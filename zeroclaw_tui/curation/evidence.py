@@ -69,7 +69,7 @@ class GatheredEvidence:
         return await asyncio.to_thread(way_of, await self._replay(trial), self.rows, entry)
 
     async def _replay(self, trial: Trial) -> Replay:
-        if self._is_big:
+        if self.is_big:
             replayed = await asyncio.to_thread(replay, self.evidence, trial)
         else:
             replayed = replay(self.evidence, trial)
@@ -84,7 +84,7 @@ class GatheredEvidence:
         """Whether more is ranked than a frame has time for."""
         if asked_of_store(trial.request, trial.profile).limit > MOST_AT_ONCE:
             return True
-        return self._is_big and bool(trial.request.agents) and trial.profile.agent_scope == "after"
+        return self.is_big and bool(trial.request.agents) and trial.profile.agent_scope == "after"
 
     def _is_long(self, replayed: Replay) -> bool:
         """Whether the contents that are looked at are longer than a frame has time for."""
@@ -94,7 +94,8 @@ class GatheredEvidence:
         return takes_long(self.rows[handle] for handle in replayed.wanted if handle in self.rows)
 
     @property
-    def _is_big(self) -> bool:
+    def is_big(self) -> bool:
+        """Whether ranking what was found belongs in a thread."""
         return isinstance(self.evidence, StageEvidence) and len(self.evidence.rows.handles) > DECIDED_AT_ONCE
 
     def _missing(self, replayed: Replay) -> list[Handle]:

@@ -13,7 +13,7 @@ from zeroclaw_tui.scoring.scanner import ScanMode, scan
 SCANNER_WINDOW = 4
 """ZeroClaw >= 0.8.4 asks its store for this many times the limit, whether or not it scans."""
 
-SCANNED_AT_ONCE = 250_000
+SCANNED_IN_A_FRAME = 250_000
 """Contents of up to so many characters in all are scanned and judged within a frame."""
 
 Find = Callable[[str, ScanMode], str | None]
@@ -39,7 +39,7 @@ class Findings:
 
 def takes_long(entries: Iterable[MemoryEntry]) -> bool:
     """Whether scanning and judging these contents takes longer than a frame."""
-    return sum(len(entry.content) for entry in entries) > SCANNED_AT_ONCE
+    return sum(len(entry.content) for entry in entries) > SCANNED_IN_A_FRAME
 
 
 def passes_scanner(request: RecallRequest, profile: ScoringProfile) -> bool:

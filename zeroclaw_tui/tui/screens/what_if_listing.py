@@ -12,11 +12,10 @@ from textual.containers import Container, Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
-from zeroclaw_tui.curation.evidence import DECIDED_AT_ONCE, GatheredEvidence, gather_evidence, trial_of
+from zeroclaw_tui.curation.evidence import GatheredEvidence, gather_evidence, trial_of
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
-from zeroclaw_tui.scoring.evidence import StageEvidence
 from zeroclaw_tui.scoring.replay import Trial
 from zeroclaw_tui.scoring.what_if import Comparison, compare
 from zeroclaw_tui.tui.format import count_text
@@ -177,7 +176,7 @@ class WhatIfListing(MessageScreen[Answer]):
             self.run_worker(self._replay(), group=_REPLAY)
 
     def _is_decided(self, answer: Answer, gathered: GatheredEvidence) -> bool:
-        if self._is_replaying or not _is_small(gathered):
+        if self._is_replaying or gathered.is_big:
             return False
         after = gathered.replayed_now(self.tried.now)
         if after is not None:
@@ -281,8 +280,3 @@ class WhatIfListing(MessageScreen[Answer]):
             self._fail(error)
         finally:
             self._is_polling = False
-
-
-def _is_small(gathered: GatheredEvidence) -> bool:
-    evidence = gathered.evidence
-    return not isinstance(evidence, StageEvidence) or evidence.store_rows <= DECIDED_AT_ONCE
