@@ -16,6 +16,7 @@ from zeroclaw_tui.curation.audit.finding import AuditReport, FindingKind
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.memory.errors import SearchInterrupted
+from zeroclaw_tui.memory.text import one_line
 
 STORES = ("G1", "G2", "G3", "G4", "in-memory")
 
@@ -48,6 +49,21 @@ ALONE: dict[FindingKind, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
     "too long": (
         [{"content": "ab c" * 1000 + "x"}],
         [{"content": "ab d" * 1000}, {"content": "ä€🦀 " * 1000}],
+    ),
+    "hidden text": (
+        [
+            {"content": f"{PLAIN[0]}\U000e0041\U000e0042"},
+            {"content": f"pass\u200bword of {PLAIN[1]}"},
+            {"content": f"{PLAIN[2]}\u3164"},
+            {"content": f"\u202e{PLAIN[3]}"},
+            {"key": "na\u00adme"},
+        ],
+        [
+            {"content": f"{PLAIN[4]} 👩‍🚀❤️"},
+            {"content": "می‌خواهم کتاب‌ها را بخوانم و بنویسم"},
+            {"content": f"\ufeff{PLAIN[5]}\u00a0!"},
+            {"content": f"שלום\u200f! {PLAIN[6]}"},
+        ],
     ),
     "empty keys": ([{"key": ""}], [{"key": "0"}, {"key": "_"}]),
 }  # fmt: skip
@@ -160,11 +176,12 @@ async def test_two_lengths_of_one_count_tell_nothing(opened: Any) -> None:
     assert (await audit_memories(await opened("G2", rows))).finding("stale vectors") is None
 
 
-async def test_what_is_shown_steers_no_terminal_and_is_one_line(opened: Any) -> None:
+async def test_an_excerpt_is_one_line_that_can_be_cleaned_for_any_screen(opened: Any) -> None:
     rows = [{"content": "\x1b[2J\x07 a\r\nb \u202e"}]
     report = await audit_memories(await opened("G2", rows))
     for sample in report.findings[0].samples:
-        assert sample.excerpt.isprintable()
+        assert one_line(sample.excerpt).isprintable()
+        assert "\n" not in sample.excerpt
 
 
 async def test_progress_rises_to_all_rows_and_a_no_ends_it(opened: Any) -> None:

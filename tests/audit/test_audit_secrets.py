@@ -45,6 +45,12 @@ ASSIGNED = {
     ("client_secret = ", "q8w7e6r5t4y3u2i1"): "a token or key",
     ("Authorization: Bearer ", "abcdef1234567890abcdef12"): "a bearer token",
 }
+PASSWORD_WORDS = (
+    "密码", "密碼", "口令", "パスワード", "비밀번호", "пароль", "Пароль", "ПАРОЛЬ", "contraseña", "Contraseña", "senha",
+    "Senha", "mot de passe", "Mot de passe", "Passwort", "Kennwort", "wachtwoord", "hasło", "Hasło", "heslo",
+    "parola", "şifre", "Şifre", "lösenord", "salasana", "κωδικός", "Κωδικός", "סיסמה", "كلمة المرور", "पासवर्ड",
+    "รหัสผ่าน", "mật khẩu", "passord", "jelszó", "PASSWORT",
+)  # fmt: skip
 HARMLESS = (
     "The password is stored in the vault, ask Bob for it.",
     "password: ask Bob", "Passwords=secret?", "token: a small coin", "max_tokens=4096", "tokens: 123456789012",
@@ -57,6 +63,10 @@ HARMLESS = (
     "Her secret: she likes ramen with extra chili and 2 eggs", "-----BEGIN CERTIFICATE-----\nMIIB", "PWD=/home/anna",
     "the access key: left drawer, blue box", "AKIA is how the names of AWS keys begin", "eyJ is how tokens begin",
     "Bearer bonds are papers that belong to whoever holds them", "call 0123456789:AAA for help", "xoxo, Anna",
+    "密码: 请问 Bob", "密码：见密码本", "密码是什么", "пароль: спросить у Анны", "Пароль: Barcelona", "κωδικός: n/a",
+    "mot de passe: dans-le-coffre", "Passwort: vergessen!", "Passwort: siehe KeePass", "contraseña: PENDIENTE",
+    "wachtwoord: example.com", "パスワード：********", "heslo: ${HESLO_DB}", "비밀번호: 나중에", "senha: veja o cofre",
+    "parola: <your-password1>", "la parola: Sampdoria", "Passwortmanager: KeePassXC", "see the sopranos: Aida1871",
     "git@github.com:anna/dotfiles.git", "ghp_ is a prefix", "session telegram_123456789 wrote at 2026-03-01T10:00:00Z",
 )  # fmt: skip
 
@@ -77,6 +87,22 @@ def test_what_is_assigned_to_a_name_is_told_and_hidden(name: tuple[str, str]) ->
     text = f"Note: {lead}{secret}" + ("@db.example.com/x" if "://" in lead else '" and more')
     assert look_alike_secrets(text) == [ASSIGNED[name]]
     assert masked(text) == text.replace(secret, "••••")
+
+
+@pytest.mark.parametrize("word", PASSWORD_WORDS)
+@pytest.mark.parametrize("between", [": ", "：", " = ", ":** `"])
+def test_a_password_is_told_in_any_language(word: str, between: str) -> None:
+    text = f"- IP: 10.0.0.7 | root | {word}{between}Wq7xT4bV`。"
+    assert look_alike_secrets(text) == ["a password"]
+    assert masked(text) == text.replace("Wq7xT4bV", "••••")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["root密码(内网)：Wq7xT4bV", "Password：Wq7xT4bV", "パスワードは「Wq7xT4bV」です", "**Hasło** (VPN): Wq7xT4bV"],
+)
+def test_a_password_is_told_within_a_sentence(text: str) -> None:
+    assert masked(text) == text.replace("Wq7xT4bV", "••••")
 
 
 @pytest.mark.parametrize("text", HARMLESS)

@@ -7,12 +7,17 @@ import json
 import os
 import shutil
 import tarfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.hygiene.old_files import old_files
+from zeroclaw_tui.curation.hygiene.rules import rules_for
 from zeroclaw_tui.memory.errors import NotThere, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -134,21 +139,64 @@ async def test_lines_sort_as_numbers_within_a_file(tmp_path: Path) -> None:
         assert list(order) == [f"2026-01-02:{at}" for at in range(12)]
 
 
-async def test_loose_files_are_read_where_there_is_nothing_else(tmp_path: Path) -> None:
+async def test_loose_files_are_read_where_a_person_asks_for_them_alone(tmp_path: Path) -> None:
+    """They can be looked at; ZeroClaw reads none of them, and nothing is written to them."""
     write(tmp_path, trip="- Kyoto\n", garden="- beans\n")
-    memory = await opened(tmp_path)
+    assert await (await opened(tmp_path)).list() == []
+    memory = await opened(tmp_path, is_loose=True)
     assert [(entry.key, entry.category) for entry in await memory.list()] == [
         ("trip:0", "daily"),
         ("garden:0", "daily"),
     ]
-    write(tmp_path, MEMORY="- core\n")
-    assert [entry.key for entry in await memory.list()] == ["MEMORY:0"]
+    assert memory.not_read_because in memory.notices
+    assert not memory.capabilities.write
+    with pytest.raises(Refused, match="no agent's memory"):
+        await memory.forget("trip:0")
 
 
 async def test_one_file_alone_can_be_read(tmp_path: Path) -> None:
     write(tmp_path, trip="- Kyoto\n", garden="- beans\n")
     memory = await opened(tmp_path / "trip.md")
     assert [entry.content for entry in await memory.list()] == ["Kyoto"]
+
+
+DAYS = {
+    "2026-03-07": "2026-03-07",
+    "2026-03-07-fixing-the-roof": "2026-03-07",
+    "2026-03-07_x": "2026-03-07",
+    "2026-03-07-1442": "2026-03-07",
+    "2026-3-8": "2026-03-08",
+    "20260307": "",
+    "2026-13-07": "",
+    "plan": "",
+}
+
+
+async def test_the_day_in_a_name_is_the_age_of_its_lines(tmp_path: Path) -> None:
+    """Ages, filters and hygiene read the same day; the timestamp stays the name, by which ZeroClaw recalls."""
+    (tmp_path / "memory").mkdir()
+    for stem in DAYS:
+        (tmp_path / "memory" / f"{stem}.md").write_text("- **k**: tea\n")
+    (tmp_path / "MEMORY.md").write_text("- tea\n")
+    memory = await opened(tmp_path)
+    entries = {entry.timestamp: entry.when for entry in await memory.list()}
+    assert entries == {**DAYS, "MEMORY": ""}
+    config = MemoryConfig(Install(None, tmp_path, tmp_path / "no.db", "lone", "a test", tmp_path / "own"))
+    found = old_files(tmp_path, rules_for(config, "0.8.4"), datetime(2027, 1, 1, tzinfo=UTC))
+    by_hygiene = {item.name.removeprefix("memory/").removesuffix(".md"): item.date for item in found.items}
+    assert by_hygiene == {stem: day for stem, day in entries.items() if day}
+    facets = await memory.facets(MemoryFilter(), "2026-03-20T12:00:00+00:00")
+    assert facets.age == {"today": 0, "this week": 0, "this month": 5, "older": 0, "no date": 4}
+    assert sum(facets.age.values()) == facets.total
+    for wanted, count in (
+        (MemoryFilter(older_than="2026-03-08"), 4),
+        (MemoryFilter(newer_than="2026-03-07T12:00:00Z"), 1),
+        (MemoryFilter(undated=True), 4),
+        (MemoryFilter(undated=True, blocks=True), 4),
+    ):
+        assert len(await memory.order(wanted, Sort())) == count
+    hits = await recalled(memory, "0.8.4", "tea", 20, since="2026-04-01T00:00:00Z")
+    assert {key.rpartition(":")[0] for key, _ in hits} == {*entries} - {"2026-03-07", "2026-3-8"}
 
 
 async def test_a_missing_folder_is_told(tmp_path: Path) -> None:

@@ -74,12 +74,20 @@ def test_a_url_beside_an_install_keeps_the_install(tmp_path: Path) -> None:
         (("--backend", "sqlite", "--location", "postgres://ada:hunter2@h"), "sqlite is not reached by a postgres://"),
         (("--backend", "postgres", "--location", "redis://:hunter2@h"), "postgres is not reached by a redis:// URL"),
         (("--backend", "markdown", "--location", "file:///x"), "markdown is not reached by a file:// URL"),
+        (("--backend", "postgres", "--location", "host=h password=hunter2 user=ada"), "named by a URL here"),
+        (("--location", "dbname = d password='hunter2 x'"), "named by a URL here"),
     ],
 )  # fmt: skip
 def test_a_url_that_fits_no_backend_is_wrong_use(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
     with pytest.raises(WrongUse) as error:
         config_of(tmp_path, *arguments)
     assert said in error.value.message
+    assert SECRET not in str(error.value)
+
+
+def test_a_connection_string_given_as_the_path_is_not_shown(tmp_path: Path) -> None:
+    with pytest.raises(WrongUse, match="named by a URL here") as error:
+        configs_for(OpenOptions(path=Path("host=h password=hunter2")), {"HOME": str(tmp_path)})
     assert SECRET not in str(error.value)
 
 

@@ -37,7 +37,7 @@ from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StageEvidence
-from zeroclaw_tui.scoring.trial import Trial
+from zeroclaw_tui.scoring.settings import Trial
 
 AS_OF = "2026-11-20T12:00:00+00:00"
 DAY_SECONDS = 86_400
@@ -146,7 +146,7 @@ async def measure_ratio(path: Path, dimensions: int, rounds: int) -> None:
 async def _ratio(library: Library, name: str, query: str, limit: int, rounds: int) -> None:
     trial = trial_of(library, RecallRequest(query, limit, as_of=AS_OF))
     gathered = await gather_evidence(library, trial, whole_store=True)
-    evidence = gathered.evidence
+    (evidence,) = gathered.evidence
     assert isinstance(evidence, StageEvidence)
     memory = library.memory
     counting: Any = Counting(memory)

@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.big_store import make_store
 from bench.keyword_stage import PROFILE, mixed_queries
 from support.golden import opened
+from support.store_recall import recall_of
 
 from zeroclaw_tui.backends.sqlite.search import SqliteSearch
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -52,7 +53,7 @@ def _vector(chance: np.random.Generator, dimensions: int) -> np.ndarray:
 
 async def _milliseconds(search: SqliteSearch, query: str, vector: np.ndarray | None, **parts: str) -> float:
     start = time.perf_counter()
-    await search.recall(RecallRequest(query, 20, **parts), PROFILE, ScoringSettings(), vector)
+    await recall_of(search, RecallRequest(query, 20, **parts), PROFILE, ScoringSettings(), vector)
     return (time.perf_counter() - start) * 1000
 
 
@@ -63,7 +64,7 @@ async def measure(path: Path, dimensions: int, rounds: int) -> None:
         queries = mixed_queries(connection)
     start = time.perf_counter()
     search = await opened(path)
-    await search.recall(RecallRequest(queries["medium"], 20), PROFILE, ScoringSettings(), vector)
+    await recall_of(search, RecallRequest(queries["medium"], 20), PROFILE, ScoringSettings(), vector)
     print(f"  cold hybrid, opening and loading included: {(time.perf_counter() - start) * 1000:.0f} ms")
     for name, query in queries.items():
         hybrid = [await _milliseconds(search, query, vector) for _ in range(rounds)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import subprocess
@@ -17,6 +16,7 @@ import pytest
 Run = Callable[..., Any]
 HOSTILE = "\x1b]0;owned\x07 \x9b31m [/bold] \u202egnp.exe \x00end"
 RAW = "\x1b\x07\x9b\u202e\x00"
+HIDES_ONE = "zeroclaw: 1 superseded hidden; --superseded show lists it too.\n"
 
 
 def _is_calm(answer: Any, code: int) -> None:
@@ -52,6 +52,35 @@ def test_no_install(run: Run, tmp_path: Path) -> None:
     assert "--config-dir" in answer.err
     _is_calm(run("memory", "list", "--location", str(tmp_path / "nowhere.db")), 3)
     _is_calm(run("memory", "list", "--config-dir", str(tmp_path / "nowhere")), 3)
+
+
+@pytest.mark.parametrize("name", ["config.toml", "zeroclaw-tui/settings.toml", ".secret_key"])
+def test_a_named_pipe_in_place_of_a_file_is_told_at_once(name: str, memory: Run, install: Path) -> None:
+    """Reading one would wait for a writer for ever."""
+    pipe = install / name
+    pipe.parent.mkdir(exist_ok=True)
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    if name == ".secret_key":
+        with (install / "config.toml").open("a") as config:
+            config.write('embedding_provider = "openai"\nembedding_api_key = "enc2:00"\n')
+    answer = memory("list")
+    if name == "config.toml":
+        _is_calm(answer, 2)
+        assert f"{pipe} is no regular file." in answer.err
+    else:
+        assert answer.code == 0
+    if name == "zeroclaw-tui/settings.toml":
+        assert f"{pipe} is no regular file." in answer.err + memory("health").out + memory("health").err
+
+
+def test_a_device_in_place_of_the_config_is_told_at_once(memory: Run, install: Path) -> None:
+    """/dev/zero has no end."""
+    (install / "config.toml").unlink()
+    (install / "config.toml").symlink_to("/dev/zero")
+    answer = memory("list")
+    _is_calm(answer, 2)
+    assert "config.toml is no regular file." in answer.err
 
 
 def test_broken_toml_is_told_with_its_line(memory: Run, install: Path) -> None:
@@ -148,7 +177,7 @@ def test_json_gives_hostile_text_back_as_it_is(memory: Run, hostile: Path, varia
 
 def test_a_locale_without_unicode_loses_letters_but_does_not_fail(memory: Run, hostile: Path) -> None:
     answer = memory("list", PYTHONIOENCODING="ascii")
-    assert (answer.code, answer.err) == (0, "")
+    assert (answer.code, answer.err) == (0, HIDES_ONE)
     assert b"food_allergy" in answer.raw
 
 
@@ -214,12 +243,23 @@ def test_a_locked_database_is_told_after_the_time_out(memory: Run, install: Path
         _is_calm(memory("list"), 3)
 
 
-def test_a_warning_about_the_config_goes_to_stderr_only(memory: Run, install: Path) -> None:
-    (install / "config.toml").write_text('[memory]\nbackend = "sqlite"\nauto_save = "perhaps"\n')
-    answer = memory("list", "--json")
-    assert answer.code == 0
-    assert "auto_save" in answer.err
-    assert json.loads(answer.raw)["total"] == 8
+def test_a_warning_about_the_config_stands_on_stderr_where_it_changes_something(memory: Run, install: Path) -> None:
+    (install / "config.toml").write_text(
+        '[memory]\nbackend = "sqlite"\nauto_save = "perhaps"\nkeyword_weight = "much"\nembedding_dimensions = 0\n'
+    )
+    recalled = memory("recall", "rust", "--json")
+    assert recalled.code == 0
+    assert "keyword_weight" in recalled.err
+    assert "auto_save" not in recalled.err
+    assert recalled.json["results"]
+    for quiet in (("list",), ("get", "lang"), ("stats",), ("export", "-"), ("store", "k", "text")):
+        answer = memory(*quiet)
+        assert answer.code == 0
+        assert "memory." not in answer.err
+    told = " ".join(memory("health", "--json").json["findings"])
+    assert "auto_save" in told
+    assert "keyword_weight" in told
+    assert "embedding_dimensions" not in told
 
 
 @pytest.mark.parametrize("verb", [("stats",), ("stats", "--json"), ("export", "-"), ("hygiene", "--dry-run")])
@@ -254,3 +294,17 @@ def test_a_stdout_that_is_full_is_one_sentence(
     assert done.returncode == 3
     assert done.stderr.startswith("zeroclaw: Stdout cannot be written: ")
     assert "fault" not in done.stderr
+
+
+def test_a_password_in_a_connection_string_is_never_shown(memory: Run, run: Run) -> None:
+    string = "host=127.0.0.1 port=1 password=s3same-0pen user=x"
+    for answer in (
+        memory("list", "--backend", "postgres", "--location", string),
+        memory("list", "--location", string, "--json"),
+        memory("copy", "--to", "sqlite", "--to-location", string, "--yes"),
+        memory("list", "--backend", "postgres", "--location", *string.split()),
+        run(string, program="zeroclaw-tui"),
+    ):
+        assert answer.code == 2
+        assert "s3same" not in answer.out + answer.err
+    assert "postgres://user:password@host:5432/database" in memory("list", "--location", string).err

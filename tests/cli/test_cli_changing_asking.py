@@ -113,7 +113,7 @@ def test_clear_asks_once_and_no_is_the_default(ask: Ask, install: Path) -> None:
 def test_undo_says_what_comes_back_before_it_asks(ask: Ask, memory: Run, install: Path) -> None:
     memory("forget", "pet", "--yes")
     with ask("undo") as screen:
-        screen.wait_for("The last change, ", "deleted pet", "comes back:  pet", "Take it back? [y/N]")
+        screen.wait_for("The change 1, ", "deleted pet", "comes back:  pet", "Take it back? [y/N]")
         screen.press("y", "enter")
         assert screen.wait_exit() == 0
         assert "Took back 1 change" in screen.text

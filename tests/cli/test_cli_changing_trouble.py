@@ -108,3 +108,35 @@ def test_a_write_that_was_cut_off_is_taken_back_before_anything_else(memory: Run
     assert "the unfinished write was taken back" in stored.err
     assert memory("undo", "--yes").err == ""
     assert _rows(database) == before
+
+
+def test_changes_are_in_the_database_itself_where_no_other_program_has_it_open(
+    memory: Run, install: Path, tmp_path: Path
+) -> None:
+    """ZeroClaw 0.8 moves the database and leaves the log behind; so does who copies the one file."""
+    assert memory("forget", "pet", "--yes").code == 0
+    assert memory("edit", "tz", "--content", "Timezone is CET").code == 0
+    alone = Path(shutil.copy(_database(install), tmp_path / "alone.db"))
+    contents = [row[3] for row in _rows(alone)]
+    assert "Cat named Mio" not in contents
+    assert "Timezone is CET" in contents
+    found = {finding["id"]: finding for finding in memory("doctor", "--json").json["findings"]}
+    assert found["log-size"]["title"] == "No write waits in a log."
+    target = tmp_path / "other.db"
+    assert memory("copy", "--to", "sqlite", "--to-location", str(target), "--yes").code == 0
+    assert not target.with_name("other.db-wal").exists()
+    assert len(_rows(target)) == len(contents) - 1
+
+
+def test_beside_a_program_that_has_it_open_the_log_is_left_to_that(memory: Run, install: Path) -> None:
+    """Nothing waits, nothing fails, and that program sees the change."""
+    database = _database(install)
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("BEGIN")
+        before = other.execute("SELECT count(*) FROM memories").fetchone()
+        done = memory("forget", "pet", "--yes")
+        assert (done.code, done.err) == (0, "")
+        assert database.with_name("brain.db-wal").stat().st_size > 0
+        assert other.execute("SELECT count(*) FROM memories").fetchone() == before
+        other.execute("COMMIT")
+        assert other.execute("SELECT count(*) FROM memories").fetchone() == (before[0] - 1,)

@@ -41,6 +41,7 @@ def test_a_dry_run_tells_the_plan_and_what_is_lost_and_makes_nothing(
         "  Markdown keeps of each time the day alone, of core memories none, and no id (8).",
         "  Each line of Markdown is a memory, so line breaks become blanks (1 have some).",
         "  Keys that are blank or hold ** or line breaks are not read back as they are (1).",
+        "  1 superseded memory is left out; --superseded show takes it along.",
         f"  `zeroclaw memory undo --config-dir {install} --backend markdown --location {notes}` takes it back.",
     ]
     assert "Nothing was changed." in done.err
@@ -59,6 +60,8 @@ def test_it_copies_verifies_and_the_undo_it_names_takes_it_back(memory: Run, ins
     again = memory("copy", "--to", "sqlite", "--to-location", str(new), "--yes", "--superseded")
     assert (again.code, again.out.splitlines()[0]) == (0, f"Nothing to copy: of 9 memories, to {new}")
     assert "Verified 9" in again.out
+    told = memory("undo", "--backend", "sqlite", "--location", str(new), "--yes")
+    assert (told.code, "The last command (copy from sqlite) changed nothing." in told.err) == (1, True)
     assert memory("undo", "--backend", "sqlite", "--location", str(new), "--yes").code == 0
     assert _contents(new) == {}
 

@@ -27,7 +27,8 @@ def test_stdout_gets_jsonl_and_nothing_else(memory: Run) -> None:
     assert (header["zeroclaw_memories"], header["backend"], header["generation"]) == (1, "sqlite", "G2")
     assert [row["key"] for row in rows] == ["lang", "editor", "pet", "tz", "food", "food_allergy", "--json", ""]
     assert rows[2]["session_id"] == "tg_1"
-    assert done.err == ""
+    assert done.err == "zeroclaw: 1 superseded memory is left out; --superseded show takes it along.\n"
+    assert memory("export", "--superseded", "show").err == ""
 
 
 def test_a_terminal_sees_what_memories_contain_and_does_not_act_on_it(
@@ -84,7 +85,10 @@ def test_the_document_tells_file_count_size_and_what_is_lost(memory: Run, tmp_pa
     told = memory("export", str(file), "--format", "csv", "--category", "core", "--json").json
     assert told["lost"][0].startswith("CSV holds text only")
     del told["lost"]
-    assert told == {"file": str(file), "count": 6, "size": file.stat().st_size, "format": "csv"}
+    assert told == {
+        "file": str(file), "count": 6, "size": file.stat().st_size, "format": "csv", "superseded_hidden": 1,
+        "filtered_out": 2,
+    }  # fmt: skip
     assert len(list(csv.reader(io.StringIO(file.read_text(), newline="")))) == 7
 
 

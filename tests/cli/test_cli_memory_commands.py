@@ -30,13 +30,53 @@ def test_list_prints_what_zeroclaw_prints(memory: Run) -> None:
         "- food [travel notes]\n    Likes ramen and rust colored plates\n\n"
         "  Use --offset 4 to see the next page.\n"
     )
-    assert (answer.code, answer.err) == (0, "")
+    told = "zeroclaw: 1 superseded hidden; --superseded show lists it too.\n"
+    assert (answer.code, answer.err) == (0, told)
+
+
+def test_every_count_that_leaves_superseded_memories_out_says_so(
+    memory: Run, run: Run, install: Path, agents_install: Path, tmp_path: Path
+) -> None:
+    """Nine rows are stored and one of them is hidden: each number is of one or the other, and names the rest."""
+    stays = "1 superseded memory stays; --superseded show takes it along."
+    left_out = "1 superseded memory is left out; --superseded show takes it along."
+    copied = str(tmp_path / "copied.db")
+    for arguments, words in (
+        (("facets",), "8 memories · 1 superseded hidden"),
+        (("stats",), "1 of the total is superseded; the categories leave it out."),
+        (("stats", "--category", "core"), "1 superseded hidden; --superseded show counts it too."),
+        (("audit",), "9 memories, 1 of them superseded, "),
+        (("doctor",), "Counted is every memory, 1 of them superseded and hidden from the agent."),
+        (("purge", "--category", "core", "--dry-run"), stays),
+        (
+            ("clear", "--dry-run"),
+            "1 superseded memory stays; `zeroclaw memory purge --superseded only` takes it along.",
+        ),
+        (("export",), left_out),
+        (("export", "--category", "core"), f"{left_out} 2 more memories are left out by the filters; "),
+        (("copy", "--to", "sqlite", "--to-location", copied, "--dry-run"), left_out),
+    ):
+        answer = memory(*arguments)
+        assert words in answer.out + answer.err, arguments
+        others = run("memory", "--config-dir", str(agents_install), *arguments)
+        assert "superseded" not in others.out.replace('"superseded_by":', "") + others.err, arguments
+    told = "superseded_hidden"
+    assert memory("list", "--json").json[told] == memory("facets", "--json").json[told] == 1
+    assert memory("list", "--json", "--superseded", "show").json[told] == 0
+    assert memory("audit", "--json").json["superseded"] == 1
+    assert memory("purge", "--category", "core", "--dry-run", "--json").json[told] == 1
+    exported = memory("export", str(tmp_path / "e.jsonl"), "--category", "core", "--json").json
+    assert (exported["count"], exported[told], exported["filtered_out"]) == (6, 1, 2)
+    done = memory("copy", "--to", "sqlite", "--to-location", copied, "--yes", "--json").json
+    assert (done["count"], done[told], done["filtered_out"]) == (8, 1, 0)
+    purged = memory("purge", "--category", "core", "--yes")
+    assert stays in purged.err
 
 
 def test_list_as_json(memory: Run, install: Path) -> None:
     answer = memory("list", "--json", "--limit", "3")
     document = answer.json
-    assert list(document) == ["backend", "location", "total", "offset", "limit", "entries"]
+    assert list(document) == ["backend", "location", "total", "superseded_hidden", "offset", "limit", "entries"]
     assert (document["backend"], document["total"], document["offset"], document["limit"]) == ("sqlite", 8, 0, 3)
     assert document["location"] == str(install / "workspace" / "memory" / "brain.db")
     assert _keys(answer) == ["", "--json", "food_allergy"]
@@ -174,7 +214,7 @@ def test_facets(memory: Run) -> None:
     document = memory("facets", "--json").json
     assert list(document) == [
         "backend", "location", "total", "category", "session", "agent", "namespace", "age", "superseded",
-        "not_embedded",
+        "superseded_hidden", "not_embedded",
     ]  # fmt: skip
     assert document["total"] == 8
     assert document["category"] == {"core": 6, "daily": 1, "travel notes": 1}
@@ -192,8 +232,8 @@ def test_facets(memory: Run) -> None:
 def test_recall_as_json(memory: Run) -> None:
     document = memory("recall", "Rust helix", "--profile", "0.7.5", "--json").json
     assert list(document) == [
-        "backend", "location", "profile", "profile_source", "layer", "query", "limit", "mode", "weights", "threshold",
-        "scale", "rule", "results",
+        "backend", "location", "profile", "profile_source", "layer", "query", "limit", "turn_limit", "sessions",
+        "rerank_pool", "mode", "weights", "threshold", "scale", "rule", "results",
     ]  # fmt: skip
     assert (document["profile"], document["profile_source"], document["layer"]) == ("0.7.5", "option", "agent")
     assert document["weights"] == {"vector": 0.7, "keyword": 0.3}
@@ -282,7 +322,7 @@ def test_health(memory: Run, install: Path) -> None:
     assert answer.code == 0
     assert list(document) == [
         "backend", "location", "chosen", "ok", "summary", "findings", "facts", "generation", "profile",
-        "profile_source", "config", "installs",
+        "profile_source", "newer_version", "config", "installs",
     ]  # fmt: skip
     assert (document["ok"], document["generation"], document["profile_source"]) == (True, "G2", "assumed")
     assert document["config"]["memory.backend"]["value"] == "sqlite"
@@ -351,7 +391,7 @@ def test_no_sentence_is_said_twice(memory: Run, install: Path) -> None:
         answer = memory(*arguments)
         told = answer.err + answer.out
         assert told.count("Nothing is stored, because") == 1
-        assert told.count("memory.auto_save is a text") == 1
+        assert told.count("memory.auto_save is a text") == (arguments == ("health",))
 
 
 def test_an_argument_too_many_names_the_verb_whose_help_tells_more(memory: Run) -> None:
@@ -361,3 +401,23 @@ def test_an_argument_too_many_names_the_verb_whose_help_tells_more(memory: Run) 
         "zeroclaw: Unrecognized arguments: --limit 3.", "`zeroclaw memory get --help` shows how.",
     ]  # fmt: skip
     assert "Behind -- everything is a key" in memory("get", "--", "lang", "--json").err
+
+
+def test_a_zeroclaw_newer_than_the_newest_known_is_called_that(memory: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "zeroclaw").write_text("#!/bin/sh\necho zeroclaw 0.8.5\n")
+    (folder / "zeroclaw").chmod(0o755)
+    variables = {"PATH": f"{folder}:/usr/bin:/bin"}
+    newer = "scoring 0.8.4 (zeroclaw --version; 0.8.5 is newer than what I know)"
+    for verb in (("recall", "rust"), ("prompt", "rust"), ("explain", "lang", "--query", "rust")):
+        answer = memory(*verb, **variables)
+        assert "0.8.5 is newer than what I know" in answer.out + answer.err
+    assert newer in (answer := memory("recall", "rust", **variables)).out + answer.err
+    assert newer.removeprefix("scoring ") in memory("health", **variables).out
+    document = memory("health", "--json", **variables).json
+    assert (document["profile"], document["newer_version"]) == ("0.8.4", "0.8.5")
+    assert memory("recall", "rust", "--json", **variables).json["profile"] == "0.8.4"
+    assert memory("health", "--json").json["newer_version"] is None
+    given = memory("recall", "rust", "--profile", "0.10.0", "--json").json
+    assert (given["profile"], given["profile_source"]) == ("0.8.4", "option; 0.10.0 is newer than what I know")

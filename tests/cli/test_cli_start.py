@@ -42,7 +42,9 @@ def _loaded_by(install: Path, *arguments: str) -> set[str]:
     ],
 )  # fmt: skip
 def test_a_command_loads_nothing_it_does_not_use(install: Path, arguments: tuple[str, ...]) -> None:
-    assert not _loaded_by(install, *arguments) & HEAVY
+    # What decides a recall is arithmetic over arrays.
+    used = {"numpy"} if "recall" in arguments else set()
+    assert not _loaded_by(install, *arguments) & (HEAVY - used)
 
 
 @pytest.mark.parametrize("option", ["--help", "--version", "--print-completion=bash"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -93,11 +94,15 @@ def test_folder_in_place_of_the_config(tmp_path: Path) -> None:
 
 
 def test_config_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: Path) -> bytes:
-        raise PermissionError(13, "Permission denied", str(self))
+    opened = os.open
+
+    def refuse(path: str | Path, *arguments: Any, **more: Any) -> int:
+        if str(path).endswith("config.toml"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *arguments, **more)
 
     (tmp_path / "config.toml").write_text(BASE)
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(BrokenConfig, match=r"cannot be read: Permission denied\."):
         load_config(install_in(tmp_path), {})
 
@@ -164,9 +169,8 @@ def test_hostile_key_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
         ("keyword_weight = nan", "memory.keyword_weight is nan"),
         ("keyword_weight = inf", "memory.keyword_weight is inf"),
         ("vector_weight = 0\nkeyword_weight = 0.0", "add up to 0"),
-        ("min_relevance_score = 1.5", "memory.min_relevance_score is 1.5, outside 0 to 1"),
         ("min_relevance_score = -1", "memory.min_relevance_score is -1"),
-        ("embedding_dimensions = 0", "no vectors are made"),
+        ('embedding_provider = "openai"\nembedding_dimensions = 0', "no vectors are made"),
         ('embedding_provider = "local"', "this program's own"),
         ('embedding_provider = "ollama"', 'does not know the embedding provider "ollama"'),
         ("snapshot_on_hygiene = true", "snapshot_enabled is false"),
@@ -176,6 +180,42 @@ def test_hostile_key_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
 )
 def test_value_that_does_not_do_what_it_seems_to(tmp_path: Path, lines: str, part: str) -> None:
     assert warning(load(tmp_path, f"{BASE}{lines}\n"), part)
+
+
+def test_a_threshold_over_one_counts_by_who_reads_it(tmp_path: Path) -> None:
+    text = BASE + "min_relevance_score = 1.5\n"
+    assert load(tmp_path, text).warnings == ()
+    assert warning(load(tmp_path, f"schema_version = 3\n{text}"), "outside 0 to 1")
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [
+        ("0.1.7", {"search_mode": "0.6.3", "retrieval_stages": "0.5.7", "policy.read_only_namespaces": "0.5.7"}),
+        ("0.6.2", {"search_mode": "0.6.3"}),
+        ("0.7.5", {}),
+        (None, {}),
+    ],
+)
+def test_a_key_that_the_zeroclaw_there_does_not_read_is_told(
+    tmp_path: Path, version: str | None, told: dict[str, str]
+) -> None:
+    text = BASE + "search_mode = 'bm25'\nretrieval_stages = ['fts']\n[memory.policy]\nread_only_namespaces = ['a']\n"
+    config = load(tmp_path, text)
+    judged = load_config(config.install, {}, version=version)
+    assert set(judged.warnings) == {
+        f"memory.{name} does nothing here: ZeroClaw reads it from {since} on only." for name, since in told.items()
+    }
+
+
+def test_no_vectors_are_missed_where_none_are_wanted(tmp_path: Path) -> None:
+    for lines in (
+        "embedding_dimensions = 0",
+        'embedding_provider = "none"\nembedding_dimensions = 0',
+    ):
+        assert load(tmp_path, f"{BASE}{lines}\n").warnings == ()
+    markdown = BASE.replace("sqlite", "markdown") + 'embedding_provider = "openai"\nembedding_dimensions = 0\n'
+    assert load(tmp_path, markdown).warnings == ()
 
 
 def test_weights_above_one_are_fine(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from copies_samples import OTHER, SECRET, Place, cache, make_side_databases, snapshot
 from support import small_store
 
-from zeroclaw_tui.curation.copies import in_databases, in_lines
+from zeroclaw_tui.curation.copies import databases, lines
 from zeroclaw_tui.curation.copies.copies import Copy, Text, find_copies, summary
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
@@ -78,7 +78,7 @@ async def test_every_place_of_a_full_install_is_told(make_place: Make, open_plac
     }
     assert told == {
         "snapshot": [("MEMORY_SNAPSHOT.md", 1, True)],
-        "archive": [("2026-01-01.md", 1, True), ("2026-01-01.jsonl", 1, False)],
+        "archive": [("2026-01-01.md", 1, True), ("2026-01-01.jsonl", 1, True)],
         "markdown": [("MEMORY.md", 1, True)],
         "backup": [
             ("brain.db.backup-20260801T000000", 1, False),
@@ -154,9 +154,9 @@ async def test_what_was_not_looked_for_is_told(
     place.write("MEMORY.md", f"I noted: {SECRET}\n")
     small_store.change(place.database, "DELETE FROM memories")
     second = Text("y", "second", "a second text, never stored")
-    monkeypatch.setattr(in_lines, "COMPARED", 1)
+    monkeypatch.setattr(lines, "COMPARED", 1)
     assert "Only the first 1 texts" in (await _found(place, open_place, DOOR, second))["markdown"][0].remark
-    monkeypatch.setattr(in_databases, "LARGEST", 10)
+    monkeypatch.setattr(databases, "LARGEST", 10)
     (copy,) = (await _found(place, open_place))["free pages"]
     assert copy.count is None
     assert "larger than" in copy.remark
@@ -242,16 +242,17 @@ async def test_hostile_texts_are_found_everywhere(make_place: Make, open_place: 
 
 
 async def test_what_cannot_be_read_is_told(make_place: Make, open_place: Any) -> None:
-    """A damaged database, one without the table and a folder among files: each says why, none stops the rest."""
+    """A damaged database and a folder among files: each says why, none stops the rest."""
     place = make_place()
     place.write("memory/audit.db", b"not a database at all" * 100)
-    small_store.make(place.root / "memory" / "response_cache.db", "G1", [])
+    place.write("memory/response_cache.db", b"SQLite format 3\x00" + b"\xff" * 4096)
+    place.write("sessions/sessions.db", b"SQLite format 3\x00" + b"\xff" * 4096)
     place.write("memory/brain.db.backup-1", b"SQLite format 3\x00" + b"\xff" * 4096)
     (place.root / "memory" / "2026-01-01.md").mkdir()
     place.write("MEMORY.md", f"- **door**: {SECRET}\n")
     found = await _found(place, open_place)
     assert found["markdown"][0].count == 1
-    for kind in ("audit", "response cache", "backup"):
+    for kind in ("audit", "response cache", "backup", "chat"):
         (copy,) = found[kind]
         assert (copy.count, copy.can_clean) == (None, False)
         assert copy.remark

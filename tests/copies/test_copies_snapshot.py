@@ -10,9 +10,8 @@ from copies_samples import snapshot
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from zeroclaw_tui.curation.copies import snapshot_text
-from zeroclaw_tui.curation.copies.found import Text, Wanted
-from zeroclaw_tui.curation.copies.in_lines import bytes_of, lines_of
+from zeroclaw_tui.curation.copies.lines import bytes_of, lines_of, spans_in_snapshot, without_entries
+from zeroclaw_tui.curation.copies.texts import Text, Wanted
 from zeroclaw_tui.curation.snapshot.text import parts_in
 
 SNAPSHOTS = Path(__file__).parent.parent / "data" / "snapshots"
@@ -37,8 +36,8 @@ def _cut(data: bytes, gone: list[Text], stays: list[tuple[str, str]]) -> bytes:
     living: dict[str, set[str]] = {}
     for key, content in stays:
         living.setdefault(key, set()).add(content)
-    spans = list(snapshot_text.spans_of(lines, Wanted(gone), living))
-    return bytes_of(snapshot_text.without(lines, spans))
+    spans = list(spans_in_snapshot(lines, Wanted(gone), living))
+    return bytes_of(without_entries(lines, spans))
 
 
 @pytest.mark.parametrize("name", ["zeroclaw_0.1.7.md", "zeroclaw_0.8.4.md"])
@@ -87,7 +86,7 @@ def test_what_is_cut_out_leaves_the_snapshot_of_the_others(contents: list[str], 
     stays = [row for at, row in enumerate(rows) if at not in chosen]
     lines = lines_of(snapshot(*rows).encode())
     living = {key: {content} for key, content in stays}
-    spans = list(snapshot_text.spans_of(lines, Wanted(texts), living))
+    spans = list(spans_in_snapshot(lines, Wanted(texts), living))
     cut = {at for start, end, _ in spans for at in range(start, end)}
     starts = [len(lines_of(snapshot(*rows[:at]).encode())) - 1 for at in range(len(rows) + 1)]
     for at, (start, end) in enumerate(pairwise(starts)):
@@ -96,7 +95,7 @@ def test_what_is_cut_out_leaves_the_snapshot_of_the_others(contents: list[str], 
         elif not any(_looks_like_entries(content) for _, content in stays):
             assert start in cut
     if not any(map(_looks_like_entries, contents)):
-        assert bytes_of(snapshot_text.without(lines, spans)) == snapshot(*stays).encode()
+        assert bytes_of(without_entries(lines, spans)) == snapshot(*stays).encode()
 
 
 def test_what_looks_like_two_entries_is_taken_for_two() -> None:

@@ -10,7 +10,8 @@ import pytest
 from copies_samples import SECRET, Place
 
 from zeroclaw_tui.curation.changing import undo
-from zeroclaw_tui.curation.copies.copies import Text, clean_copies, find_copies
+from zeroclaw_tui.curation.copies.cleaning import clean_copies
+from zeroclaw_tui.curation.copies.copies import Text, find_copies
 from zeroclaw_tui.curation.files import taking_back
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Clash, Clashes, Keep, RowChange

@@ -87,18 +87,28 @@ async def test_only_the_missing_lines_come_again(tmp_path: Path) -> None:
     assert sorted(parse(core.read_text()).contents) == ["**lang**: Rust and  more", "**twin**: once more"]
 
 
-async def test_loose_notes_stay_readable(tmp_path: Path) -> None:
+async def test_loose_notes_take_no_memories(tmp_path: Path) -> None:
     install_in(tmp_path, ROWS)
     loose = tmp_path / "loose"
     loose.mkdir()
     (loose / "thoughts.md").write_text("- one\n")
     async with opened(tmp_path) as library:
-        with pytest.raises(Refused, match="loose notes"):
-            await copied(library, "markdown", loose)
-        assert [path.name for path in loose.iterdir()] == ["thoughts.md"]
-        outcome = await copied(library, "markdown", loose / "thoughts.md")
+        for place in (loose, loose / "thoughts.md"):
+            with pytest.raises(Refused, match="no agent's memory"):
+                await copied(library, "markdown", place)
+    assert [(path.name, path.read_text()) for path in loose.iterdir()] == [("thoughts.md", "- one\n")]
+
+
+async def test_a_workspace_without_memory_takes_them(tmp_path: Path) -> None:
+    install_in(tmp_path, ROWS)
+    workspace = tmp_path / "elsewhere"
+    workspace.mkdir()
+    (workspace / "SOUL.md").write_text("- kind\n")
+    async with opened(tmp_path) as library:
+        outcome = await copied(library, "markdown", workspace)
     assert (outcome.copied, outcome.verified) == (4, 4)
-    assert (loose / "thoughts.md").read_text().startswith("- one\n\n- **lang**: ")
+    assert (workspace / "MEMORY.md").read_text().startswith("# Long-Term Memory\n\n- **lang**: ")
+    assert (workspace / "SOUL.md").read_text() == "- kind\n"
 
 
 async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_path: Path) -> None:

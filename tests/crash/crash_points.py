@@ -37,7 +37,7 @@ Rows = dict[str, tuple[Any, ...]]
 Work = Callable[[Library], Coroutine[Any, Any, None]]
 
 
-def make_install(folder: Path) -> None:
+def make_install(folder: Path, count: int = ROWS) -> None:
     database = folder / "data" / "memory" / "brain.db"
     database.parent.mkdir(parents=True)
     (folder / "config.toml").write_text('schema_version = 3\n[memory]\nbackend = "sqlite"\n')
@@ -47,7 +47,7 @@ def make_install(folder: Path) -> None:
             "category": "daily" if at % 10 else "core",
             "embedding": struct.pack("<8f", *(at + part for part in range(8))),
         }
-        for at in range(ROWS)
+        for at in range(count)
     ]
     small_store.make(database, "G4", rows)
 

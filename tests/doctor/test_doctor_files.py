@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support import small_store
 from support.patient import NOW
 
-from zeroclaw_tui.curation.changing import undo
+from zeroclaw_tui.curation.changing import store_memory, undo
 from zeroclaw_tui.curation.doctor.examining import examine
 from zeroclaw_tui.curation.doctor.repairing import repair_finding
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.memory.change import Draft
+from zeroclaw_tui.memory.errors import Refused
 
 
 def leave_log(database: Path) -> Path:
@@ -31,7 +35,7 @@ def leave_log(database: Path) -> Path:
     return database.with_name(f"{database.name}-wal")
 
 
-@pytest.mark.parametrize("name", ["config.toml.bak", "config.toml.backup", ".config.toml.tmp-1234"])
+@pytest.mark.parametrize("name", ["config.toml.bak", "config.toml.backup"])
 async def test_leftover_configs_go_to_the_trash_and_come_back(make_patient, name: str) -> None:
     patient = make_patient()
     left = patient.folder / name
@@ -43,6 +47,64 @@ async def test_leftover_configs_go_to_the_trash_and_come_back(make_patient, name
         assert not left.exists()
         await undo(library)
     assert left.read_text() == "api_key = 'sk-0123456789abcdef'\n"
+
+
+UNFINISHED = ".MEMORY_SNAPSHOT.md.zeroclaw-tui-0123456789abcdef.tmp"
+PLACES = ["", "zeroclaw-tui", "zeroclaw-tui/backups", "workspace", "workspace/memory", "workspace/state",
+          "workspace/memory/archive", "workspace/sessions/archive", "agents/writer/workspace/memory"]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_what_a_killed_run_left_is_named_where_it_lies_and_removed(make_patient, place: str) -> None:
+    """A file and a folder whose writer is gone; what a living run holds its lock on is no finding and stays."""
+    patient = make_patient()
+    folder = patient.folder / place
+    folder.mkdir(parents=True, exist_ok=True)
+    left, room, alive = (folder / UNFINISHED.replace("0", digit) for digit in "abc")
+    left.write_text("half a snapshot")
+    room.mkdir()
+    (room / "other.db").write_text("half a database")
+    with alive.open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        found = {finding.target: finding for finding in (await patient.report()).findings}
+        assert str(alive) not in found
+        async with patient.library() as library:
+            for path in (left, room):
+                assert (found[str(path)].risk, found[str(path)].repair) == ("worth knowing", "remove unfinished")
+                await repair_finding(patient.config, library, found[str(path)], NOW)
+                assert not path.exists()
+            with pytest.raises(Refused, match="being written by another run"):
+                await repair_finding(patient.config, library, replace(found[str(left)], target=str(alive)), NOW)
+    assert alive.exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [("", ".config.toml.tmp-1234"), ("", ".active_workspace.toml.tmp-1234"), ("workspace", ".iyzc4orz.tmp"),
+     ("workspace/state", "runtime-trace.tmp.12.345"), ("workspace/state", "runtime-trace.migrate.12.345")],
+)  # fmt: skip
+async def test_unfinished_files_of_others_are_named_and_never_removed(make_patient, place: str, name: str) -> None:
+    patient = make_patient()
+    left = patient.folder / place / name
+    left.parent.mkdir(exist_ok=True)
+    left.write_text("api_key = 'sk-0123456789abcdef'\n")
+    finding = await patient.finding(f"unfinished:{name}")
+    assert (finding.risk, finding.repair, finding.target) == ("worth knowing", None, str(left))
+    assert "remove it" in finding.by_hand
+    async with patient.library() as library:
+        await store_memory(library, Draft("key", "content"))
+    assert left.exists()
+
+
+async def test_the_next_change_removes_what_a_killed_run_left(make_patient) -> None:
+    patient = make_patient()
+    left, alive = patient.folder / "workspace" / UNFINISHED, patient.folder / UNFINISHED.replace("0", "a")
+    left.write_text("half a snapshot")
+    with alive.open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        async with patient.library() as library:
+            await store_memory(library, Draft("key", "content"))
+    assert (left.exists(), alive.exists()) == (False, True)
 
 
 async def test_copies_of_zeroclaws_own_are_named(make_patient) -> None:

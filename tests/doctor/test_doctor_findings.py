@@ -8,6 +8,9 @@ from contextlib import closing
 import pytest
 from support import small_store
 
+from zeroclaw_tui.curation.changing import remove_memories, undo
+from zeroclaw_tui.curation.purge import plan_rows
+
 EMBEDS = 'embedding_provider = "custom:http://127.0.0.1:9"\nembedding_dimensions = 4\n'
 
 
@@ -152,7 +155,7 @@ async def test_rows_that_hide_or_cannot_be_dated(make_patient) -> None:
     report = await patient.report()
     titles = {finding.id: finding.title for finding in report.findings if finding.risk == "worth knowing"}
     assert titles["superseded"] == "1 memory is replaced by a memory that is not there."
-    assert titles["old-sessions"].startswith("1 session")
+    assert titles["old-sessions"].endswith("opens the database: tg:12/3 becomes tg_12_3.")
     assert titles["dates"] == "1 memory is without a date that can be read."
 
 
@@ -176,3 +179,18 @@ async def test_serious_findings_come_first(make_patient) -> None:
     risks = [finding.risk for finding in (await patient.report()).findings]
     assert risks == sorted(risks, key=["serious", "worth knowing", "fine"].index)
     assert risks[0] == "serious"
+
+
+async def test_rowids_close_to_the_last_one_are_told_and_have_a_way_out(make_patient) -> None:
+    patient = make_patient()
+    patient.change(f"UPDATE memories SET rowid = {2**63 - 1} WHERE rowid = 3")
+    finding = await patient.finding("rowids")
+    assert finding.risk == "worth knowing"
+    assert "9,223,372,036,854,775,807" in finding.title
+    async with patient.library() as library:
+        (wanted,) = [entry for entry in await library.memory.list() if entry.handle == 2**63 - 1]
+        await remove_memories(library, await plan_rows(library, [wanted.id]), "purge")
+        await undo(library)
+        (row,) = [entry for entry in await library.memory.list() if entry.id == wanted.id]
+    assert row.handle == 13
+    assert "rowids" not in {found.id for found in (await patient.report()).findings}

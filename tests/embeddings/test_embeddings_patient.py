@@ -134,7 +134,6 @@ async def test_a_wait_too_long_for_a_person_is_told_and_not_waited_for(seconds: 
         (always(200, {"data": [{"embedding": ["1", "2", "3"]}]}), EmbeddingFailed, "holds no vector"),
         (always(200, {"data": [{"embedding": "AACAPwAAAEAAAEBA"}]}), EmbeddingFailed, "base64 perhaps"),
         (always(200, b'{"data": [{"embedding": [NaN, 1, 2]}]}'), EmbeddingFailed, "not finite"),
-        (always(200, {"data": [{"embedding": [0, 0, 0]}]}), TextRefused, "made only zeros of the text"),
         (embeddings(4), WrongDimension, "a vector of 4 numbers"),
     ],
 )
@@ -146,6 +145,15 @@ async def test_what_will_not_pass_is_not_asked_twice(
         assert len(endpoint.requests) == 1
     assert type(failed) is kind
     assert part in failed.message
+
+
+async def test_a_vector_of_zeros_is_the_vector_of_a_query(clock: Clock) -> None:
+    """ZeroClaw asks whether there is one, not what it is."""
+    with serving(always(200, {"data": [{"embedding": [0, 0, 0]}]})) as endpoint:
+        async with opened(endpoint, clock) as embedder:
+            assert (await embedder.query("unknown words")).tolist() == [0.0, 0.0, 0.0]
+            made = await embedder.queries(["other words"])
+            assert made["other words"].tolist() == [0.0, 0.0, 0.0]
 
 
 async def test_an_endpoint_that_hangs_is_given_up_within_the_time_limit(clock: Clock) -> None:

@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.curation.query_vectors import with_queries_together
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.replay import Trial
+from zeroclaw_tui.scoring.settings import Trial
 
 QUERIES = [TestQuery(f"word{number}", ("near",), f"q{number}") for number in range(5)]
 

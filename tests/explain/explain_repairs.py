@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sqlite3
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.scoring.explanation import Explanation
 from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.replay import Trial
+from zeroclaw_tui.scoring.settings import Trial
 
 BIG_LIMIT = 100_000
 Changes = dict[str, Any]
@@ -98,7 +99,8 @@ def _limit(explanation: Explanation, trial: Trial, embedder: str | None) -> Repa
 
 def _threshold(explanation: Explanation, trial: Trial, embedder: str | None) -> Repair:
     threshold = promised("a threshold of", explanation)
-    assert threshold is not None
+    if threshold is None:
+        threshold = math.floor(explanation.steps[-1].numbers["score"] * 100) / 100
     return Repair(_scoring(trial, threshold=threshold), {})
 
 

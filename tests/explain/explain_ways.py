@@ -8,8 +8,8 @@ from typing import Any
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.replay import StagePlace, Trial, Way
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
+from zeroclaw_tui.scoring.way import StagePlace, Way
 
 NOW = "2026-03-20T12:00:00+00:00"
 WEEK_AGO = "2026-03-13T12:00:00+00:00"

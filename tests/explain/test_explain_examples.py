@@ -261,4 +261,5 @@ async def test_what_has_faded_with_age_is_told_apart_from_what_never_scored(tmp_
         told = await why(library, "old", "green tea", as_of="2026-09-01T10:00:00+00:00")
     assert told.stopped_at == "threshold"
     assert told.verdict == "It is not in the prompt: its score has faded to 0.00 with age, under the threshold of 0.40."
-    assert (told.steps[-1].helps, told.steps[-1].key) == ("the category core, which does not fade", "e")
+    helps = "the category core, which does not fade, puts it in the prompt"
+    assert (told.steps[-1].helps, told.steps[-1].key) == (helps, "e")

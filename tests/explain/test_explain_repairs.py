@@ -18,12 +18,12 @@ from zeroclaw_tui.curation.explaining import explain, explained_by
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.scoring.explanation import Explanation
-from zeroclaw_tui.scoring.replay import Trial
+from zeroclaw_tui.scoring.settings import Trial
 
 OF_EACH_STAGE = 3
 MOST_RUNS = 60
 EXPECTED = {
-    "0.1.7": {"query", "candidates", "session", "like", "limit", "threshold"},
+    "0.1.7": {"query", "candidates", "session", "like", "threshold", "cap"},
     "0.7.5": {"candidates", "merge", "superseded", "session", "namespace", "like", "limit", "threshold", "skip"},
     "0.8.3": {
         "candidates",

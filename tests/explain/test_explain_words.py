@@ -14,8 +14,8 @@ from zeroclaw_tui.scoring.evidence import WordShare
 from zeroclaw_tui.scoring.explaining.step import REFUSED_QUERY
 from zeroclaw_tui.scoring.explaining.text import number, ordinal, told_apart
 from zeroclaw_tui.scoring.explanation import Explanation, WholeRecall, explained
-from zeroclaw_tui.scoring.replay import Trial, Way
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
+from zeroclaw_tui.scoring.way import Way
 
 SHARES = (WordShare("like", True, 0.41, 3), WordShare("she", False, None, 0), WordShare("eat", False, None, 0))
 BEST = {"keyword": place(1, 5.82), "keyword_score": 1.0, "best_raw": 5.82}
@@ -263,9 +263,6 @@ def test_limits() -> None:
     assert last.helps == "other weights that rank it higher"
     fourth = told(replace(seventh, rank=4), trial(limit=3)).steps[-1]
     assert (fourth.words, fourth.helps) == ("ranked 4th, and only the first 3 are recalled", "a limit of 4")
-    over = judged(0.3, not_injected_because="limit: ZeroClaw recalls only the first 5")
-    last = told(replace(seventh, judged=over), trial(limit=20)).steps[-1]
-    assert last.words == "ranked 7th, and ZeroClaw recalls only 5 for a message"
 
 
 def test_the_fall_back_for_parts_of_words() -> None:

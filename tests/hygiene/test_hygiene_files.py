@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hygiene_world import NOW, Place, row
 
-from zeroclaw_tui.curation.hygiene.dates import day_of_note, day_of_session
 from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene
+from zeroclaw_tui.memory.days import day_of_note, day_of_session
 
 Make = Callable[..., Place]
 

@@ -25,7 +25,7 @@ async def test_where_the_database_finds_enough_its_stages_decide(
     memory = await bridge(write_program(tmp_path / "bin", memories=LUCID), TEA)
     library, tried = library_of(memory), trial("tea", "0.7.5", ALL, limit=limit)
     evidence = await gather_evidence(library, tried)
-    assert isinstance(evidence.evidence, StageEvidence)
+    assert isinstance(evidence.evidence[0], StageEvidence)
     assert parts_of(await evidence.replayed(tried))[:4] == parts_of(await recalled(library, tried))[:4]
 
 
@@ -35,7 +35,7 @@ async def test_where_lucid_takes_part_its_answer_is_judged_anew(bridge: OpenBrid
     memory = await bridge(program, TEA[:1])
     library, tried = library_of(memory), trial("tea", "0.7.5", ALL)
     evidence = await gather_evidence(library, tried)
-    assert isinstance(evidence.evidence, OwnEvidence)
+    assert isinstance(evidence.evidence[0], OwnEvidence)
     result = await evidence.replayed(tried)
     asked = len(program.calls)
     assert [(scored.entry.key, scored.injected) for scored in result.results] == [

@@ -1,4 +1,4 @@
-"""`zeroclaw memory list --blocks` shows blocks, and says so where a store has none."""
+"""`zeroclaw memory` on Markdown: blocks, and what of a folder is an agent's memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from zeroclaw_tui.backends.sqlite.ddl import create_database
 
@@ -41,3 +43,122 @@ def test_a_store_without_blocks_says_so(tmp_path: Path) -> None:
     done = listed("--location", str(tmp_path / "brain.db"), "list", "--blocks")
     assert done.returncode == 1
     assert "sqlite has no blocks to show." in done.stderr
+
+
+NO_MEMORY = {"SOUL.md": "# Soul\n- Steph is kind\n", "AGENTS.md": "- Steph asks first\n", "README.md": "Steph\n"}
+
+
+def workspace_in(folder: Path) -> Path:
+    """A workspace in which ZeroClaw finds no memory."""
+    folder.mkdir(parents=True)
+    for name, text in NO_MEMORY.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def named_workspace(tmp_path: Path, how: str) -> tuple[Path, tuple[str, ...]]:
+    """A workspace without memory, and the options that name it."""
+    config = '[memory]\nbackend = "markdown"\nauto_save = true\n'
+    if how == "an agent of a config dir":
+        workspace = workspace_in(tmp_path / "z" / "agents" / "default" / "workspace")
+        (tmp_path / "z" / "config.toml").write_text(
+            'schema_version = 3\n[memory]\nbackend = "markdown.default"\n[agents.default]\n'
+        )
+        return workspace, ("--config-dir", str(tmp_path / "z"), "--agent", "default")
+    workspace = workspace_in(tmp_path / "z" / "workspace")
+    if how == "a config dir":
+        (tmp_path / "z" / "config.toml").write_text(config)
+        return workspace, ("--config-dir", str(tmp_path / "z"))
+    if how == "a workspace":
+        return workspace, ("--workspace", str(workspace))
+    return workspace, ("--backend", "markdown", "--location", str(workspace))
+
+
+@pytest.mark.parametrize("how", ["a config dir", "an agent of a config dir", "a workspace", "a folder"])
+def test_a_workspace_without_memory_is_empty_and_takes_the_first(tmp_path: Path, how: str) -> None:
+    """Nothing else in it is shown, recalled or cleared as memory."""
+    workspace, where = named_workspace(tmp_path, how)
+    assert json.loads(listed(*where, "list", "--json").stdout)["total"] == 0
+    assert json.loads(listed(*where, "recall", "Steph", "--json").stdout)["results"] == []
+    assert listed(*where, "prompt", "Steph").stdout == ""
+    assert json.loads(listed(*where, "audit", "--json").stdout)["rows"] == 0
+    cleared = listed(*(option for option in where if option not in ("--agent", "default")), "clear", "--yes")
+    assert cleared.returncode == 0
+    stored = listed(*where, "store", "lang", "Prefers Rust")
+    assert stored.returncode == 0, stored.stderr
+    assert (workspace / "MEMORY.md").read_text() == "# Long-Term Memory\n\n- **lang**: Prefers Rust\n"
+    assert {name: (workspace / name).read_text() for name in NO_MEMORY} == NO_MEMORY
+    assert json.loads(listed(*where, "list", "--json").stdout)["total"] == 1
+
+
+@pytest.mark.parametrize("options", [("--location",), ("--backend", "markdown", "--location")])
+def test_loose_notes_are_looked_at_and_no_memory(tmp_path: Path, options: tuple[str, ...]) -> None:
+    (tmp_path / "garden.md").write_text("- beans for Steph\n")
+    where = (*options, str(tmp_path))
+    assert json.loads(listed(*where, "list", "--json").stdout)["total"] == 1
+    recalled = listed(*where, "recall", "Steph", "--json")
+    (result,) = json.loads(recalled.stdout)["results"]
+    assert result["injected"] is None
+    assert result["not_injected_because"] == "Loose notes: no agent reads these as memory."
+    prompt = listed(*where, "prompt", "Steph", "--json")
+    document = json.loads(prompt.stdout)
+    assert (document["text"], document["entries"], document["results"][0]["injected"]) == ("", 0, None)
+    assert "no agent reads these as memory" in document["why_empty"]
+    assert "no agent reads these as memory" in prompt.stderr
+    assert "no agent reads these as memory" in listed(*where, "health").stdout
+    for verb in (
+        ("clear", "--yes"),
+        ("forget", "garden:0", "--yes"),
+        ("edit", "garden:0", "--content", "peas"),
+        ("store", "lang", "Rust"),
+        ("audit",),
+        ("explain", "garden:0", "--query", "Steph"),
+    ):
+        refused = listed(*where, *verb)
+        assert (refused.returncode, refused.stdout) == (1, ""), verb
+        assert "Loose notes" in refused.stderr
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("garden.md", "- beans for Steph\n")]
+
+
+def test_a_file_of_a_workspace_that_is_no_memory_is_refused(tmp_path: Path) -> None:
+    workspace = workspace_in(tmp_path / "here")
+    refused = listed("--backend", "markdown", "--location", str(workspace / "SOUL.md"), "clear", "--yes")
+    assert refused.returncode == 1
+    assert "SOUL.md is no memory" in refused.stderr
+    assert (workspace / "SOUL.md").read_text() == NO_MEMORY["SOUL.md"]
+
+
+def test_a_config_dir_of_notes_alone_opens(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("- **lang**: Rust\n")
+    document = json.loads(listed("--config-dir", str(tmp_path), "list", "--json").stdout)
+    assert (document["backend"], document["total"]) == ("markdown", 1)
+
+
+def test_an_empty_folder_takes_the_first_memory(tmp_path: Path) -> None:
+    where = ("--backend", "markdown", "--location", str(tmp_path))
+    assert listed(*where, "list").returncode == 0
+    assert listed(*where, "store", "walk", "Went out", "--category", "daily").returncode == 0
+    assert [path.parent for path in tmp_path.rglob("*.md")] == [tmp_path / "memory"]
+
+
+def test_the_days_of_names_are_listed_filtered_and_counted_alike(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    for stem in ("2026-03-07", "2026-03-07-roof", "2026-03-07-1442", "plan"):
+        (tmp_path / "memory" / f"{stem}.md").write_text("- one\n- two\n")
+    (tmp_path / "MEMORY.md").write_text("- kept\n")
+    where = ("--location", str(tmp_path))
+    ages = json.loads(listed(*where, "facets", "--json").stdout)["age"]
+    assert ages == {"today": 0, "this week": 0, "this month": 0, "older": 6, "no date": 3}
+
+    def keys(*options: str) -> set[str]:
+        document = json.loads(listed(*where, "list", "--json", *options).stdout)
+        return {entry["timestamp"] for entry in document["entries"]}
+
+    assert keys("--older-than", "30d") == {"2026-03-07", "2026-03-07-roof", "2026-03-07-1442"}
+    assert keys("--newer-than", "2026-03-08") == set()
+    assert keys("--undated") == {"plan", "MEMORY"}
+    undated = json.loads(listed(*where, "facets", "--json", "--undated").stdout)
+    assert (undated["total"], undated["age"]["no date"]) == (3, 3)
+    assert "no date" in listed(*where, "facets").stdout
+    asked = listed(*where, "purge", "--undated", "--dry-run", "--json")
+    assert json.loads(asked.stdout)["count"] == 3

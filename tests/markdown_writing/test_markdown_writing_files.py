@@ -15,7 +15,7 @@ import pytest
 from zeroclaw_tui.backends.markdown import disk, writing
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.memory.change import Clashes, Conflict, Draft, Edit, RowChange, Stamp
-from zeroclaw_tui.memory.errors import NotThere, Refused
+from zeroclaw_tui.memory.errors import DiskFull, NotThere, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.testing.write_contract import Kept
 
@@ -285,7 +285,7 @@ async def test_a_full_disk_leaves_the_file_and_no_rest(tmp_path: Path, monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(Refused, match="No space left on device"):
+    with pytest.raises(DiskFull, match=r"the disk is full\. Nothing was changed in it"):
         await edited(memory, "MEMORY:0", "uno")
     assert core(tmp_path) == b"- one\n"
     assert os.listdir(tmp_path) == ["MEMORY.md"]
@@ -341,16 +341,22 @@ async def test_agents_lines_of_one_number_keep_apart(tmp_path: Path) -> None:
     assert core(tmp_path) == b"- of all\n"
 
 
-async def test_loose_notes_are_not_hidden_by_a_new_file(tmp_path: Path) -> None:
-    (tmp_path / "trip.md").write_text("- Kyoto\n")
+async def test_the_first_memory_comes_beside_files_that_are_none(tmp_path: Path) -> None:
+    (tmp_path / "SOUL.md").write_text("- kind\n")
     memory = await opened(tmp_path)
-    with pytest.raises(Refused, match="loose notes"):
-        await memory.create(Draft("k", "v"), Kept())
-    await edited(memory, "trip:0", "Osaka")
-    assert (tmp_path / "trip.md").read_text() == "- Osaka\n"
-    alone = await opened(tmp_path / "trip.md")
+    await memory.create(Draft("k", "v"), Kept())
+    assert core(tmp_path) == b"# Long-Term Memory\n\n- **k**: v\n"
+    assert [entry.key for entry in await memory.list()] == ["MEMORY:0"]
+    await memory.remove(await memory.stamps(MemoryFilter()), Kept())
+    assert (tmp_path / "SOUL.md").read_text() == "- kind\n"
+
+
+async def test_one_file_alone_takes_a_line(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("- Kyoto\n")
+    alone = await opened(tmp_path / "MEMORY.md")
+    await edited(alone, "MEMORY:0", "Osaka")
     await alone.create(Draft("k", "v"), Kept())
-    assert (tmp_path / "trip.md").read_text() == "- Osaka\n\n- **k**: v\n"
+    assert core(tmp_path) == b"- Osaka\n\n- **k**: v\n"
 
 
 async def test_a_kept_row_of_another_folder_is_not_put_back_there(tmp_path: Path) -> None:

@@ -115,6 +115,48 @@ def test_a_new_file_holds_an_answer_where_its_comment_stood(tmp_path: Path) -> N
     assert "reads it here.\nsqlite_open_timeout_secs = 9\n" in text
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("text", ["", "\ufeff", "# mine\n\n# and more", "# mine\r\n"])
+def test_a_file_that_holds_no_key_gets_what_a_new_one_gets_and_keeps_its_comments(
+    tmp_path: Path, backend: str, text: str
+) -> None:
+    world = World(tmp_path, text)
+    world.write(*NEEDED.get(backend, ()), memory=backend)
+    written = world.file.read_bytes().decode()
+    assert written.startswith(text.rstrip("\r\n"))
+    assert world.values["default_temperature"] == 0.7
+    new = World(tmp_path / "other")
+    new.write(*NEEDED.get(backend, ()), memory=backend)
+    assert {key: value for key, value in flat(world.values).items() if key[-1] != "db_url"} == {
+        key: value for key, value in flat(new.values).items() if key[-1] != "db_url"
+    }
+    assert world.plan(*NEEDED.get(backend, ()), memory=backend).is_empty
+
+
+@pytest.mark.parametrize("backend", [*BACKENDS, "postgres.work"])
+@pytest.mark.parametrize("text", [None, "# mine\n"])
+def test_where_0_8_reads_it_a_file_without_keys_begins_in_its_own_form(
+    tmp_path: Path, backend: str, text: str | None
+) -> None:
+    kind, _, alias = backend.partition(".")
+    world = World(tmp_path, text)
+    (world.config_dir / "data").mkdir(parents=True)
+    plan = world.write(*NEEDED.get(kind, ()), memory=backend)
+    assert plan.changes[0].name == "schema_version"
+    assert world.values["schema_version"] == 3
+    assert "default_temperature" not in world.values
+    assert not {"provider"} & set(world.values.get("storage", {}))
+    assert not {"qdrant", "postgres", "sqlite_open_timeout_secs"} & set(world.values["memory"])
+    config = world.loaded()
+    assert (config.backend, config.warnings) == (kind, ())
+    if kind == "postgres":
+        assert config.storage["db_url"] == URL
+        assert set(world.values["storage"]["postgres"]) == {alias or "default"}
+    if kind == "qdrant":
+        assert (config.storage["url"], config.storage["api_key"]) == ("http://localhost:6333", "tunafish")
+    assert world.plan(*NEEDED.get(kind, ()), memory=backend).is_empty
+
+
 def test_a_dry_plan_writes_nothing(tmp_path: Path) -> None:
     world = World(tmp_path)
     assert not world.plan(*NEEDED["postgres"], memory="postgres").is_empty

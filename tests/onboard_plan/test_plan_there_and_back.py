@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -151,11 +152,38 @@ def test_a_reference_that_the_old_generation_takes_literally_is_told(tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["memory.types.enabled", "memory.consolidation_extract_facts"])
-def test_what_zeroclaw_takes_with_sqlite_only_is_told_on_the_way_out(tmp_path: Path, name: str) -> None:
+def test_what_zeroclaw_takes_with_sqlite_only_keeps_the_backend(tmp_path: Path, name: str) -> None:
     world = world_of(tmp_path, f"schema_version = 3\n{SQLITE}{name.removeprefix('memory.')} = true\n", "data")
-    assert any(note.startswith(f"{name} is on") for note in world.plan(memory="markdown").notes)
-    assert not any(f"{name} is on" in note for note in world.plan(f"{name}=false", memory="markdown").notes)
-    assert not any(f"{name} is on" in note for note in world.plan("vector_weight=0.5").notes)
+    with pytest.raises(WrongUse, match=f"{name} = true takes memory.backend = sqlite") as refused:
+        world.plan(memory="markdown")
+    assert f"--set {name}=false" in (refused.value.hint or "")
+    assert not world.plan(f"{name}=false", memory="markdown").is_empty
+    assert not world.plan("vector_weight=0.5").is_empty
+
+
+def test_a_key_that_an_older_zeroclaw_ignores_is_told_where_the_version_is_not_known(tmp_path: Path) -> None:
+    world = world_of(tmp_path, SQLITE, "workspace")
+    told = "memory.search_mode is read by ZeroClaw from 0.6.3 on; an older one ignores it."
+    assert told in world.plan("search_mode=bm25").notes
+    known = replace(world.situation().target, version="0.7.5")
+    assert not world.plan("search_mode=bm25", target=known).notes
+    assert not world.plan("vector_weight=0.5").notes
+
+
+@pytest.mark.parametrize(
+    ("version", "is_taken"), [(None, True), ("0.1.7", True), ("0.7.5", True), ("0.8.3", True), ("0.8.4", False)]
+)
+def test_a_threshold_over_one_is_taken_where_scores_have_no_upper_end(
+    tmp_path: Path, version: str | None, is_taken: bool
+) -> None:
+    world = world_of(tmp_path, SQLITE, "workspace")
+    target = replace(world.situation().target, version=version)
+    if is_taken:
+        plan = world.plan("min_relevance_score=1.5", target=target)
+        assert "min_relevance_score = 1.5" in plan.after.text
+    else:
+        with pytest.raises(WrongUse, match=r"a number from 0 to 1; 1\.5 is not"):
+            world.plan("min_relevance_score=1.5", target=target)
 
 
 def test_a_key_behind_a_link_is_told_where_zeroclaw_refuses_it(tmp_path: Path) -> None:

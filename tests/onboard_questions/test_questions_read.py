@@ -68,7 +68,7 @@ def test_a_fitting_answer_is_taken(tmp_path: Path, id: str, text: str, value: ob
         ("vector_weight", "-0.1"),
         ("vector_weight", "nan"),
         ("vector_weight", "inf"),
-        ("min_relevance_score", "1.1"),
+        ("min_relevance_score", "-0.1"),
         ("min_relevance_score", "40%"),
         ("search_mode", "both"),
         ("sqlite.open_timeout_secs", "301"),

@@ -11,12 +11,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
 from textual.app import App
 from textual.pilot import Pilot
+from textual.worker import WorkerCancelled
 
 from zeroclaw_tui.curation.changing import edit_memory, remove_memories
 from zeroclaw_tui.curation.demo import make_demo
@@ -108,7 +110,9 @@ async def settle(app: App[object], pilot: Pilot[object]) -> None:
         # A change waits for an answer as long as its question is open.
         under_way = [worker for worker in app.workers if worker.group != "change" and "write" not in worker.group]
         if under_way:
-            await app.workers.wait_for_complete(under_way)
+            # One that gave way to a newer one is waited for no more.
+            with suppress(WorkerCancelled):
+                await app.workers.wait_for_complete(under_way)
     await pilot.pause()
 
 

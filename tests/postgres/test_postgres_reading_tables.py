@@ -289,6 +289,26 @@ async def test_pages_go_on_where_there_is_no_value_to_sort_by(field, descending,
     assert len(shown) == 20
 
 
+async def test_what_has_no_moment_is_an_age_of_its_own(place: PostgresPlace, opens) -> None:
+    """A memory without a time, or with one that never comes, is neither old nor new."""
+    place.make_table("uuid")
+    place.run(
+        "INSERT INTO memories (key, content, category, timestamp) SELECT 'k' || n, 'c', 'core', CASE n % 4 WHEN 0 THEN "
+        "NULL WHEN 1 THEN 'infinity' WHEN 2 THEN '-infinity' ELSE '2026-11-22'::timestamptz END "
+        "FROM generate_series(1, 20) AS n"
+    )
+    memory = await opens()
+    facets = await memory.facets(MemoryFilter(), "2026-11-22T12:00:00+00:00")
+    assert facets.age == {"today": 5, "this week": 0, "this month": 0, "older": 0, "no date": 15}
+    for wanted, count in (
+        (MemoryFilter(undated=True), 15),
+        (MemoryFilter(newer_than="2026-01-01"), 5),
+        (MemoryFilter(older_than="2030-01-01"), 5),
+        (MemoryFilter(undated=True, older_than="2030-01-01"), 0),
+    ):
+        assert len(await memory.order(wanted, Sort())) == count
+
+
 async def test_a_table_without_its_rules_is_read_and_written(place: PostgresPlace, opens) -> None:
     """Another program's table with the same columns may have rows without a value; one without an id is no memory."""
     place.run(

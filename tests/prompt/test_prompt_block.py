@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from support.judging import judge
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import Rule, ScoredEntry
-from zeroclaw_tui.scoring.injection import context_block, judge
+from zeroclaw_tui.scoring.injection import context_block
 from zeroclaw_tui.scoring.profiles import LANDMARKS, profile_for
 
 AS_OF = "2026-03-20T12:00:00+00:00"

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.base import Capabilities, StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.curation import recall
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
+from zeroclaw_tui.scoring import decide
 from zeroclaw_tui.scoring.injection import judge
 from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
 from zeroclaw_tui.scoring.settings import ScoringSettings
@@ -115,7 +115,7 @@ async def test_long_contents_are_judged_off_the_event_loop(monkeypatch: pytest.M
         threads.append(threading.current_thread() is threading.main_thread())
         return judge(*given, **named)
 
-    monkeypatch.setattr(recall, "judge", judged)
+    monkeypatch.setattr(decide, "judge", judged)
     long = await recalled(Shelf([row(1, "long " * 100_000), *rows(2)]))
     assert long.results[0].injected
     assert threads == [False, False]
@@ -133,6 +133,9 @@ async def test_the_answer_names_how_it_was_made() -> None:
         "layer": "agent",
         "query": "rust",
         "limit": 5,
+        "turn_limit": 5,
+        "sessions": [],
+        "rerank_pool": None,
         "mode": "hybrid",
         "weights": {"vector": 0.5, "keyword": 0.4},
         "threshold": 0.2,

@@ -1,4 +1,4 @@
-"""The parts that replay works out over arrays equal those that recall works out row by row."""
+"""What is decided from every hit equals what the statements of a recall cut."""
 
 from __future__ import annotations
 
@@ -14,46 +14,11 @@ from support.small_store import AGENT, MOMENT, blob, change, make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.evidence import gather_evidence
-from zeroclaw_tui.scoring.fusion import fuse
-from zeroclaw_tui.scoring.profiles import LANDMARKS, profile_for
-from zeroclaw_tui.scoring.replaying.fused import fused
-from zeroclaw_tui.scoring.replaying.stages import StageHits
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import LANDMARKS
 from zeroclaw_tui.scoring.vectors import VectorIndex
 
 OTHER = "00000000-0000-4000-8000-00000000000f"
 FIRST_AGENT = "00000000-0000-4000-8000-000000000000"
-SCORES = st.floats(0, 50, width=32) | st.sampled_from((0.0, 0.5, 1.0, 2.0**-24))
-HITS = st.lists(st.tuples(st.integers(0, 14), SCORES), unique_by=lambda hit: hit[0], max_size=15).map(
-    lambda hits: sorted(hits, key=lambda hit: -hit[1])
-)
-WEIGHTS = st.floats(width=32, allow_nan=False) | st.sampled_from((0.0, 0.3, 0.7))
-
-
-def _stage(hits: list[tuple[int, float]]) -> StageHits:
-    places = np.zeros(15, dtype=np.int64)
-    for place, (row, _) in enumerate(hits, 1):
-        places[row] = place
-    rows = np.array([row for row, _ in hits], dtype=np.int64)
-    return StageHits(rows, np.array([score for _, score in hits], dtype=np.float32), places)
-
-
-@given(HITS, HITS, st.permutations(range(15)), st.sampled_from(LANDMARKS), WEIGHTS, WEIGHTS, st.integers(1, 15))
-def test_fusion_over_arrays_is_the_fusion_of_recall(
-    keyword: list[tuple[int, float]],
-    vector: list[tuple[int, float]],
-    ranks: list[int],
-    version: str,
-    vector_weight: float,
-    keyword_weight: float,
-    count: int,
-) -> None:
-    profile, numbers = profile_for(version), ScoringSettings(vector_weight, keyword_weight)
-    ids = {row: f"{rank:02d}" for row, rank in enumerate(ranks)}
-    expected = fuse(keyword[:count], vector[:count], ids, profile, numbers, 1000)
-    found = fused(_stage(keyword), _stage(vector), count, np.array(ranks), profile, numbers)
-    rows = found.candidates(np.arange(len(found.positions)), np.arange(15))
-    assert repr(list(rows)) == repr(expected)
 
 
 @given(

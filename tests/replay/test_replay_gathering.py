@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.evidence import gather_evidence, trial_of
 from zeroclaw_tui.memory.errors import EmbeddingFailed, SearchInterrupted, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring import agent_view
+from zeroclaw_tui.scoring import decide
 from zeroclaw_tui.scoring.evidence import StageEvidence
 from zeroclaw_tui.scoring.scanner import ScanMode
 from zeroclaw_tui.scoring.settings import ScoringSettings
@@ -93,7 +93,7 @@ async def test_long_contents_are_decided_in_a_thread_and_scanned_once(
         return None
 
     add(path, [{"content": "rust " * 60_000}], start=40)
-    monkeypatch.setattr(agent_view, "scan", scan)
+    monkeypatch.setattr(decide, "scan", scan)
     evidence = await gather_evidence(library_of(memory), trial("rust"), whole_store=True)
     for threshold in (0.1, 0.2, 0.3):
         tried = trial("rust", settings=ScoringSettings(threshold=threshold))
@@ -152,8 +152,9 @@ async def test_few_named_rows_of_a_big_store_are_enough(tmp_path: Path) -> None:
     try:
         library, tried = library_of(memory), trial("word7", limit=50)
         evidence = await gather_evidence(library, tried)
-        assert isinstance(evidence.evidence, StageEvidence)
-        assert (len(evidence.evidence.rows.handles), evidence.evidence.store_rows) == (20, 1000)
+        (found,) = evidence.evidence
+        assert isinstance(found, StageEvidence)
+        assert (len(found.rows.handles), found.store_rows) == (20, 1000)
         assert parts_of(await evidence.replayed(tried)) == parts_of(await recalled(library, tried))
         (stranger,) = await memory.with_key("key8")
         assert (await evidence.way(tried, stranger)).stopped_at == "candidates"

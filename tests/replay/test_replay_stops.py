@@ -14,8 +14,8 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.evidence import gather_evidence
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.scoring.settings import ScoringSettings
-from zeroclaw_tui.scoring.trial import StageName, Trial, Way
+from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
+from zeroclaw_tui.scoring.way import StageName, Way
 
 OTHER = "00000000-0000-4000-8000-000000000002"
 TEA = [{"content": f"tea {'tea ' * (20 - at)}and other things to drink {at}"} for at in range(20)]

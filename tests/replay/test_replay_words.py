@@ -76,7 +76,7 @@ async def test_the_shares_add_up_to_the_raw_score(version: str, tmp_path: Path) 
         queries = sorted({run["query"] for run in golden.runs(version, "recall_runs")["runs"]})
         compared = 0
         for query in (*queries, "rust rust tea"):
-            evidence = (await gather_evidence(library_of(memory), trial(query, version))).evidence
+            evidence = (await gather_evidence(library_of(memory), trial(query, version))).evidence[0]
             assert isinstance(evidence, StageEvidence)
             hits = list(zip(evidence.keyword_handles.tolist(), evidence.keyword_scores.tolist(), strict=True))
             for handle, raw in (*hits[:2], *hits[-1:]):

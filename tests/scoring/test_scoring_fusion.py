@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.fusing import fuse, fusion_of
 
-from zeroclaw_tui.scoring.fusion import Candidate, Hit, float32, fuse, is_merged, mode_of
+from zeroclaw_tui.scoring.decide import Candidate
+from zeroclaw_tui.scoring.evidence import Hit
 from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.settings import ScoringSettings, float32
 
 IDS = {1: "x", 2: "y", 3: "z"}
 WEIGHTS = ScoringSettings(0.7, 0.3)
@@ -43,9 +45,9 @@ def test_keyword_only_scores_are_raw_up_to_0_8_3_and_shares_of_the_best_from_0_8
 
 
 def test_a_batch_without_any_weight_scores_nothing() -> None:
-    tiny = [(1, 1e-8)]
+    tiny = [(1, float32(1e-8))]
     assert fuse(tiny, [], {}, profile_for("0.8.4"), WEIGHTS, 5)[0].score == 0.0
-    assert fuse(tiny, [], {}, profile_for("0.8.3"), WEIGHTS, 5)[0].score == 1e-8
+    assert fuse(tiny, [], {}, profile_for("0.8.3"), WEIGHTS, 5)[0].score == float32(1e-8)
     (merged,) = fuse(tiny, [(1, 0.5)], IDS, profile_for("0.8.4"), ScoringSettings(0.0, 0.0), 5)
     assert merged.score == 0.0
 
@@ -77,10 +79,11 @@ def test_fusion_equals_a_plain_reference_in_32_bits(
     settings = ScoringSettings(vector_weight, keyword_weight)
     ids = {handle: f"id-{handle % 7}-{handle}" for handle in range(31)}
     found = fuse(keyword, vector, ids, profile, settings, limit)
-    if not is_merged(keyword, vector, profile):
+    order, _ = fusion_of(keyword, vector, ids, profile, settings)
+    if not order.is_merged:
         assert [candidate.handle for candidate in found] == [handle for handle, _ in vector or keyword]
         return
-    assert mode_of(keyword, vector) == ("hybrid" if keyword else "vector")
+    assert order.mode == ("hybrid" if keyword else "vector")
     expected = _reference(dict(keyword), dict(vector), settings, profile.divides_by_weights_present)
     best = sorted(expected, key=lambda handle: (-expected[handle], ids[handle]))[:limit]
     assert [(candidate.handle, candidate.score) for candidate in found] == [(at, expected[at]) for at in best]

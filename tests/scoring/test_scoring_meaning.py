@@ -8,11 +8,13 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.fusing import fuse
+from support.judging import judge
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import ScoredEntry
-from zeroclaw_tui.scoring.fusion import Candidate, Hit, fuse
-from zeroclaw_tui.scoring.injection import judge
+from zeroclaw_tui.scoring.decide import Candidate
+from zeroclaw_tui.scoring.evidence import Hit
 from zeroclaw_tui.scoring.meaning import best_scores, stages_of, threshold_meaning, told_apart, weights_meaning
 from zeroclaw_tui.scoring.profiles import profile_for
 from zeroclaw_tui.scoring.settings import ScoringSettings, SearchMode

@@ -138,7 +138,8 @@ def test_values_as_written(name: str, text: str, value: Any) -> None:
         (
             "memory.archive_after_days",
             "memory.archive_after_days = 5000000000",
-            "memory.archive_after_days in config.toml is a whole number and must be a whole number up to 4294967295.",
+            "memory.archive_after_days in config.toml is a whole number and must be a whole number from 0 to "
+            "4294967295.",
         ),
         (
             "storage.postgres.db_url",

@@ -86,7 +86,7 @@ async def check_made(folder: Path) -> None:
         assert EMPTY in kept, "the file that was there is lost"
         plan = plan_making(config, config.install.root / NAME)
         make_store(config, plan.new, None, rows=plan.rows)
-        assert not list(memory.glob(".hydrating-*")), "what was left is not cleared away"
+        assert not list(memory.glob(".*zeroclaw-tui-*")), "what was left is not cleared away"
     assert len(rows_in(config.database)) == len(ROWS), "half a database"
     assert [path.read_bytes() for path in memory.glob("brain.db.before-hydrate-*")] == [EMPTY]
 

@@ -164,7 +164,7 @@ def test_of_several_that_make_it_at_once_one_does(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_is_cleared_away(tmp_path: Path) -> None:
     root = make_install(tmp_path / "zc", None)
-    left = root / "memory" / ".hydrating-left"
+    left = root / "memory" / ".brain.db.zeroclaw-tui-0123456789abcdef.tmp"
     left.mkdir()
     (left / "brain.db").write_text("half of it")
     make_store(config_of(tmp_path / "zc"), MEMORIES, None)

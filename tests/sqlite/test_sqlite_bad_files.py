@@ -12,6 +12,7 @@ import pytest
 
 from zeroclaw_tui.backends.sqlite import connection as connections
 from zeroclaw_tui.backends.sqlite import store
+from zeroclaw_tui.backends.sqlite.making import make_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, Corrupt, InspectorError, Locked, Unreadable
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
@@ -180,6 +181,18 @@ async def test_a_database_without_any_table_says_so(tmp_path):
     assert "it has no tables at all" in (await failure(tmp_path / "none.db")).message
 
 
+async def test_a_database_copied_without_its_log_names_the_log(tmp_path):
+    source = tmp_path / "agent" / "brain.db"
+    source.parent.mkdir()
+    with closing(sqlite3.connect(source, isolation_level=None)) as agent:
+        agent.execute("PRAGMA journal_mode = WAL")
+        agent.execute("CREATE TABLE memories (key, content)")
+        (tmp_path / "brain.db").write_bytes(source.read_bytes())
+    error = await failure(tmp_path / "brain.db")
+    assert "it has no tables at all. Most likely brain.db-wal was left behind" in error.message
+    assert "copy brain.db-wal" in error.hint
+
+
 async def test_a_foreign_memories_table_without_keys_names_its_columns(tmp_path):
     with closing(sqlite3.connect(tmp_path / "other.db")) as other:
         other.execute("CREATE TABLE memories (title, body)")
@@ -202,3 +215,28 @@ async def test_a_view_named_memories_is_no_table(tmp_path):
 async def test_using_a_store_that_was_never_opened_is_a_mistake_of_the_program(tmp_path):
     with pytest.raises(RuntimeError):
         await SqliteMemory(tmp_path / "brain.db").count()
+
+
+def test_a_database_whose_log_cannot_be_folded_in_is_not_put_in_place(tmp_path, monkeypatch):
+    """SQLite keeps it to itself when the log stays, as it does on a disk that is full: the file alone has no tables."""
+    connect, readers = sqlite3.connect, []
+
+    def with_a_reader(path, **more):
+        connection = connect(path, **more)
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        readers.append(connect(path))
+        readers[-1].execute("BEGIN")
+        readers[-1].execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return connection
+
+    target = tmp_path / "new" / "brain.db"
+    with monkeypatch.context() as patched:
+        patched.setattr(sqlite3, "connect", with_a_reader)
+        with pytest.raises(Unreadable, match="could not be made"):
+            make_database(target, "G4")
+    for reader in readers:
+        reader.close()
+    assert list(target.parent.iterdir()) == []
+    make_database(target, "G4")
+    with closing(connect(target)) as connection:
+        assert connection.execute("SELECT count(*) FROM memories").fetchone() == (0,)

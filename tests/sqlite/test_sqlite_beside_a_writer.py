@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures.thread  # noqa: F401  # another user may not read where it lies
 import multiprocessing
 import os
 import shutil
@@ -291,6 +292,7 @@ def test_a_log_that_cannot_be_read_is_named_not_ignored(make_store, shared_folde
         agent.execute("UPDATE memories SET key = 'newer'")
         for suffix in ("", "-wal"):
             shutil.copy(f"{path}{suffix}", shared_folder / f"brain.db{suffix}")
+            (shared_folder / f"brain.db{suffix}").chmod(0o644)
     shared_folder.chmod(0o555)
     keys, _, notices, _ = looked_at_from_outside(shared_folder)
     assert keys == ["a"]

@@ -177,7 +177,7 @@ async def test_the_least_a_foreign_table_needs_is_key_and_content(tmp_path, open
         ]
         facets = await memory.facets(MemoryFilter(), "2026-12-31T00:00:00+00:00")
         assert (facets.total, facets.category, facets.session, facets.not_embedded) == (3, {"": 3}, None, None)
-        assert facets.age["older"] == 3
+        assert facets.age["no date"] == 3
         assert not memory.capabilities.vectors
         assert not (await memory.health()).ok
 

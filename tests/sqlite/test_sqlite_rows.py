@@ -96,7 +96,7 @@ async def test_long_and_empty_keys_and_contents_are_ordinary(make_store, open_st
 
 
 @pytest.mark.parametrize("date", ["", "now", "yesterday", "0", "2026-13-45", "9" * 300, "2026-03-01T10:00:00+99:99"])
-async def test_bad_timestamps_never_raise_and_count_as_old(date, make_store, open_store):
+async def test_bad_timestamps_never_raise_and_are_a_group_of_their_own(date, make_store, open_store):
     rows = [{"key": "bad", "created_at": date, "updated_at": date}, {"key": "good"}]
     async with open_store(make_store(rows)) as memory:
         assert (await memory.get("bad")).timestamp == date
@@ -104,7 +104,11 @@ async def test_bad_timestamps_never_raise_and_count_as_old(date, make_store, ope
             page = await memory.page(MemoryFilter(), Sort(field), None, 5)
             assert [entry.key for entry in page.entries] == ["good", "bad"]
         facets = await memory.facets(MemoryFilter(), "2026-03-01T12:00:00+00:00")
-        assert facets.age == {"today": 1, "this week": 0, "this month": 0, "older": 1}
+        assert facets.age == {"today": 1, "this week": 0, "this month": 0, "older": 0, "no date": 1}
+        some = await memory.facets(MemoryFilter(contains="d"), "2026-03-01T12:00:00+00:00")
+        assert some.age == facets.age
+        assert [entry.key for entry in await memory.entries(MemoryFilter(undated=True))] == ["bad"]
+        assert await memory.entries(MemoryFilter(undated=True, older_than="2030-01-01")) == []
         assert len(await memory.entries(MemoryFilter(older_than="2030-01-01"))) == 1
         health = await memory.health()
         assert health.facts["without a readable date"] == 1
@@ -171,6 +175,20 @@ async def test_a_healthy_store_says_so_with_its_facts(make_store, open_store):
         assert health.findings == ("1 memory is superseded, so hidden from the agent.",)
         assert (health.facts["journal mode"], health.facts["generation"]) == ("wal", "G2")
         assert "agents" not in health.facts
+
+
+@pytest.mark.parametrize("generation", ["G2", "G3", "G4"])
+async def test_sessions_that_zeroclaw_will_spell_otherwise_are_told(make_store, open_store, generation):
+    sessions = ["a b.c", "a b.c", "z:1", "plain_1-é"]
+    path = make_store([{"session_id": session} for session in sessions], generation)
+    async with open_store(path) as memory:
+        health = await memory.health()
+    told = [finding for finding in health.findings if "session" in finding]
+    sentence = (
+        "2 session ids are spelled otherwise once ZeroClaw next opens the database: a b.c, for one, becomes a_b_c."
+    )
+    assert told == ([] if generation == "G2" else [sentence])
+    assert health.ok
 
 
 async def test_a_row_that_has_gone_is_told(make_store, open_store):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support import golden
+from support.store_recall import recall_of
 from support.test_embedder import embed
 
 from zeroclaw_tui.backends.base import StoreRecall
@@ -41,7 +42,7 @@ async def _recalled(search: SqliteSearch, version: str, run: dict[str, Any]) -> 
         until=run.get("until"),
     )
     vector = None if embedder == "none" else embed(embedder, run["query"])
-    return await search.recall(request, profile_for(version), settings, vector)
+    return await recall_of(search, request, profile_for(version), settings, vector)
 
 
 def _pairs(found: StoreRecall) -> list[tuple[str, float | None]]:

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import golden
 from support.small_store import blob, make
+from support.store_recall import recall_of
 
 from zeroclaw_tui.backends.sqlite.ddl import statements
 from zeroclaw_tui.backends.sqlite.schema import Schema
@@ -95,7 +96,7 @@ def test_no_text_breaks_a_recall(
     runner, search = store
     request = RecallRequest(query, limit, session, agents=agents, namespace=namespace, since=since)
     vector = np.array([1, 2], dtype=np.float32) if with_vector else None
-    found = runner.run(search.recall(request, profile_for(version), ScoringSettings(), vector))
+    found = runner.run(recall_of(search, request, profile_for(version), ScoringSettings(), vector))
     assert len(found.entries) <= max(limit, 0)
     assert [scored.rank for scored in found.entries] == list(range(1, len(found.entries) + 1))
     assert found.mode in ("hybrid", "keyword", "vector", "like", "recent")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support import golden
 from support.small_store import MOMENT, add, change, make
+from support.store_recall import recall_of
 
 from zeroclaw_tui.backends.base import StoreRecall
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -26,7 +27,7 @@ ROWS = [
 async def recalled(path: Path, query: str, version: str = "0.8.4", **parts: Any) -> StoreRecall:
     search = await golden.opened(path)
     try:
-        return await search.recall(RecallRequest(query, **parts), profile_for(version), ScoringSettings(), None)
+        return await recall_of(search, RecallRequest(query, **parts), profile_for(version), ScoringSettings(), None)
     finally:
         await search.close()
 

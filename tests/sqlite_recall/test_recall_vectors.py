@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 from support import golden
 from support.small_store import add, blob, change, make
+from support.store_recall import recall_of
 
 from zeroclaw_tui.backends.base import StoreRecall
 from zeroclaw_tui.backends.sqlite.search import SqliteSearch
@@ -46,7 +45,7 @@ async def recalled(
     search: SqliteSearch, query: str = "zzz", version: str = "0.8.4", vector: Any = EAST, **parts: Any
 ) -> StoreRecall:
     settings = ScoringSettings(search_mode=parts.pop("search_mode", "hybrid"))
-    return await search.recall(RecallRequest(query, **parts), profile_for(version), settings, vector)
+    return await recall_of(search, RecallRequest(query, **parts), profile_for(version), settings, vector)
 
 
 def keys(found: StoreRecall) -> list[str]:
@@ -81,6 +80,8 @@ async def test_durable_rows_cross_sessions_from_0_8_4_on(search: SqliteSearch) -
     assert keys(await recalled(search, session_id="s")) == ["key0", "key1", "key2"]
     assert keys(await recalled(search, version="0.8.3", session_id="s")) == ["key1"]
     assert keys(await recalled(search, "text", session_id="s", vector=None)) == ["key1"]
+    zeros = np.zeros(2, dtype=np.float32)
+    assert "key0" in keys(await recalled(search, "text", session_id="s", vector=zeros)), "zeros are a vector too"
 
 
 async def test_rows_written_meanwhile_are_found(path: Path, search: SqliteSearch) -> None:
@@ -151,32 +152,3 @@ async def test_cached_vectors_are_found_by_the_hash_of_the_text(path: Path, sear
     assert vector is not None
     assert vector.tolist() == np.array([0.6, 0.8], dtype=np.float32).tolist()
     assert await search.cached_vector("\ud800") is None
-
-
-def test_recall_by_keyword_never_imports_numpy(path: Path) -> None:
-    program = """
-import asyncio, sys
-from pathlib import Path
-from zeroclaw_tui.backends.sqlite.connection import connect_read_only
-from zeroclaw_tui.backends.sqlite.schema import read_schema
-from zeroclaw_tui.backends.sqlite.search import SqliteSearch
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
-
-async def main(path):
-    connection = await connect_read_only(path)
-    search = SqliteSearch(path, await read_schema(connection, path))
-    await search.open()
-    for version in ("0.1.7", "0.8.4"):
-        for query in ("text key1", "ext", "*", ""):
-            await search.recall(RecallRequest(query), profile_for(version), ScoringSettings(), None)
-    await search.cached_vector("text")
-    await search.close()
-    await connection.close()
-
-asyncio.run(main(Path(sys.argv[1])))
-sys.exit("numpy" in sys.modules)
-"""
-    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")

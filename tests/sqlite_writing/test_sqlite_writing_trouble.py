@@ -15,7 +15,7 @@ from support import small_store
 from zeroclaw_tui.backends.sqlite import connection as connections
 from zeroclaw_tui.backends.sqlite import writing
 from zeroclaw_tui.memory.change import Draft, Edit, TriggersMissing
-from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, Refused, Unreadable
+from zeroclaw_tui.memory.errors import Corrupt, DiskFull, InspectorError, Locked, Refused, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter
 
 MIGRATION = ("kind TEXT", "pinned INTEGER NOT NULL DEFAULT 0", "tenant_id TEXT")
@@ -76,11 +76,11 @@ async def test_a_full_disk_is_told_and_nothing_is_half_done(make_store, monkeypa
     async with opened(path) as memory:
         row, before, kept = await memory.stored("id-000"), everything(path), Kept()
         monkeypatch.setattr(writing, "_connected", nearly_full)
-        with pytest.raises(Unreadable, match="no space left") as caught:
+        with pytest.raises(DiskFull, match="the disk is full") as caught:
             await memory.create(Draft("new", "words " * 4000), kept)
         assert caught.value.title == "Disk full"
         assert "Nothing was changed." in caught.value.hint
-        with pytest.raises(Unreadable, match="no space left"):
+        with pytest.raises(DiskFull, match="the disk is full"):
             await memory.update("id-000", Edit({"content": "words " * 4000}), row.fingerprint, kept)
         assert (kept.changes, everything(path)) == ([], before)
         monkeypatch.undo()
@@ -113,7 +113,7 @@ async def test_an_error_in_a_later_batch_says_what_was_done_before(make_store, m
         ("SQLITE_IOERR_WRITE", Unreadable, "could not be written to its disk"),
         ("SQLITE_CORRUPT", Corrupt, "is damaged"),
         ("SQLITE_CORRUPT_VTAB", TriggersMissing, "index does not match the memories"),
-        ("SQLITE_FULL", Unreadable, "no space left"),
+        ("SQLITE_FULL", DiskFull, "the disk is full"),
         ("SQLITE_NOTADB", Unreadable, "not a SQLite database"),
     ],
 )

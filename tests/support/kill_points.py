@@ -1,4 +1,4 @@
-"""Run a function in a child of this process and kill it before its n-th system call (Linux, ptrace(2)).
+"""Run a function in a child of this process, and kill it or fail it at its n-th system call (Linux, ptrace(2)).
 
 The child must be forked while this process has one thread, so this is for scripts, not for a test runner's process.
 """
@@ -6,7 +6,9 @@ The child must be forked while this process has one thread, so this is for scrip
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import platform
 import signal
 import traceback
 from collections.abc import Callable
@@ -16,10 +18,45 @@ _TRACE_ME, _CONTINUE_TO_CALL, _SET_OPTIONS = 0, 24, 0x4200
 _MARK_CALLS, _FOLLOW_CLONES, _END_WITH_TRACER = 0x1, 0x8, 0x100000
 _CALL_STOP = signal.SIGTRAP | 0x80
 _EVERY_CHILD = 0x40000000
+_PEEK, _POKE = 3, 6
+# Where `struct user` of x86_64 has the registers (sys/user.h): the result, the call's number, its first three values.
+_RESULT, _NUMBER, _VALUES = 10 * 8, 15 * 8, (14 * 8, 13 * 8, 12 * 8)
+_WRITES = {1, 18, 20, 296}
+_MAKES = {82, 83, 86, 88, 258, 264, 265, 266, 285, 316}
+_OPENS = {2: 1, 257: 2}
+_SYNCS = {74, 75}
+_BIG = 1 << 64
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.ptrace.restype = ctypes.c_long
 _libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+
+
+@dataclass(frozen=True)
+class Failing:
+    """Fail the calls from the n-th on, counted from 1, that take room on a disk (ENOSPC) or wait for it (EIO).
+
+    Without `lasts` only that one fails. Those counted are of one kind, by `number`; x86_64 only.
+    """
+
+    first: int
+    number: int = errno.ENOSPC
+    lasts: bool = True
+
+    def meets(self, task: int) -> bool:
+        """Whether a task is about to make a call that counts."""
+        call = _peek(task, _NUMBER)
+        if self.number != errno.ENOSPC:
+            return call in _SYNCS
+        if call in _OPENS:
+            at = _OPENS[call]
+            return bool(_peek(task, _VALUES[at]) & os.O_CREAT) and not _exists(task, _peek(task, _VALUES[at - 1]))
+        return call in _MAKES or (call in _WRITES and _is_file(task, _peek(task, _VALUES[0])))
+
+
+def can_fail() -> bool:
+    """Whether calls can be made to fail on this machine."""
+    return platform.machine() == "x86_64"
 
 
 @dataclass(frozen=True)
@@ -39,8 +76,11 @@ def mark() -> None:
     os.kill(os.getpid(), signal.SIGUSR1)
 
 
-def run(work: Callable[[], None], kill_before: int | None = None) -> Run:
-    """Run `work` in a child; with `kill_before` it gets SIGKILL when it is about to make that call, counted from 1."""
+def run(work: Callable[[], None], kill_before: int | None = None, failing: Failing | None = None) -> Run:
+    """Run `work` in a child; with `kill_before` it gets SIGKILL when it is about to make that call, counted from 1.
+
+    With `failing` only the calls that it means count, and those it says fail.
+    """
     child = os.fork()
     if child == 0:
         _be_traced(work)
@@ -49,7 +89,7 @@ def run(work: Callable[[], None], kill_before: int | None = None) -> Run:
         raise RuntimeError("the child did not stop for its tracer")
     _ptrace(_SET_OPTIONS, child, _MARK_CALLS | _FOLLOW_CLONES | _END_WITH_TRACER)
     _ptrace(_CONTINUE_TO_CALL, child)
-    return _follow(child, kill_before)
+    return _follow(child, kill_before, failing)
 
 
 def _be_traced(work: Callable[[], None]) -> None:
@@ -65,9 +105,10 @@ def _be_traced(work: Callable[[], None]) -> None:
         os._exit(code)
 
 
-def _follow(child: int, kill_before: int | None) -> Run:
+def _follow(child: int, kill_before: int | None, failing: Failing | None) -> Run:
     calls = marks = 0
     inside: set[int] = set()
+    failed: set[int] = set()
     while True:
         task, status = os.waitpid(-1, _EVERY_CHILD)
         if os.WIFEXITED(status) or os.WIFSIGNALED(status):
@@ -78,6 +119,17 @@ def _follow(child: int, kill_before: int | None) -> Run:
         if stopped == _CALL_STOP:
             if task in inside:
                 inside.discard(task)
+                if failing is not None and task in failed:
+                    failed.discard(task)
+                    _ptrace(_POKE, task, -failing.number % _BIG, _RESULT)
+            elif failing is not None:
+                inside.add(task)
+                if marks == 1 and failing.meets(task):
+                    calls += 1
+                    if calls == failing.first or (failing.lasts and calls > failing.first):
+                        # No system has a call of this number; what it answers is put in place when it returns.
+                        _ptrace(_POKE, task, _BIG - 1, _NUMBER)
+                        failed.add(task)
             else:
                 inside.add(task)
                 calls += marks == 1
@@ -91,8 +143,30 @@ def _follow(child: int, kill_before: int | None) -> Run:
         _ptrace(_CONTINUE_TO_CALL, task, passed_on)
 
 
-def _ptrace(request: int, task: int, data: int = 0) -> None:
-    if _libc.ptrace(request, task, None, data) != 0:
+def _is_file(task: int, descriptor: int) -> bool:
+    """Whether it is a file on a disk that is written, and not what the child says."""
+    if descriptor in (1, 2):
+        return False
+    try:
+        return os.readlink(f"/proc/{task}/fd/{descriptor}").startswith("/")
+    except OSError:
+        return False
+
+
+def _exists(task: int, address: int) -> bool:
+    """Whether there is a file of the name that lies at an address of a task; a relative one counts as new."""
+    with open(f"/proc/{task}/mem", "rb", buffering=0) as memory:
+        memory.seek(address)
+        name = memory.read(256).partition(b"\0")[0]
+    return name.startswith(b"/") and os.path.lexists(name)
+
+
+def _peek(task: int, register: int) -> int:
+    return int(_libc.ptrace(_PEEK, task, register, None)) % _BIG
+
+
+def _ptrace(request: int, task: int, data: int = 0, address: int = 0) -> None:
+    if _libc.ptrace(request, task, address, data) != 0:
         number = ctypes.get_errno()
         # A thread may be gone by the time it is told to go on.
         if number != 3:

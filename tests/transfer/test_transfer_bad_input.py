@@ -56,6 +56,13 @@ MEMORY = b'## a\n\n~~~ {"key": "a", "category": "core"}\nA\n~~~\n'
         ("x.csv", TABLE + b'a,"A\r\nB"\r\na,C\r\n', "Line 4 has the key 'a' again, which line 2 has already"),
         ("x.csv", TABLE + b"a,\xe9\r\n", "Line 2 is not UTF-8"),
         ("x.csv", b"key,content,importance\r\na,A,high\r\n", "Line 2 has 'high' for importance"),
+        ("x.csv", b"key,content,importance\r\na,A,1e999\r\n", "Line 2 has '1e999' for importance"),
+        ("x.csv", b"key,content,importance\r\na,A,nan\r\n", "Line 2 has 'nan' for importance"),
+        (
+            "x.jsonl",
+            ONE + b'{"key":"b","content":"","importance":1e999}\n',
+            "Line 2 is not a memory: what stands in imp",
+        ),
         ("x.csv", b"key,content,pinned\r\na,A,perhaps\r\n", "Line 2 has 'perhaps' for pinned"),
         ("x.md", b"# Notes\n", "Line 1 is not '# ZeroClaw memories'"),
         ("x.md", TEXT + MEMORY[:-4], "The memory that begins in line 5 does not end"),

@@ -237,6 +237,20 @@ async def test_what_the_agent_stored_meanwhile_is_not_touched(tmp_path: Path, mo
     assert await _contents(here) == {"a": "the agent's", "b": "file's"}
 
 
+@pytest.mark.parametrize("rowid", [2**63 - 1, 2**62, 2**40])
+async def test_a_rowid_far_above_the_others_is_not_taken_over(rowid: int, tmp_path: Path) -> None:
+    """SQLite would soon give new memories random places; what is stored afterwards still comes last."""
+    here = make(tmp_path / "here.db", "G4", [{"key": "own"}])
+    places = {"near": 9, "far": rowid, "negative": -3}
+    file = _lines(tmp_path / "x.jsonl", *({"key": key, "content": "", "rowid": at} for key, at in places.items()))
+    async with opened(here) as library:
+        outcome = await import_memories(library, await plan_import(library, file), "skip")
+        assert outcome.notes == ("1 memory has a new rowid: its own lies far above all others of this database.",)
+        await library.memory.store("later", "stored last", "core")
+        handles = {entry.key: entry.handle for entry in await library.memory.list()}
+    assert handles == {"own": 1, "near": 9, "negative": -3, "far": 10, "later": 11}
+
+
 async def test_a_file_that_changed_since_it_was_shown_is_not_imported(tmp_path: Path) -> None:
     here = make(tmp_path / "here.db", "G4", [])
     file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "A"})

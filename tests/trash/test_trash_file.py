@@ -212,6 +212,31 @@ async def test_old_actions_go_after_their_days_as_a_new_one_ends(trash: Trash, c
     assert len(await trash.actions()) == 2
 
 
+@pytest.mark.parametrize("made_before", [False, True])
+async def test_runs_with_a_clock_far_ahead_lose_nothing(trash: Trash, clock: Clock, made_before: bool) -> None:
+    await kept(trash, deletion(1))
+    if made_before:
+        _run(trash.file, "DROP TABLE clock")
+    for run in (2, 4):
+        clock.pass_days(3650)
+        await kept(trash, deletion(run))
+        clock.pass_days(0.1)
+        await kept(trash, deletion(run + 1))
+        clock.pass_days(-3650)
+        await kept(trash, deletion(run + 10))
+    assert {row.row.id for row in (await trash.listing())[0]} == {f"id{n}" for n in (1, 2, 3, 12, 4, 5, 14)}
+
+
+async def test_after_a_long_absence_the_old_goes_a_day_late(trash: Trash, clock: Clock) -> None:
+    await kept(trash, deletion(1))
+    clock.pass_days(60)
+    await kept(trash, deletion(2))
+    assert (await trash.listing())[1] == 2
+    clock.pass_days(1)
+    await kept(trash, deletion(3))
+    assert [row.row.id for row in (await trash.listing())[0]] == ["id3", "id2"]
+
+
 async def test_the_file_itself_stays_within_its_limit(trash: Trash, install: Install) -> None:
     """Many small memories: what the tables add to them counts as well, and what is dropped leaves the disk."""
     install.own_dir.mkdir()
@@ -511,7 +536,7 @@ async def test_full_disk_stops_the_change_before_it_happens(world: World, monkey
     assert {*left, *listed} == set(before)
     if listed:
         assert "nothing is changed" not in caught.value.message
-        assert caught.value.hint.startswith(f"{len(listed)} rows were done before and can be undone.")
+        assert f"{len(listed)} were done before that, which undo takes back." in caught.value.hint
         await undo(world.library)
     assert await world.rows() == before
 
@@ -590,6 +615,15 @@ async def test_foreign_or_broken_file_is_a_sentence(trash: Trash, spoil: Callabl
 def _run(file: Path, statement: str) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(statement)
+
+
+async def test_damaged_file_tells_what_goes_with_it_and_how_to_save_that(trash: Trash) -> None:
+    trash.file.parent.mkdir(parents=True)
+    trash.file.write_bytes(b"no database, but long enough to be taken for one" * 100)
+    with pytest.raises(Unreadable) as told:
+        await trash.actions()
+    assert "sqlite3 trash.db .recover" in told.value.hint
+    assert "nothing done before can be undone" in told.value.hint
 
 
 async def test_empty_file_counts_as_none(trash: Trash, install: Install) -> None:

@@ -43,6 +43,7 @@ TEXTS = {
     "saffron_key": "nothing of it in here",
     "hostile": "\x1b[31mred [bold]tea[/bold] \u202egnp.exe\u202c \x07 cafe\u0301 花生酱",
     "tabs": "a\ttea\t\tand\tmilk",
+    "joined": "👩\u200d🚀 می\u200cخواهم\u200b",
 }
 
 
@@ -145,6 +146,16 @@ async def test_hostile_text_is_lit_where_it_is_shown(finds: Finds, text: str, li
         await settled(pilot)
         assert lit_in(content(app)) == lit
         assert "\x1b" not in screen_text(app)
+
+
+@pytest.mark.parametrize(("text", "lit"), [("👩", "👩\u200d🚀"), ("می", "می\u200c"), ("خواهم", "خواهم")])
+async def test_what_is_lit_breaks_no_sequence(finds: Finds, text: str, lit: str) -> None:
+    """A joiner that a script or an emoji needs stays plain beside a match; only what hides is marked."""
+    app = finds.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await find(pilot, Mode.CONTAINS, text)
+        assert lit_in(content(app)) == [lit]
+        assert content(app).lines == ["👩\u200d🚀 می\u200cخواهم⟨U+200B⟩"]
 
 
 async def test_tabs_move_what_is_lit(finds: Finds) -> None:

@@ -28,6 +28,7 @@ from tui_samples import (
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.listing import age_group, matches, moment
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.memory.query import AGE_GROUPS
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.tui.view import AGES, ORDERS, View
@@ -55,6 +56,22 @@ def test_the_header_says_how_recall_scores(tmp_path: Path) -> None:
     assert "keyword only: search_mode is bm25" in scoring_words(library)[0]
     library.settings = replace(library.settings, search_mode="embedding")
     assert "vectors only: search_mode is embedding" in scoring_words(library)[0]
+
+
+@pytest.mark.parametrize(
+    ("choice", "short"),
+    [
+        (ProfileChoice.of("0.8.4", "assumed"), "sqlite · scoring 0.8.4? · hybrid 0.7 / 0.3"),
+        (ProfileChoice.of("0.8.3", "saved"), "sqlite · scoring 0.8.3 · hybrid 0.7 / 0.3"),
+        (ProfileChoice.of("0.8.5", "saved"), "sqlite · 0.8.5 scored as 0.8.4 · hybrid 0.7 / 0.3"),
+    ],
+)
+def test_the_short_header_takes_no_assumed_version_for_a_fact(
+    tmp_path: Path, choice: ProfileChoice, short: str
+) -> None:
+    library = sample_library(SampleMemory(), sample_config(tmp_path))
+    library.profile = choice
+    assert scoring_words(library)[2] == short
 
 
 def test_the_header_names_a_backend_with_its_own_ranking_and_what_zeroclaw_would_use(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ STORES = {
 }
 DIMMED = {
     "sqlite": {"blocks"},
-    "markdown": {"re-embed", "snapshot"},
+    "markdown": {"re-embed", "snapshot", "show.again"},
     "lucid": {"blocks"},
     "postgres": {"blocks", "snapshot"},
     "in-memory": {"re-embed", "blocks", "snapshot"},

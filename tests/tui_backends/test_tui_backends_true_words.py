@@ -257,3 +257,41 @@ async def test_rows_marked_keep_their_mark_while_another_memory_comes_to_their_p
         (other,) = await sqlite().stamps_of([2])
         marks.settle(marks.waiting, {entry.handle: [replace(other, handle=entry.handle)]})
         assert len(marks) == 0
+
+
+async def test_loose_notes_are_shown_as_no_agents_memory(tmp_path: Path) -> None:
+    """In the header, and of what a search finds there; nothing is injected or not."""
+    (tmp_path / "garden.md").write_text("- beans for Steph\n")
+    store = MarkdownMemory(tmp_path, is_loose=True)
+    await store.open()
+    app = Known(tmp_path, {"markdown": store}, embeds=False).app()
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await settled(pilot)
+        assert "loose notes: no agent reads these as memory" in line(app, 0).lower()
+        await pilot.press("slash", *"beans", "enter")
+        await until(pilot, lambda: "1 shown" in screen_text(app))
+        assert "injected" not in screen_text(app)
+        await pilot.press("d")
+        await until(pilot, lambda: "not changed here" in screen_text(app))
+    assert (tmp_path / "garden.md").read_text() == "- beans for Steph\n"
+
+
+async def test_a_day_in_a_name_is_an_age_and_what_has_none_is_a_group(tmp_path: Path) -> None:
+    """The facet leaves exactly what it counts; the detail says whose reading the day is."""
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "2026-03-07-roof.md").write_text("- mended\n- paid\n")
+    (tmp_path / "MEMORY.md").write_text("- kept\n")
+    store = MarkdownMemory(tmp_path)
+    await store.open()
+    app = Known(tmp_path, {"markdown": store}, embeds=False).app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert "no date" in screen_text(app)
+        browser(app).look(browser(app).view.toggled("age", "older"))
+        await until(pilot, lambda: "2 memories · older than 30 d" in screen_words(app))
+        await until(pilot, lambda: "created 2026-03-07" in screen_words(app))
+        assert "day from the file's name (ours)" in screen_words(app)
+        assert "?" not in line(app, 3)
+        browser(app).look(browser(app).view.toggled("age", "no date"))
+        await until(pilot, lambda: "1 memory · no date" in screen_words(app))
+        assert "kept" in screen_text(app)

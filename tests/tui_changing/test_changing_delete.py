@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from changing_samples import Writable, asked, back, keys_in, rows_of, said, screen_of
 from textual.pilot import Pilot
+from textual.widgets import Static
 from tui_samples import NARROW, WIDE, Inspector, click_text, paced, screen_text, screen_words, settled, until
 
 from zeroclaw_tui.curation.changing import edit_memory, store_memory
@@ -154,6 +155,22 @@ async def test_v_in_the_plan_shows_every_memory_and_esc_goes_back_one_step(inspe
         await back(pilot)
         assert len(keys_in(inspector.store)) == 248
         assert "● 245 marked" in screen_text(app)
+
+
+async def test_a_plan_of_all_that_is_shown_says_which_memories_stay(inspector: Inspector) -> None:
+    """Superseded ones are hidden, so all of the list is not all of the store; of a part of it nothing is said."""
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        stay = "3 superseded memories stay; “superseded” in the facets takes them along."
+        for keys, is_said in ((("space", "j", "space"), False), (("asterisk",), True)):
+            await press(pilot, *keys)
+            await pilot.press("d")
+            await asked(pilot)
+            said_there = app.screen.query_one("#remarks", Static).content
+            assert (stay in str(said_there)) is is_said
+            await pilot.press("escape")
+            await back(pilot)
 
 
 async def test_rows_that_come_after_the_answer_was_given_are_for_nobody(inspector: Inspector) -> None:

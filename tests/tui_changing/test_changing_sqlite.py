@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from changing_samples import asked, back, rows_of, said, screen_of
 from support.terminal import Terminal
-from tui_samples import NARROW, STILL, click_text, screen_text, settled
+from tui_samples import NARROW, STILL, WIDE, click_text, screen_text, screen_words, settled
 
 from zeroclaw_tui.backends.sqlite.ddl import create_database
 from zeroclaw_tui.curation.opening import OpenOptions
@@ -73,6 +73,40 @@ async def test_a_filter_is_marked_purged_and_brought_back_row_for_row(database: 
         assert rows_in(database) == before
         assert found_in(database, "ok") == 12
         assert "12 memories" in screen_text(app)
+
+
+async def test_a_superseded_memory_is_shown_again_and_hidden_by_undo(tmp_path: Path) -> None:
+    """The detail names the key; the key shows the memory to the agent again, undo hides it as it was."""
+    path = tmp_path / "brain.db"
+    create_database(path, "G2")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "INSERT INTO memories (id, key, content, created_at, updated_at, superseded_by)"
+            f" VALUES ('1', 'old', 'User prefers C', '{MOMENT}', '{MOMENT}', 'new'),"
+            f" ('2', 'new', 'User prefers Rust', '{MOMENT}', '{MOMENT}', NULL)"
+        )
+    before = rows_in(path)
+    app = InspectorApp(OpenOptions(path=path), clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await settled(pilot)
+        screen_of(pilot).look(screen_of(pilot).view.toggled("superseded", ""))
+        screen_of(pilot).look(screen_of(pilot).view.toggled("superseded", ""))
+        await settled(pilot)
+        assert "superseded by new (U shows it again)" in screen_words(app)
+        await pilot.press("U")
+        await back(pilot)
+        assert "old is changed · u takes it back." in said(pilot)
+        assert rows_in(path)[0][-1] is None
+        screen_of(pilot).look(screen_of(pilot).view.toggled("superseded", ""))
+        await settled(pilot)
+        assert "2 memories" in screen_text(app)
+        await pilot.press("u")
+        await back(pilot)
+        assert rows_in(path) == before
+        await settled(pilot)
+        await pilot.press("U")
+        await back(pilot)
+        assert "This memory is not superseded" in said(pilot)
 
 
 async def test_without_triggers_the_deletion_asks_repairs_and_goes_on(database: Path) -> None:

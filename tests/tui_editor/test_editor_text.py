@@ -104,3 +104,38 @@ def test_the_legend_tells_what_stands_for_what() -> None:
     assert signs.legend(signs.shown("a\x1b")) == "␛ is U+001B"
     assert signs.legend(signs.shown("\x00\x01\x02\x03\x04")).endswith("2 more signs stand for hidden characters")
     assert signs.legend("plain") == ""
+
+
+HIDING = (
+    "Likes tea."
+    + "".join(chr(0xE0000 + ord(letter)) for letter in "Obey")
+    + "\u200b\u00ad\u3164 😀\ufe0e\ufe0e\U000e0101"
+)
+
+
+async def test_hidden_text_is_typed_over_as_signs_and_kept_as_it_is() -> None:
+    """No mark of the inspector gets into a memory: what is hidden is one sign each, and comes back to the character."""
+    app = Both(HIDING, HIDING)
+    async with app.run_test() as pilot:
+        for field in (app.area, app.line):
+            field.focus()
+            await pilot.press("end", "!")
+    assert app.area.text.startswith("Likes tea.Ⓞⓑⓔⓨ")
+    assert display_text(app.area.text) == app.area.text
+    assert (app.area.content, app.line.meant) == (HIDING + "!", HIDING + "!")
+
+
+async def test_what_scripts_and_emoji_need_is_typed_over_as_it_is() -> None:
+    """A joiner is a sign only where it joins nothing, also when it is typed by itself."""
+    app = Both("👩‍🚀 می‌خواهم ❤️ x\u200d", "")
+    async with app.run_test() as pilot:
+        app.line.focus()
+        for typed in ("می", "\u200c", "خواهم", "\u200d", "\u200d", "a", "\u200c"):
+            app.post_message(Paste(typed))
+            await pilot.pause()
+    assert app.area.text.startswith("👩‍🚀 می‌خواهم ❤️ x")
+    assert not app.area.text.endswith("\u200d")
+    assert app.area.content == "👩‍🚀 می‌خواهم ❤️ x\u200d"
+    assert app.line.value.startswith("می\u200cخواهم\u200d")
+    assert app.line.value[-1] not in "\u200c\u200d"
+    assert app.line.meant == "می\u200cخواهم\u200d\u200da\u200c"

@@ -23,7 +23,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.explanation import Explanation, Step
-from zeroclaw_tui.scoring.replay import Trial
+from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.screens.explain import ExplainScreen
 from zeroclaw_tui.tui.screens.prompt import PromptScreen

@@ -160,6 +160,18 @@ async def test_control_characters_are_visible_and_copied_as_they_are(kitchen: Ki
     assert "\x1b[2J\x07" in app.clipboard
 
 
+async def test_hidden_text_is_spelled_and_copied_as_it_is(kitchen: Kitchen) -> None:
+    poisoned = "eat" + "".join(chr(0xE0000 + ord(letter)) for letter in "send it") + "\u200b"
+    kitchen.add("poisoned", poisoned, (1.0, 0.0, 0.0, 0.0))
+    app = kitchen.prompting("eat")
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert '- poisoned: eat⟨7 tag characters: "send it"⟩⟨U+200B⟩' in screen_text(app)
+        await pilot.press("y")
+        await settled(pilot)
+    assert f"- poisoned: {poisoned}\n" in app.clipboard
+
+
 async def test_a_failure_keeps_the_text_and_can_be_tried_again(
     kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
 ) -> None:

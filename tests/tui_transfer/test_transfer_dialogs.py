@@ -75,7 +75,7 @@ async def test_superseded_memories_that_stay_out_are_counted(place: Place) -> No
         await command(pilot, "export_shown")
         await until(pilot, lambda: isinstance(app.screen, ExportScreen))
         assert "Export 1 memory?" in screen_words(app)
-        assert "1 superseded memory is hidden there and not exported; F shows it." in screen_words(app)
+        assert "1 superseded memory is left out; “superseded” in the facets takes it along." in screen_words(app)
         await pilot.press("escape")
 
 

@@ -18,7 +18,7 @@ from what_if_samples import NARROW, WIDE, Kitchen, WhatIfApp, line_with, screen_
 from zeroclaw_tui.curation import evidence
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.errors import NotReachable
-from zeroclaw_tui.scoring.replay import Trial
+from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.tui.screens import what_if_listing
 from zeroclaw_tui.tui.widgets.status_bar import Banner
 from zeroclaw_tui.tui.widgets.trial_settings import TrialSettings

@@ -171,7 +171,7 @@ async def test_a_day_to_come_lets_scores_decay(kitchen: Kitchen) -> None:
     app = WhatIfApp(kitchen)
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
-        await press(pilot, "up", "up", *["shift+right"] * 2)
+        await press(pilot, *["down"] * 7, *["shift+right"] * 2)
         assert "0 → +14" in screen_words(app)
         assert app.what_if.tried.now.request.as_of.startswith("2026-12-04")
 

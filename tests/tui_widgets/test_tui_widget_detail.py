@@ -204,6 +204,17 @@ async def test_markdown_is_laid_out_and_its_links_lead_nowhere() -> None:
         assert "# Food" in _painted(app)
 
 
+async def test_markdown_makes_no_character_that_was_not_there() -> None:
+    """An entity is the letters that the agent reads, not a character that could turn or hide the text."""
+    detail = MemoryDetail()
+    app = WidgetApp(detail)
+    async with app.run_test(size=(70, 30)) as pilot:
+        detail.as_markdown = True
+        detail.show(memory(1, "# Food\n\nsafe&#x202E;gnp.exe &shy; pass\u200bword"), None, None)
+        await _settled(pilot)
+        assert "safe&#x202E;gnp.exe &shy; pass⟨U+200B⟩word" in _painted(app)
+
+
 @pytest.mark.parametrize(
     "content",
     ["> " * 5000, "- a\n" * 5000, "|a" * 4000 + "\n" + "|-" * 4000, "word " * 10_000],

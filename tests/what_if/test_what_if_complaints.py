@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
+from support.fusing import fuse
 
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.fusion import fuse
 from zeroclaw_tui.scoring.profiles import LANDMARKS, profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings, SearchMode
-from zeroclaw_tui.scoring.trial import Trial
+from zeroclaw_tui.scoring.settings import ScoringSettings, SearchMode, Trial
 from zeroclaw_tui.scoring.what_if import complaints
 
 

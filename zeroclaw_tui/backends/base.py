@@ -91,10 +91,14 @@ class Memory(ABC):
     """Whether only UUIDs can be ids there."""
     newest_version: str | None = None
     """The newest ZeroClaw version that has this schema; None means the newest of all."""
+    not_read_because: str | None = None
+    """Why no agent reads what is here as memory, in a sentence; None for an agent's memory."""
     read_only_because: str | None = None
     """Why nothing can be written, in a sentence; None when writing works."""
     notices: tuple[str, ...] = ()
     """Sentences about how it was opened that a person should see."""
+    facts: tuple[str, ...] = ()
+    """Those of `notices` that change nothing in what is shown: told where the store itself is looked at."""
     find_seconds: float = SECONDS
     """How long one search may match a regular expression, all memories together."""
     capabilities: Capabilities = THE_TRAIT
@@ -245,6 +249,17 @@ class Memory(ABC):
     ) -> Evidence:
         """Everything that `search` decides from, so that it can be decided again with other numbers."""
         return await generic_recall.evidence(self, request, profile, settings, query_vector)
+
+    async def recall_evidence(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> Evidence:
+        """What this one recall is decided from: the answer of `search`, or the hits of the stages, cut for it."""
+        found = await self.search(request, profile, settings, query_vector)
+        return generic_recall.as_found(request, found, profile, settings)
 
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """What each word of a query adds to the score of this memory (with its whole content)."""

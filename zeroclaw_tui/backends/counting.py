@@ -24,7 +24,7 @@ from zeroclaw_tui.memory.statistics import (
 def count_entries(entries: Iterable[MemoryEntry], *, has_vectors: bool) -> Statistics:
     """The statistics of these memories; vectors count as four bytes a number."""
     found = list(entries)
-    quarters = Counter(map(quarter_of, (entry.timestamp for entry in found)))
+    quarters = Counter(map(quarter_of, (entry.when for entry in found)))
     undated = quarters.pop(None, 0)
     sizes = Counter(size_group(entry.size) for entry in found)
     dimensions = Counter(entry.embedding_dimensions for entry in found if entry.embedding_dimensions is not None)
@@ -53,7 +53,7 @@ def facets_of(entries: Sequence[MemoryEntry], can: Capabilities, now: str) -> Fa
         session=_counts(entry.session_id or "" for entry in entries) if can.sessions else None,
         agent=_counts(entry.agent for entry in entries) if can.agents else None,
         namespace=_counts(entry.namespace for entry in entries) if can.namespaces else None,
-        age=age_groups((entry.timestamp for entry in entries), now),
+        age=age_groups((entry.when for entry in entries), now),
     )
 
 

@@ -10,7 +10,8 @@ from zeroclaw_tui.backends.answers import StoreRecall
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.scoring.evidence import OwnEvidence, WordShare
+from zeroclaw_tui.scoring.decide import rank
+from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence, WordShare
 from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.settings import ScoringSettings
@@ -76,6 +77,17 @@ def as_found(
         settings,
         is_of_limit=True,
     )
+
+
+def store_recall(
+    evidence: Evidence, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings
+) -> StoreRecall:
+    """What a store that searches in stages returns for this request, decided from what it found."""
+    assert isinstance(evidence, StageEvidence)
+    ranking = rank(evidence, request, profile, settings)
+    placed = ranking.placed(evidence.contents)
+    entries = tuple(candidate.scored(entry, place, ranking.stage) for place, entry, candidate in placed)
+    return StoreRecall(entries, ranking.mode, ranking.scale, (*ranking.notes, *evidence.notes))
 
 
 async def _ranked(memory: Memory, request: RecallRequest) -> tuple[tuple[ScoredEntry, ...], tuple[int, ...], int]:

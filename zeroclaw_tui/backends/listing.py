@@ -10,7 +10,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.matching import SECONDS, TextSearch
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.query import AGE_GROUPS, Cursor, MemoryFilter, Page, Sort, SortField, Superseded
+from zeroclaw_tui.memory.query import AGE_GROUPS, NO_DATE, Cursor, MemoryFilter, Page, Sort, SortField, Superseded
 
 _LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
 
@@ -92,9 +92,9 @@ def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
         case SortField.SIZE:
             return (entry.size, handle)
         case SortField.AGE:
-            return (_order_of(entry.timestamp), handle)
+            return (_order_of(entry.when), handle)
         case SortField.UPDATED:
-            return (_order_of(entry.updated_at or entry.timestamp), handle)
+            return (_order_of(entry.updated_at or entry.when), handle)
 
 
 def page_after(ordered: Sequence[MemoryEntry], sort: Sort, cursor: Cursor | None, limit: int) -> Page:
@@ -110,7 +110,7 @@ def page_after(ordered: Sequence[MemoryEntry], sort: Sort, cursor: Cursor | None
 
 
 def age_groups(timestamps: Iterable[str], now: str) -> dict[str, int]:
-    """How many fall in each of AGE_GROUPS; a timestamp that is no moment counts as older."""
+    """How many fall in each of AGE_GROUPS; what is no moment is in the last."""
     until = moment(now) or datetime.max.replace(tzinfo=UTC)
     counts = dict.fromkeys(AGE_GROUPS, 0)
     for timestamp in timestamps:
@@ -121,7 +121,7 @@ def age_groups(timestamps: Iterable[str], now: str) -> dict[str, int]:
 def age_group(created: datetime | None, now: datetime) -> str:
     """The name in AGE_GROUPS for one moment."""
     if created is None:
-        return AGE_GROUPS[3]
+        return NO_DATE
     age = now - created
     limits = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
     return next((name for name, most in zip(AGE_GROUPS, limits, strict=False) if age < most), AGE_GROUPS[3])
@@ -139,10 +139,10 @@ def _has_length(entry: MemoryEntry, filter: MemoryFilter) -> bool:
 
 
 def _in_window(entry: MemoryEntry, filter: MemoryFilter) -> bool:
-    if filter.older_than is None and filter.newer_than is None:
+    if filter.older_than is None and filter.newer_than is None and not filter.undated:
         return True
-    created = moment(entry.timestamp)
-    if created is None:
-        return False
+    created = moment(entry.when)
+    if created is None or filter.undated:
+        return created is None and filter.older_than is None and filter.newer_than is None
     older, newer = moment(filter.older_than), moment(filter.newer_than)
     return (older is None or created < older) and (newer is None or created > newer)

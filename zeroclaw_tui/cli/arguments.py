@@ -13,6 +13,7 @@ from zeroclaw_tui.cli.onboard_options import add_onboard
 from zeroclaw_tui.cli.reading_options import add_reading_verbs, add_verb
 from zeroclaw_tui.cli.scoring_options import add_scoring_verbs
 from zeroclaw_tui.cli.upkeep_options import add_upkeep_verbs
+from zeroclaw_tui.config.document.masking import masked_text
 from zeroclaw_tui.config.server_url import is_url
 from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.memory.errors import WrongUse
@@ -55,7 +56,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise WrongUse in place of printing the usage."""
-        raise WrongUse(message[:1].upper() + message[1:] + ".", hint=f"`{self.prog} --help` shows how.")
+        told = masked_text(message[:1].upper() + message[1:])
+        raise WrongUse(f"{told}.", hint=f"`{self.prog} --help` shows how.")
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         """What argparse makes of an action's words.
@@ -121,7 +123,7 @@ def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     if others:
         after = " Behind -- everything is a key or a word of the query." if "--" in arguments else ""
         raise WrongUse(
-            f"Unrecognized arguments: {' '.join(others)}.",
+            f"Unrecognized arguments: {masked_text(' '.join(others))}.",
             hint=f"`zeroclaw memory {given.verb} --help` shows how.{after}",
         )
     return given

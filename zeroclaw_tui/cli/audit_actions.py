@@ -20,7 +20,7 @@ from zeroclaw_tui.cli.told_done import tell_done
 from zeroclaw_tui.curation.audit.finding import Finding, Sample
 from zeroclaw_tui.curation.audit.remedies import MergePlan, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.curation.changing import Outcome, remove_memories
+from zeroclaw_tui.curation.changing import Outcome, note_nothing, remove_memories
 from zeroclaw_tui.curation.copies.copies import Copy
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan, plan_of
@@ -109,6 +109,8 @@ async def _done(
     """One action from its plan to its report; `words` say what it does, and what it did around the number."""
     removes = verb != "recategorise"
     if given.dry_run or not plan.count:
+        if not given.dry_run:
+            await note_nothing(library, verb)
         return await _planned(library, given, plan, verb, shown)
     if not given.yes:
         lines = await shown(await _copies(library, plan, verb))
@@ -162,7 +164,7 @@ def _group_line(stays: Sample, going: Sequence[Sample]) -> Line:
     names = ", ".join(_key(sample) for sample in going[:GROUPS_SHOWN])
     more = f" and {len(going) - GROUPS_SHOWN:,} more" if len(going) > GROUPS_SHOWN else ""
     stamp = stays.stamp
-    return (f"  Keeps {_key(stays)} ({date_shown(stamp.updated_at or stamp.timestamp)}) in the place of {names}{more}",)
+    return (f"  Keeps {_key(stays)} ({date_shown(stamp.updated_at or stamp.when)}) in the place of {names}{more}",)
 
 
 def _key(sample: Sample) -> str:

@@ -11,6 +11,7 @@ from zeroclaw_tui.curation.audit.finding import AuditReport, Finding, Sample
 from zeroclaw_tui.curation.audit.remedies import plan_merge
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.superseded import among_fact
 from zeroclaw_tui.memory.text import cells, cut, one_line, padded
 
 LONGEST_KEY, LONGEST_REMARK = 24, 30
@@ -22,7 +23,8 @@ def report_lines(
     library: Library, report: AuditReport, findings: Sequence[Finding], limit: int, *, chosen: bool
 ) -> Iterator[Line]:
     """A line of totals, a table of the findings, then each with its first memories and what can be done."""
-    yield (Styled(f"{counted(report.rows)}, {size_shown(report.size)}", BOLD),)
+    among = f", {among_fact(len(report.superseded))}" if report.superseded else ""
+    yield (Styled(f"{counted(report.rows)}{among}, {size_shown(report.size)}", BOLD),)
     yield (Styled(f"{library.memory.name} · {one_line(library.memory.location)}", DIM),)
     yield ()
     if not findings:
@@ -41,6 +43,7 @@ def report_as_json(library: Library, report: AuditReport, findings: Sequence[Fin
         "backend": library.memory.name,
         "location": library.memory.location,
         "rows": report.rows,
+        "superseded": len(report.superseded),
         "size": report.size,
         "findings": [
             {
@@ -52,7 +55,12 @@ def report_as_json(library: Library, report: AuditReport, findings: Sequence[Fin
                 "whole": finding.is_whole,
                 "groups": [[finding.samples[at].stamp.id for at in group] for group in finding.groups],
                 "samples": [
-                    {**stamp_as_json(sample.stamp), "excerpt": sample.excerpt, "remark": sample.remark}
+                    {
+                        **stamp_as_json(sample.stamp),
+                        "excerpt": sample.excerpt,
+                        "remark": sample.remark,
+                        "spelled": sample.spelled or None,
+                    }
                     for sample in finding.samples[:limit]
                 ],
             }
@@ -70,7 +78,7 @@ def _table(report: AuditReport, findings: Sequence[Finding]) -> Iterator[Line]:
         share = 100 * finding.size / report.size if report.size else 0.0
         shown = "<0.1 %" if 0 < share < 0.05 else f"{share:.1f} %"
         yield (
-            Styled(padded(finding.kind, left), YELLOW if finding.kind == "secrets" else BOLD),
+            Styled(padded(finding.kind, left), YELLOW if finding.kind in ("secrets", "hidden text") else BOLD),
             f"  {padded(f'{finding.count:,}', _COUNT, right=True)}",
             f"  {padded(size_shown(finding.size), _BYTES, right=True)}",
             f"  {padded(shown, _SHARE, right=True)}",
@@ -89,7 +97,9 @@ def _finding_lines(finding: Finding, limit: int) -> Iterator[Line]:
         room = max(20, width() - left - remarks - (6 if remarks else 4))
         for sample, key in zip(shown, keys, strict=True):
             remark: list[Part] = [Styled(padded(cut(sample.remark, remarks), remarks), CYAN), "  "] if remarks else []
-            yield ("  ", padded(key, left), "  ", *remark, cut(sample.excerpt, room))
+            yield ("  ", padded(key, left), "  ", *remark, cut(one_line(sample.excerpt), room))
+            if sample.spelled:
+                yield from _wrapped(f"it says: {one_line(sample.spelled)}", "      ")
     if finding.count > len(shown):
         yield (Styled(f"  … {finding.count - len(shown):,} more; --limit N and --json show them", DIM),)
     yield from _remedy(finding)
@@ -110,6 +120,10 @@ def _remedy(finding: Finding) -> Iterator[Line]:
     if finding.kind in _MERGED:
         yield (Styled(f"  Keeping one of each group wins {size_shown(_won(finding))}: {only} --merge newest`", DIM),)
     else:
+        if finding.kind == "hidden text":
+            yield (
+                Styled("  `zeroclaw memory get KEY` shows one, `zeroclaw memory edit KEY --content` cleans it.", DIM),
+            )
         yield (Styled(f"  Letting them go wins {size_shown(_won(finding))}: {only} --purge`", DIM),)
 
 
@@ -124,8 +138,8 @@ def _key(sample: Sample) -> str:
     return cut(one_line(masked(sample.stamp.key)) or "(no key)", LONGEST_KEY)
 
 
-def _wrapped(text: str) -> Iterator[Line]:
+def _wrapped(text: str, indent: str = "  ") -> Iterator[Line]:
     import textwrap
 
-    for line in textwrap.wrap(text, max(40, min(width(), 100) - 2)):
-        yield ("  ", line)
+    for line in textwrap.wrap(text, max(40, min(width(), 100) - len(indent))):
+        yield (indent, line)

@@ -2,12 +2,14 @@
 
 Its document:
 
-    {"backend", "location", "rows", "size", "findings": [{"kind", "count", "size", "won", "remark", "whole", "groups",
-     "samples": [{"id", "key", "category", "agent", "timestamp", "updated_at", "size", "excerpt", "remark"}]}], "notes"}
+    {"backend", "location", "rows", "superseded", "size", "findings": [{"kind", "count", "size", "won", "remark",
+     "whole", "groups", "samples": [{"id", "key", "category", "agent", "timestamp", "updated_at", "size", "excerpt",
+     "remark", "spelled"}]}], "notes"}
 
-`size` is in bytes of content, `won` what a purge (of duplicates a merge) would free of it. `groups` are lists of ids
-that are alike, all of them; `samples` are the first --limit memories, `excerpt` with secrets masked. With an action it
-is the document of every change (see `told`).
+`superseded` is how many of the rows a newer memory replaced. `size` is in bytes of content, `won` what a purge (of
+duplicates a merge) would free of it. `groups` are lists of ids that are alike, all of them; `samples` are the first
+--limit memories: `excerpt` has secrets masked and is else exact, `spelled` is what hidden characters say, null where
+nothing. With an action it is the document of every change (see `told`).
 """
 
 from __future__ import annotations

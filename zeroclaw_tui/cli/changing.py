@@ -26,9 +26,9 @@ from zeroclaw_tui.cli.told import (
     tell_notes,
 )
 from zeroclaw_tui.cli.zeroclaw_words import in_one_line
-from zeroclaw_tui.curation.changing import Outcome, edit_memory, store_memory
+from zeroclaw_tui.curation.changing import Outcome, edit_memory, note_nothing, store_memory
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import MEMORIES, Conflict, Draft, Edit, StoredRow, Value
+from zeroclaw_tui.memory.change import MEMORIES, SUPERSEDED_BY, Conflict, Draft, Edit, StoredRow, Value
 from zeroclaw_tui.memory.errors import DONE, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import one_line
 
@@ -49,7 +49,10 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
         **extras,
     )
     outcome = await with_triggers(
-        library, given, lambda: store_memory(library, draft, replace=not given.new), asks=False
+        library,
+        given,
+        lambda: store_memory(library, draft, replace=not given.new, as_zeroclaw=given.as_zeroclaw),
+        asks=False,
     )
     assert outcome is not None
     replaced = _replaced(library, outcome)
@@ -89,7 +92,9 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
         outcome = await with_triggers(
             library,
             given,
-            lambda: edit_memory(library, address(entry), Edit(asked), before.fingerprint),
+            lambda: edit_memory(
+                library, address(entry), Edit(asked), before.fingerprint, as_zeroclaw=given.as_zeroclaw
+            ),
             asks=False,
         )
     except Conflict as conflict:
@@ -102,6 +107,8 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
 
 async def _tell_edit(library: Library, given: argparse.Namespace, before: StoredRow, outcome: Outcome) -> int:
     after = outcome.row
+    if not outcome.count:
+        await note_nothing(library, "edit", one_line(before.entry().key))
     fields = changed_fields(before, after) if after is not None else []
     copies = await copies_left(library, given, outcome) if "content" in fields else Copies()
     tell_notes(outcome)
@@ -133,13 +140,15 @@ def _asked(given: argparse.Namespace) -> dict[str, Value]:
     asked: dict[str, Value] = {name: value for name, value in typed.items() if value is not None}
     if given.session is not None:
         asked["session_id"] = given.session or None
+    if given.unsupersede:
+        asked[SUPERSEDED_BY] = None
     return asked
 
 
 def _check_editable(library: Library, names: list[str] | dict[str, Value]) -> None:
     can = library.memory.capabilities
     for name in names:
-        if name not in can.editable:
+        if name not in can.editable and name != SUPERSEDED_BY:
             shown = _NAMES.get(name, name)
             why = can.why_not.get(name) or can.why_not.get(shown) or can.why_not.get(f"{shown}s")
             raise Refused(why or f"This store has no {shown} to set.", hint="Nothing was changed.")

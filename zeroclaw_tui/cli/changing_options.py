@@ -38,6 +38,9 @@ def add_changing_verbs(verb: AddVerb, add_common: AddCommon) -> None:
     _add_dry_run(clear)
 
     undo = verb("undo", "take back the last change that was not taken back yet")
+    which = undo.add_mutually_exclusive_group()
+    which.add_argument("--id", type=positive, metavar="N", help="the change of this number, whatever came after it")
+    which.add_argument("--list", action="store_true", help="only list the changes made here, each with its number")
     _add_clash(undo)
     _add_dry_run(undo)
 
@@ -49,6 +52,7 @@ def add_changing_verbs(verb: AddVerb, add_common: AddCommon) -> None:
 def _add_store(store: argparse.ArgumentParser) -> None:
     store.add_argument("key", metavar="KEY")
     store.add_argument("content", metavar="CONTENT", help="the text to remember; - reads it from stdin")
+    _add_as_zeroclaw(store)
     store.add_argument("--new", action="store_true", help="refuse a key that is there already")
     store.add_argument("--category", default="core", metavar="NAME", help="core unless given")
     store.add_argument("--session", metavar="ID")
@@ -57,8 +61,17 @@ def _add_store(store: argparse.ArgumentParser) -> None:
     store.add_argument("--pinned", action="store_true", default=None, help="hygiene and budgets spare it")
 
 
+def _add_as_zeroclaw(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--as-zeroclaw",
+        action="store_true",
+        help="do what ZeroClaw's own store would by [memory.policy]: refuse, or blank out first (from 0.8.4 on)",
+    )
+
+
 def _add_edit(edit: argparse.ArgumentParser) -> None:
     _add_key(edit)
+    _add_as_zeroclaw(edit)
     edit.add_argument("--content", metavar="TEXT", help="the new text; - reads it from stdin")
     edit.add_argument("--key", dest="new_key", metavar="NEW", help="the new key")
     edit.add_argument("--category", metavar="NAME")
@@ -68,6 +81,7 @@ def _add_edit(edit: argparse.ArgumentParser) -> None:
     pinned = edit.add_mutually_exclusive_group()
     pinned.add_argument("--pinned", action="store_true", default=None, help="hygiene and budgets spare it")
     pinned.add_argument("--no-pinned", dest="pinned", action="store_false", default=None)
+    edit.add_argument("--unsupersede", action="store_true", help="show a superseded memory to the agent again")
     _add_clean(edit)
 
 

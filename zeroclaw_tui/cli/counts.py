@@ -6,20 +6,23 @@ import argparse
 from datetime import datetime
 
 from zeroclaw_tui.cli.finding import filter_given
-from zeroclaw_tui.cli.output import document, write_lines
+from zeroclaw_tui.cli.output import document, note, write_lines
 from zeroclaw_tui.cli.tables import facets_lines
 from zeroclaw_tui.cli.zeroclaw_words import stats_lines
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.stats import full_stats, memory_stats
+from zeroclaw_tui.curation.superseded import OPTION, hidden_fact, superseded_hidden
 from zeroclaw_tui.memory.errors import DONE
 from zeroclaw_tui.memory.query import MemoryFilter
 
 
 async def facets(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print how many memories the filter leaves, by each value."""
-    found = await library.facets(filter_given(given, now), now.isoformat())
+    wanted = filter_given(given, now)
+    found = await library.facets(wanted, now.isoformat())
+    hidden = await superseded_hidden(library, wanted)
     if not given.json:
-        write_lines(facets_lines(found, library.memory.name, library.memory.location))
+        write_lines(facets_lines(found, hidden, library.memory.name, library.memory.location))
         return DONE
     document(
         {
@@ -32,6 +35,7 @@ async def facets(library: Library, given: argparse.Namespace, now: datetime) -> 
             "namespace": found.namespace,
             "age": found.age,
             "superseded": found.superseded,
+            "superseded_hidden": hidden,
             "not_embedded": found.not_embedded,
         }
     )
@@ -55,4 +59,10 @@ async def stats(library: Library, given: argparse.Namespace, now: datetime) -> i
             by_category=whole.by_category if left is None else left.category,
         )
     )
+    if hidden := await superseded_hidden(library, wanted):
+        if left is None:
+            are, it = ("is", "it") if hidden == 1 else ("are", "them")
+            note(f"zeroclaw: {hidden:,} of the total {are} superseded; the categories leave {it} out.")
+        else:
+            note(f"zeroclaw: {hidden_fact(hidden)}; {OPTION} counts {'it' if hidden == 1 else 'them'} too.")
     return DONE

@@ -11,6 +11,7 @@ from zeroclaw_tui.cli.finding import HOW_TO_FIND, exactly, filter_given, nothing
 from zeroclaw_tui.cli.output import document, note, write_lines
 from zeroclaw_tui.cli.zeroclaw_words import entry_lines, list_lines, prefix_lines
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.superseded import OPTION, hidden_fact, superseded_hidden
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere, Refused
 from zeroclaw_tui.memory.query import NEWEST_UPDATED
@@ -24,7 +25,7 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
     if given.blocks and not library.memory.capabilities.blocks:
         raise Refused(f"{library.memory.name} has no blocks to show.", hint="Only Markdown files are read in blocks.")
     handles = await library.order(filter_given(given, now).but(blocks=given.blocks), NEWEST_UPDATED)
-    total = len(handles)
+    total, hidden = len(handles), await superseded_hidden(library, filter_given(given, now))
     entries = [
         entry async for page in _pages(library, handles[given.offset : given.offset + given.limit]) for entry in page
     ]
@@ -35,6 +36,7 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
                 "backend": library.memory.name,
                 "location": library.memory.location,
                 "total": total,
+                "superseded_hidden": hidden,
                 "offset": given.offset,
                 "limit": given.limit,
                 "entries": [entry.as_json() for entry in whole],
@@ -43,6 +45,8 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
         return DONE
     indented = parse_version(library.profile.profile.version) < (0, 8, 0)
     write_lines(list_lines(entries, total=total, offset=given.offset, limit=given.limit, indented_hint=indented))
+    if hidden:
+        note(f"zeroclaw: {hidden_fact(hidden)}; {OPTION} lists {'it' if hidden == 1 else 'them'} too.")
     return DONE
 
 

@@ -20,7 +20,7 @@ from types import TracebackType
 from zeroclaw_tui.cli.evaluation_lines import evaluation_lines
 from zeroclaw_tui.cli.output import document, note, write_lines
 from zeroclaw_tui.cli.recalling import tell_notes
-from zeroclaw_tui.cli.trials import tell_complaints, trial_given
+from zeroclaw_tui.cli.trials import WHAT_IF_OPTIONS, tell_complaints, trial_given
 from zeroclaw_tui.curation.evaluation import Evaluation, TestQuery, difference, keys_nobody_has
 from zeroclaw_tui.curation.evaluation import evaluate as measured
 from zeroclaw_tui.curation.library import Library
@@ -29,10 +29,9 @@ from zeroclaw_tui.curation.query_vectors import with_queries_together
 from zeroclaw_tui.memory.errors import DONE, WrongUse
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.replay import Trial
+from zeroclaw_tui.scoring.settings import Trial
 
 MOST_KEYS_SHOWN = 10
-_WHAT_IF = ("vector_weight", "keyword_weight", "threshold", "search_mode", "day")
 _SHOW_EVERY = 0.1
 
 
@@ -56,10 +55,10 @@ async def evaluate(library: Library, given: argparse.Namespace, now: datetime) -
 
 def _trials(library: Library, given: argparse.Namespace, now: datetime) -> list[tuple[str, Trial]]:
     """The one setting that is to be measured, or the two, each with its label."""
-    has_changes = any(getattr(given, name) is not None for name in _WHAT_IF)
+    has_changes = any(getattr(given, name) is not None for name in WHAT_IF_OPTIONS)
     if given.against is not None and has_changes:
         raise WrongUse("--against and other numbers would change two things at once.", hint="Try one after the other.")
-    without = argparse.Namespace(**vars(given) | dict.fromkeys(_WHAT_IF))
+    without = argparse.Namespace(**vars(given) | dict.fromkeys(WHAT_IF_OPTIONS))
     told: set[str] = set()
     plain = trial_given(library, without, now, told)
     if has_changes:
@@ -85,8 +84,10 @@ async def _runs(
 
 def _asking(trial: Trial) -> Callable[[TestQuery], Trial]:
     def trial_for(asked: TestQuery) -> Trial:
-        session = trial.request.session_id if asked.session_id is None else asked.session_id
-        return replace(trial, request=replace(trial.request, query=asked.query, session_id=session))
+        request = replace(trial.request, query=asked.query)
+        if asked.session_id is not None:
+            request = replace(request, session_id=asked.session_id, further_sessions=())
+        return replace(trial, request=request)
 
     return trial_for
 

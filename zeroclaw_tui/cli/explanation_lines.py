@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Line, Part, Styled, width
 from zeroclaw_tui.memory.text import cells, cut, one_line, padded
 from zeroclaw_tui.scoring.explanation import Explanation, Mark, Step
-from zeroclaw_tui.scoring.replay import Trial
+from zeroclaw_tui.scoring.settings import Trial
 
 GLYPHS: dict[Mark, tuple[str, str]] = {"passed": ("✓", GREEN), "stopped": ("✗", RED), "absent": ("–", DIM)}
 STOPS_HERE = "stops here"
 LONGEST_KEY = 40
 LONGEST_MESSAGE = 200
-_COLOURS = {"words": YELLOW, "keyword": YELLOW, "vector": CYAN, "fusion": BOLD, "decay": BOLD}
+_COLOURS = {"words": YELLOW, "keyword": YELLOW, "vector": CYAN, "fusion": BOLD, "decay": BOLD, "rerank": BOLD}
 _INDENT = "  "
 _NARROWEST = 40
 
@@ -49,7 +49,7 @@ def _header(explanation: Explanation, trial: Trial) -> str:
     return (
         f"scoring {explanation.profile} ({one_line(explanation.profile_source)})"
         f" · weights {settings.vector_weight:g} / {settings.keyword_weight:g} · threshold {settings.threshold:.2f}"
-        f" · limit {trial.request.limit:,} · {explanation.rule} rule · {explanation.layer} layer"
+        f" · limit {trial.request.limits_shown[0] or 'none'} · {explanation.rule} rule · {explanation.layer} layer"
     )
 
 

@@ -1,7 +1,8 @@
 """`memory export`: write memories to a file, or to stdout.
 
-With --json and a file the document is {"file", "count", "size", "format", "lost"}: how many memories and bytes were
-written, and sentences about what the format cannot hold. Nothing in an export is altered for spreadsheets.
+With --json and a file the document is {"file", "count", "size", "format", "lost", "superseded_hidden", "filtered_out"}:
+how many memories and bytes were written, sentences about what the format cannot hold, and how many memories were left
+out because a newer one replaced them, or by the other filters. Nothing in an export is altered for spreadsheets.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from zeroclaw_tui.cli.finding import filter_given
 from zeroclaw_tui.cli.guarding import Progress
 from zeroclaw_tui.cli.output import GREEN, Styled, counted, document, note, size_shown, write_lines
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.superseded import left_out_words, superseded_hidden
 from zeroclaw_tui.curation.transfer.exporting import SUFFIXES, Exported, Format, export_file, export_memories
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -57,7 +59,10 @@ async def _to_stdout(library: Library, given: argparse.Namespace, wanted: Memory
     if exported.cancelled:
         note(f"zeroclaw: Stopped after {counted(exported.count)}.")
     _tell_lost(exported)
-    return INTERRUPTED if exported.cancelled else DONE
+    if exported.cancelled:
+        return INTERRUPTED
+    _tell_left_out(*await _left_out(library, wanted, exported))
+    return DONE
 
 
 def _stdout() -> BinaryIO:
@@ -99,14 +104,28 @@ async def _to_file(library: Library, given: argparse.Namespace, wanted: MemoryFi
     if exported.cancelled:
         note(f"zeroclaw: Stopped; {path} was not written.")
         return INTERRUPTED
+    superseded, filtered = await _left_out(library, wanted, exported)
     if given.json:
         told = {"count": exported.count, "size": exported.size, "format": _format(given), "lost": list(exported.lost)}
+        told |= {"superseded_hidden": superseded, "filtered_out": filtered}
         document({"file": str(path), **told})
         return DONE
     done = f" Exported {counted(exported.count)} to {path} ({size_shown(exported.size)})."
     write_lines([(Styled("✓", GREEN), done)])
     _tell_lost(exported)
+    _tell_left_out(superseded, filtered)
     return DONE
+
+
+async def _left_out(library: Library, wanted: MemoryFilter, exported: Exported) -> tuple[int, int]:
+    """How many superseded memories were left out, and how many others by the filters."""
+    hidden = await superseded_hidden(library, wanted)
+    return hidden, 0 if wanted.is_empty else max(0, await library.memory.count() - exported.count - hidden)
+
+
+def _tell_left_out(superseded: int, filtered: int) -> None:
+    if words := left_out_words(superseded, filtered):
+        note(f"zeroclaw: {words}")
 
 
 def expanded(name: str) -> Path:

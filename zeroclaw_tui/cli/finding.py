@@ -30,6 +30,7 @@ def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
         namespace=tuple(given.namespace or ()) or None,
         older_than=moment_meant(given.older_than, now) if given.older_than is not None else None,
         newer_than=moment_meant(given.newer_than, now) if given.newer_than is not None else None,
+        undated=given.undated,
         contains=given.contains or None,
         words=words_of(given.words or "") or None,
         regex=_pattern(given.regex),

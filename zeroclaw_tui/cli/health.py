@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from zeroclaw_tui.backends.base import Health
@@ -16,7 +16,9 @@ from zeroclaw_tui.config.document.masking import is_secret_name, masked_text
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.notes import OPTION
 from zeroclaw_tui.config.server_url import is_url, without_password
+from zeroclaw_tui.config.settings import settings_problem
 from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.setting_change import config_as_it_is
 from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError
 from zeroclaw_tui.memory.text import HIDDEN, mask_secrets
 
@@ -31,6 +33,7 @@ _NOT_SETTINGS = (
     "values",
     "sources",
     "warnings",
+    "concerns",
 )
 _DEFAULT = "default"
 
@@ -51,7 +54,12 @@ async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace) -> 
     finally:
         await library.close()
     findings = tuple(dict.fromkeys((*library.memory.notices, *found.findings)))
-    _tell(given, Health(found.ok, found.summary, findings, found.facts), _opened(library), configs)
+    # Only now is it known which ZeroClaw reads the config, and so which of its keys count.
+    judged = config_as_it_is(configs[0], version=library.profile.profile.version)
+    own = settings_problem(configs[0].install)
+    shown = replace(configs[0], warnings=(*judged.warnings, *([own] if own else [])))
+    health = Health(found.ok, found.summary, findings, found.facts)
+    _tell(given, health, _opened(library), (shown, *configs[1:]))
     return code
 
 
@@ -106,6 +114,7 @@ def _tell(given: argparse.Namespace, found: Health, about: dict[str, Any], confi
                 "generation": about["generation"],
                 "profile": about["profile"],
                 "profile_source": about["profile_source"],
+                "newer_version": about["newer_version"],
                 "config": settings_shown(config),
                 "installs": [_install(each, chosen=each is config) for each in configs],
             }
@@ -124,6 +133,7 @@ def _opened(library: Library) -> dict[str, Any]:
         "generation": library.memory.generation,
         "profile": library.profile.profile.version,
         "profile_source": library.profile.source,
+        "newer_version": library.profile.profile.newer,
     }
 
 
@@ -136,6 +146,7 @@ def _unopened(config: MemoryConfig) -> dict[str, Any]:
         "generation": None,
         "profile": None,
         "profile_source": None,
+        "newer_version": None,
     }
 
 

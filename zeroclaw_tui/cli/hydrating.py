@@ -36,7 +36,7 @@ from zeroclaw_tui.cli.output import (
 from zeroclaw_tui.cli.snapshotting import MOST_SHOWN, lossy_as_json, lossy_lines, memory_line, text_cell
 from zeroclaw_tui.cli.told import tell_document, tell_notes
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.changing import Outcome, note_nothing
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.snapshot.hydrate import (
     HydratePlan,
@@ -84,6 +84,8 @@ async def _bring_in(library: Library, given: argparse.Namespace, file: Path, age
     count = len(plan.new) + sum(policy != "skip" for policy in resolution.values())
     facts = _plan_as_json(plan, file, given)
     if given.dry_run or not count:
+        if not given.dry_run:
+            await note_nothing(library, "hydrate", one_line(file.name))
         if given.json:
             tell_document(library, Outcome("hydrate", count), dry_run=given.dry_run, **facts)
         else:

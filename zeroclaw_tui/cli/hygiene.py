@@ -27,7 +27,7 @@ from zeroclaw_tui.cli.hygiene_lines import done_lines, plan_lines
 from zeroclaw_tui.cli.moments import moment_meant
 from zeroclaw_tui.cli.output import document, note, write_lines
 from zeroclaw_tui.cli.told import tell_notes
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.changing import Outcome, note_nothing
 from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan, plan_hygiene
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule
 from zeroclaw_tui.curation.hygiene.run import run_hygiene
@@ -53,6 +53,8 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
     left_out = _left_out(plan, given.without)
     items = tuple(item for item in plan.items if item.id not in left_out)
     if given.dry_run or not items:
+        if not given.dry_run:
+            await note_nothing(library, "hygiene")
         return _tell_plan(library, given, plan, items)
     if not given.yes and not confirm("Run it?", plan_lines(library, plan, items)):
         return REFUSED

@@ -17,7 +17,7 @@ from zeroclaw_tui.cli.exporting import expanded
 from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, counted, note, write_lines
 from zeroclaw_tui.cli.told import tell_document, tell_notes
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.changing import Outcome, note_nothing
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.importing import ImportPlan, OnClash, import_memories, plan_import
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED
@@ -41,6 +41,8 @@ async def import_(library: Library, given: argparse.Namespace, now: datetime) ->
         plan = await plan_import(library, expanded(given.file), given.format, advance=reading.advance)
     count = plan.brings(on_clash)
     if given.dry_run or not count:
+        if not given.dry_run:
+            await note_nothing(library, "import", one_line(plan.path.name))
         return _tell_plan(library, given, plan, count)
     if not given.yes and not confirm("Go on?", _plan_lines(plan, on_clash)):
         return REFUSED

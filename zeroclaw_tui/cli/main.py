@@ -29,6 +29,7 @@ from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, InspectorError, WrongUse
 
 DEBUG_VARIABLE = "ZEROCLAW_TUI_DEBUG"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -62,6 +63,9 @@ def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
         _forget_stdout()
         return DONE
     except OSError as error:
+        if error.filename is not None and error.errno in _FULL:
+            note(f"{program}: {error.filename} cannot be written: the disk is full.\nMake room there and do it again.")
+            return NOT_REACHABLE
         # Failures with files are told by name where they happen; one without a name is that of a stream.
         if error.filename is not None or error.errno not in _CANNOT_BE_WRITTEN:
             raise
@@ -124,16 +128,15 @@ def _inspect(arguments: Sequence[str]) -> int:
 @contextlib.contextmanager
 def _demo_options(read_only: bool) -> Iterator[OpenOptions]:
     """What opens the sample workspace, which is removed again however the program ends."""
-    import tempfile
     from datetime import UTC, datetime
-    from pathlib import Path
 
+    from zeroclaw_tui.config.document.replacing import temporary_folder
     from zeroclaw_tui.curation.demo import make_demo
 
-    with tempfile.TemporaryDirectory(prefix="zeroclaw-tui-demo-") as folder:
+    with temporary_folder("zeroclaw-tui-demo-") as folder:
         for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, _removing(folder))
-        yield OpenOptions(config_dir=make_demo(Path(folder), datetime.now(UTC)), read_only=read_only)
+            signal.signal(number, _removing(str(folder)))
+        yield OpenOptions(config_dir=make_demo(folder, datetime.now(UTC)), read_only=read_only)
 
 
 def _removing(folder: str) -> Callable[[int, FrameType | None], None]:

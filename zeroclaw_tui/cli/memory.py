@@ -20,12 +20,25 @@ from zeroclaw_tui.cli.undoing import undo
 from zeroclaw_tui.cli.upkeep import CHANGING as CHANGING_UPKEEP
 from zeroclaw_tui.cli.upkeep import verb_on_configs, verb_on_library
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.notes import Concern
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.errors import NoInstall, Refused
 from zeroclaw_tui.scoring.profiles import profile_for
 
-MOST_WARNINGS = 3
+_CONCERNS: dict[str, tuple[Concern, ...]] = {
+    **dict.fromkeys(("recall", "search", "prompt", "explain", "evaluate"), ("store", "recall", "vectors")),
+    **dict.fromkeys(("store", "edit", "forget", "purge", "clear", "import", "hydrate"), ("store",)),
+    "similar": ("vectors",),
+    "reindex": ("store", "vectors"),
+    "hygiene": ("store", "hygiene"),
+    "snapshot": ("store", "snapshot"),
+    "doctor": ("file", "fact", "store", "recall", "vectors", "hygiene", "snapshot"),
+}
+"""What of the config's warnings changes what a verb does; `health` tells all of them itself."""
+
+_TELL_FACTS = ("doctor", "import")
+"""The verbs that how a store is made, and what it hands on, matters to."""
 
 _VERBS: dict[str, Callable[[Library, argparse.Namespace, datetime], Awaitable[int]]] = {
     "list": list_memories,
@@ -62,14 +75,16 @@ async def _answer(given: argparse.Namespace) -> int:
         return await health(configs, given)
     on_configs = verb_on_configs(given.verb)
     _tell_which(configs)
-    _tell_warnings(configs[0].warnings)
+    for sentence in configs[0].warned_about(*_CONCERNS.get(given.verb, ())):
+        note(f"zeroclaw: {sentence}")
     if on_configs is not None:
         return await on_configs(configs, given, now)
     library = await open_library(configs[0], given.profile)
     library.tell_before_first_call(lambda call: note(f"zeroclaw: {call.words}"))
     # A change that is refused for what makes the store read-only says it itself.
     silent = library.read_only_because if _changes(given) else None
-    told = [sentence for sentence in library.memory.notices if sentence != silent]
+    facts = () if given.verb in _TELL_FACTS else library.memory.facts
+    told = [each for each in library.memory.notices if each != silent and each not in facts]
     try:
         for sentence in told:
             note(f"zeroclaw: {sentence}")
@@ -106,10 +121,3 @@ def _tell_which(configs: Sequence[MemoryConfig]) -> None:
         f"zeroclaw: Reading {taken.install.root} ({taken.install.rule}). Could be meant as well: {also}."
         " --config-dir or --workspace picks another."
     )
-
-
-def _tell_warnings(warnings: Sequence[str]) -> None:
-    for sentence in warnings[:MOST_WARNINGS]:
-        note(f"zeroclaw: {sentence}")
-    if len(warnings) > MOST_WARNINGS:
-        note(f"zeroclaw: {len(warnings) - MOST_WARNINGS} more remarks on the config: `zeroclaw memory health` has all.")

@@ -9,6 +9,7 @@ from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.copies.copies import Copy, summary
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan, plan_of
+from zeroclaw_tui.curation.superseded import OPTION, stay_words
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import cut, one_line, padded
 
@@ -34,7 +35,15 @@ async def plan_lines(
 ) -> list[Line]:
     """The plan: how many, of what, how old, the first few, where they go and where copies lie."""
     question = f"{verb.capitalize()} {counted(plan.count)}{' for ever' if forever else ''}?"
-    return [*await what_lines(library, plan, question), *_whereto(plan, forever=forever, copies=copies)]
+    lines = await what_lines(library, plan, question)
+    return [*lines, *spared_lines(plan, verb), *_whereto(plan, forever=forever, copies=copies)]
+
+
+def spared_lines(plan: PurgePlan, verb: str) -> list[Line]:
+    """The memories that stay although the filters leave them; none where there are none."""
+    way = "`zeroclaw memory purge --superseded only` takes" if verb == "clear" else f"{OPTION} takes"
+    spared = stay_words(plan.superseded_hidden, way)
+    return [(Styled(f"  {spared}", YELLOW),)] if spared else []
 
 
 async def what_lines(library: Library, plan: PurgePlan, question: str) -> list[Line]:
@@ -57,7 +66,7 @@ def _facts(plan: PurgePlan) -> str:
 def _sample_line(entry: MemoryEntry) -> Line:
     text = cut(f'"{one_line(masked(entry.content))}"', TEXT_CELLS)
     key = padded(cut(one_line(masked(entry.key)), KEY_CELLS), KEY_CELLS)
-    return ("  ", key, "  ", padded(text, TEXT_CELLS), "  ", date_shown(entry.timestamp))
+    return ("  ", key, "  ", padded(text, TEXT_CELLS), "  ", date_shown(entry.when))
 
 
 def _whereto(plan: PurgePlan, *, forever: bool, copies: Sequence[Copy]) -> Iterator[Line]:

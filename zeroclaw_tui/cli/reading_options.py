@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 from zeroclaw_tui.memory.query import Superseded
+from zeroclaw_tui.memory.recall import Rule
+from zeroclaw_tui.scoring.settings import RerankStrategy
 
 AddVerb = Callable[..., argparse.ArgumentParser]
 """Adds a verb by its name, what it does in a few words, and its other names."""
@@ -60,6 +62,7 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--namespace", action="append", metavar="NAME")
     group.add_argument("--older-than", metavar="WHEN", help="created before: 30d, 12h, 2w, a date or RFC 3339")
     group.add_argument("--newer-than", metavar="WHEN", help="created after")
+    group.add_argument("--undated", action="store_true", help="without a date that can be read")
     group.add_argument("--longer-than", type=length, metavar="BYTES", help="longer than so many bytes: 200, 4k, 2M")
     group.add_argument("--shorter-than", type=length, metavar="BYTES", help="shorter than that")
     group.add_argument("--contains", metavar="TEXT", help="in key or content, whatever its case")
@@ -77,8 +80,12 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
 
 def add_recall_scope(parser: argparse.ArgumentParser, *, has_layer: bool = True) -> None:
     """The options that say what is recalled, and how it is judged."""
-    parser.add_argument("--limit", type=positive, default=5, metavar="N", help="how many at most (5)")
-    parser.add_argument("--session", metavar="ID", help="recall within this session")
+    parser.add_argument(
+        "--limit", type=positive, metavar="N", help="try another limit than the turn has (5; library: its agent's own)"
+    )
+    parser.add_argument(
+        "--session", action="append", metavar="ID", help="recall within this session; several in their order"
+    )
     parser.add_argument("--namespace", metavar="NAME", help="recall within this namespace")
     parser.add_argument("--since", metavar="WHEN", help="created then or later: 30d, 12h, 2w, a date or RFC 3339")
     parser.add_argument("--until", metavar="WHEN", help="created then or earlier")
@@ -90,7 +97,10 @@ def add_recall_scope(parser: argparse.ArgumentParser, *, has_layer: bool = True)
             help="what reaches an agent, or the store's own recall",
         )
     parser.add_argument(
-        "--rule", choices=("cli", "channel"), default="cli", help="injection rule of the CLI agent or of the channels"
+        "--rule",
+        choices=get_args(Rule),
+        default="cli",
+        help="whose turn it is: the CLI agent's, a channel's, cron's, or the embedded agent's (web socket, RPC)",
     )
     parser.add_argument("--as-of", metavar="WHEN", help="count time decay to this moment in place of now")
 
@@ -102,6 +112,13 @@ def add_what_if(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--keyword-weight", metavar="NUMBER", help="how much the words count")
     group.add_argument("--threshold", metavar="NUMBER", help="what a score has to reach to be injected")
     group.add_argument("--search-mode", choices=SEARCH_MODES, help="read from 0.6.3 on")
+    group.add_argument("--rerank", choices=("on", "off"), help="rerank what is put before the message, from 0.8.4 on")
+    group.add_argument("--rerank-strategy", choices=get_args(RerankStrategy), help="how it is ordered anew")
+    group.add_argument("--rerank-threshold", type=count, metavar="N", help="how many memories mmr needs")
+    group.add_argument("--mmr-lambda", metavar="NUMBER", help="0 to 1: how much the score counts against what repeats")
+    group.add_argument("--importance-weight", metavar="NUMBER", help="0 to 1: how much importance counts in rerank")
+    group.add_argument("--recency-weight", metavar="NUMBER", help="0 to 1: how much age counts in rerank")
+    group.add_argument("--candidate-multiplier", type=positive, metavar="N", help="limits recalled for rerank, 1 to 20")
     group.add_argument("--day", type=count, metavar="N", help="count time decay to N days from now")
 
 

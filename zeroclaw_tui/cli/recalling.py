@@ -13,13 +13,14 @@ from typing import Any, BinaryIO, cast
 from zeroclaw_tui.cli.moments import bound_meant
 from zeroclaw_tui.cli.output import document, note, write_lines
 from zeroclaw_tui.cli.tables import recall_lines
-from zeroclaw_tui.cli.trials import readable_agents, trial_given
+from zeroclaw_tui.cli.trials import readable_agents, scopes_of, trial_given
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.recall import turn_limit
 from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
 
-_BATCH_NAMES = ("query", "limit", "session", "agents", "namespace", "since", "until")
+_BATCH_NAMES = ("query", "limit", "session", "sessions", "agents", "namespace", "since", "until")
 
 
 async def recall(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -100,6 +101,8 @@ def _fault(asked: Any) -> str | None:
     for name, (holds, what) in _CHECKS.items():
         if not holds(asked.get(name)):
             return f'"{name}" must be {what}'
+    if asked.get("session") is not None and asked.get("sessions"):
+        return '"session" and "sessions" say two things; give one of them'
     return None
 
 
@@ -108,11 +111,19 @@ def _line_request(library: Library, base: RecallRequest, asked: Mapping[str, Any
         return otherwise if asked.get(name) is None else bound_meant(asked[name], now)
 
     agents = asked.get("agents")
+    readable = base.agents if agents is None else readable_agents(library, agents, base.layer)
+    turns = turn_limit(library.config, library.profile.profile, base.rule, readable)
+    is_tried = base.limit != base.turn_limit
+    session_id, further = base.session_id, base.further_sessions
+    if asked.get("session") is not None or asked.get("sessions"):
+        session_id, further = scopes_of(asked.get("sessions") or [asked["session"]])
     return RecallRequest(
         query=asked["query"],
-        limit=base.limit if asked.get("limit") is None else asked["limit"],
-        session_id=base.session_id if asked.get("session") is None else asked["session"],
-        agents=base.agents if agents is None else readable_agents(library, agents, base.layer),
+        limit=asked.get("limit") or (base.limit if is_tried else turns),
+        turn_limit=turns,
+        session_id=session_id,
+        further_sessions=further,
+        agents=readable,
         namespace=base.namespace if asked.get("namespace") is None else asked["namespace"],
         since=bound("since", base.since),
         until=bound("until", base.until),
@@ -144,6 +155,7 @@ _CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "query": (lambda value: isinstance(value, str), "a text"),
     "limit": (_is_limit, "a whole number of 1 or more"),
     "session": (_is_text_or_null, "a text or null"),
+    "sessions": (_is_names, "a list of texts or null"),
     "agents": (_is_names, "a list of texts or null"),
     "namespace": (_is_text_or_null, "a text or null"),
     "since": (_is_text_or_null, "a text or null"),

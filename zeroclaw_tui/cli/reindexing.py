@@ -1,8 +1,9 @@
 """`memory reindex`: make the vectors that memories lack.
 
 Its document: {"backend", "location", "dry_run", "model", "remote", "missing", "wrong", "characters", "tokens", "cost",
-"filled", "left", "failed", "stopped"}; `cost` in US dollars, null where it is not known or nothing is sent. Exit code 1
-where the endpoint said no to some and after a no, 130 after ctrl-c.
+"filled", "zeros", "left", "failed", "stopped"}; `zeros` are those filled with a vector of zeros, `cost` is in US
+dollars, null where it is not known or nothing is sent. Exit code 1 where the endpoint said no to some and after a no,
+130 after ctrl-c.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.guarding import Progress, check_writable
 from zeroclaw_tui.cli.output import GREEN, YELLOW, Line, Styled, counted, document, note, write_lines
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan, announce, plan_reindex
+from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan, announce, plan_reindex, zeros_words
 from zeroclaw_tui.curation.reindex import reindex as make_vectors
 from zeroclaw_tui.embeddings.prices import PRICES_OF
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED
@@ -58,6 +59,8 @@ def _tell_done(library: Library, given: argparse.Namespace, plan: ReindexPlan, d
         write_lines([(Styled("✓", GREEN), f" {counted(done.filled)} of {plan.count:,} got a vector.")])
         if done.left:
             write_lines([(f"{counted(done.left)} changed meanwhile and stayed.",)])
+    if done.zeros:
+        note(f"zeroclaw: {zeros_words(done.zeros)}")
     for sentence in done.failed[:MOST_FAILED_SHOWN]:
         note(f"zeroclaw: {one_line(mask_secrets(sentence))}")
     if len(done.failed) > MOST_FAILED_SHOWN:
@@ -105,6 +108,7 @@ def _document(library: Library, plan: ReindexPlan, done: Reindexed | None) -> No
             "tokens": plan.tokens,
             "cost": plan.cost,
             "filled": done.filled if done else 0,
+            "zeros": done.zeros if done else 0,
             "left": done.left if done else 0,
             "failed": list(done.failed) if done else [],
             "stopped": done.stopped if done else False,

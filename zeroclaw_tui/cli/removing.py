@@ -1,12 +1,14 @@
 """`memory forget`, `purge` and `clear`: to the trash, or with --forever out of the world.
 
-Their document is that of every change (see `told`), with no names of their own. Exit code 1 also when some of the
+Their document is that of every change (see `told`); where filters choose, "superseded_hidden" is how many stay only
+because a newer memory replaced them. Exit code 1 also when some of the
 memories stayed because they changed meanwhile, and after a no; 130 after ctrl-c.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
@@ -26,15 +28,16 @@ from zeroclaw_tui.cli.finding import (
 )
 from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
 from zeroclaw_tui.cli.output import GREEN, Line, Styled, counted, note, write_lines
-from zeroclaw_tui.cli.plans import plan_entries, plan_lines
+from zeroclaw_tui.cli.plans import plan_entries, plan_lines, spared_lines
 from zeroclaw_tui.cli.told import (
     MOST_ENTRIES,
+    spared_as_json,
     stamp_as_json,
     tell_document,
 )
 from zeroclaw_tui.cli.told_done import tell_done
 from zeroclaw_tui.cli.zeroclaw_words import in_one_line
-from zeroclaw_tui.curation.changing import Outcome, remove_memories
+from zeroclaw_tui.curation.changing import Outcome, note_nothing, remove_memories
 from zeroclaw_tui.curation.copies.copies import texts_of_plan
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan, plan_purge
@@ -132,7 +135,7 @@ async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, 
     if given.dry_run:
         return await _tell_plan(library, given, plan, verb)
     if not plan.count:
-        return _tell_nothing(library, given, verb, "Nothing matches.")
+        return await _tell_nothing(library, given, verb, "Nothing matches.", plan)
     if not given.yes:
         copies = await copies_of_plan(library, plan)
         shown = await plan_lines(library, plan, verb, forever=given.forever, copies=copies)
@@ -142,6 +145,8 @@ async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, 
     if outcome is None:
         return REFUSED
     what = f"key {in_one_line(plan.stamps[0].key)!r}" if verb == "forget" else counted(outcome.count)
+    if given.yes and not given.json:
+        write_lines(spared_lines(plan, verb), sys.stderr)
     done: Line = (Styled("✓", GREEN), f" {'Deleted' if verb == 'forget' else 'Purged'} {what}.")
     return tell_done(library, given, plan, outcome, copies_after, done)
 
@@ -149,9 +154,11 @@ async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, 
 async def _clear(library: Library, given: argparse.Namespace, plan: PurgePlan, key: str | None) -> int:
     """`key` is the one that goes, None where all of a scope do."""
     if not plan.count:
-        return _tell_nothing(library, given, "clear", "No memory entries found.")
+        return await _tell_nothing(library, given, "clear", "No memory entries found.", plan)
     if key is None and not given.json:
         write_lines([(f"Found {plan.count} entries in '{in_one_line(given.category or 'all categories')}'.",)])
+        # What ZeroClaw itself prints stays as it is.
+        write_lines([] if given.dry_run else spared_lines(plan, "clear"), sys.stderr)
     if given.dry_run:
         return await _tell_plan(library, given, plan, "clear")
     what = f"{plan.count:,} entries" if key is None else f"the key {in_one_line(key)!r}"
@@ -194,16 +201,23 @@ async def _tell_plan(library: Library, given: argparse.Namespace, plan: PurgePla
     copies = await copies_of_plan(library, plan)
     if given.json:
         entries = [stamp_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
-        tell_document(library, Outcome(verb, plan.count), dry_run=True, entries=entries, copies=copies)
+        tell_document(
+            library, Outcome(verb, plan.count), dry_run=True, entries=entries, copies=copies, **spared_as_json(plan)
+        )
     else:
         write_lines(await plan_lines(library, plan, verb, forever=given.forever, copies=copies))
         note(NOTHING_DONE)
     return DONE
 
 
-def _tell_nothing(library: Library, given: argparse.Namespace, verb: Removing, sentence: str) -> int:
+async def _tell_nothing(
+    library: Library, given: argparse.Namespace, verb: Removing, sentence: str, plan: PurgePlan
+) -> int:
+    if not given.dry_run:
+        await note_nothing(library, verb)
     if given.json:
-        tell_document(library, Outcome(verb, 0), dry_run=given.dry_run)
+        tell_document(library, Outcome(verb, 0), dry_run=given.dry_run, **spared_as_json(plan))
     else:
         write_lines([(sentence,)])
+        write_lines(spared_lines(plan, verb), sys.stderr)
     return DONE

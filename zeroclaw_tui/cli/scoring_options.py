@@ -42,6 +42,7 @@ def add_scoring_verbs(verb: AddVerb) -> None:
 
     prompt = verb("prompt", "the literal text ZeroClaw puts before a message")
     prompt.add_argument("query", nargs="+", metavar="QUERY", help="the message; - reads it from stdin")
+    prompt.add_argument("--raw", action="store_true", help="the exact text, what cannot be seen unmarked")
     add_recall_scope(prompt, has_layer=False)
     add_what_if(prompt)
 

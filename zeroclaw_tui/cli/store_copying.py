@@ -5,8 +5,9 @@ target (see `told`) with these names: "from" ({"backend", "location"}), "new", "
 are not there, are there the same, have an id or a key that is taken), "samples" (the first keys that are taken),
 "losses" (sentences: what the target does not keep), "makes" (a sentence, or null: what is made first), "on_clash"
 ("skip", "overwrite" or "rename"), "verified" (how many were found again with the same SHA-256 over what the target
-keeps), "differs" and "differing" (how many were not, and the first hundred of their keys) and "left" (how many were
-left out). `count` is how many were copied, or would be.
+keeps), "differs" and "differing" (how many were not, and the first hundred of their keys), "left" (how many were left
+out), "superseded_hidden" and "filtered_out" (how many of the source stayed because a newer memory replaced them, or by
+the other filters). `count` is how many were copied, or would be.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.finding import filter_given
 from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, counted, document, note, write_lines
+from zeroclaw_tui.curation.changing import note_nothing
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.superseded import left_out_words
 from zeroclaw_tui.curation.transfer.copying import (
     CopyOutcome,
     CopyPlan,
@@ -80,6 +83,8 @@ async def _copy(library: Library, target: CopyTarget, given: argparse.Namespace,
             lambda: copy_memories(library, target, wanted, on_clash, advance=progress.advance),
             asks=True,
         )
+    if outcome is not None and not count and not outcome.copied:
+        await note_nothing(opened, "copy", f"from {one_line(library.memory.name)}")
     return REFUSED if outcome is None else _tell_done(library, target, given, plan, outcome)
 
 
@@ -131,6 +136,8 @@ def _facts(plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
         yield (f"  {'':{width}} {plan.second:,} of them have the key of another one that is copied, and stay out",)
     for sentence in plan.losses:
         yield ("  ", one_line(sentence))
+    if left_out := left_out_words(plan.superseded_hidden, plan.filtered_out):
+        yield (Styled(f"  {left_out}", YELLOW),)
 
 
 def _tell_plan(library: Library, target: CopyTarget, given: argparse.Namespace, plan: CopyPlan) -> int:
@@ -153,7 +160,9 @@ def _nothing(target: CopyTarget, plan: CopyPlan) -> Line:
 def _tell_done(
     library: Library, target: CopyTarget, given: argparse.Namespace, plan: CopyPlan, outcome: CopyOutcome
 ) -> int:
-    for sentence in (*(plan.losses if given.yes and not given.json else ()), *outcome.notes):
+    left_out = left_out_words(plan.superseded_hidden, plan.filtered_out)
+    untold = [*plan.losses, *([left_out] if left_out else [])] if given.yes and not given.json else []
+    for sentence in (*untold, *outcome.notes):
         note(f"zeroclaw: {sentence}")
     if given.json:
         document(_document(library, target, given, plan, outcome))
@@ -239,4 +248,6 @@ def _document(
         "differs": outcome.differs,
         "differing": list(outcome.differing),
         "left": outcome.left,
+        "superseded_hidden": plan.superseded_hidden,
+        "filtered_out": plan.filtered_out,
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.base import Health
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled, counted, width
+from zeroclaw_tui.curation.superseded import hidden_fact
 from zeroclaw_tui.memory.query import Facets
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import cells, cut, one_line, padded
@@ -22,18 +23,20 @@ def recall_lines(result: RecallResult) -> Iterator[Line]:
     if not result.results:
         yield ("Nothing is recalled for ", Styled(one_line(result.request.query) or "a blank query", BOLD), ".")
     else:
-        yield from _recall_table(result.results)
+        yield from _recall_table(result.results, has_reasons=result.not_read_because is None)
     for scored in result.withheld:
         yield (Styled("withheld from the agent: ", YELLOW), one_line(scored.entry.key), f" ({scored.withheld})")
-    if result.results:
+    if result.results and result.not_read_because is None:
         yield ()
         yield (f"{result.injected} of {len(result.results)} injected by the {result.request.rule} rule",)
 
 
-def facets_lines(facets: Facets, backend: str, location: str) -> Iterator[Line]:
-    """Counts by value, a block for each facet the store has."""
+def facets_lines(facets: Facets, hidden: int, backend: str, location: str) -> Iterator[Line]:
+    """Counts by value, a block for each facet the store has; `hidden` superseded memories are not counted."""
     head = [counted(facets.total)]
-    if facets.superseded:
+    if hidden:
+        head.append(hidden_fact(hidden))
+    elif facets.superseded:
         head.append(f"{facets.superseded:,} superseded")
     if facets.not_embedded:
         head.append(f"{facets.not_embedded:,} not embedded")
@@ -44,7 +47,7 @@ def facets_lines(facets: Facets, backend: str, location: str) -> Iterator[Line]:
         ("Session", facets.session),
         ("Agent", facets.agent),
         ("Namespace", facets.namespace),
-        ("Age", facets.age),
+        ("Age", facets.ages),
     )
     for title, counts in blocks:
         if counts:
@@ -94,10 +97,11 @@ def _recall_header(result: RecallResult) -> str:
     return (
         f"{result.backend} · scoring {result.profile} ({result.profile_source}) · {result.mode}{weights}"
         f" · threshold {result.threshold:.2f} · scale {result.scale} · {result.request.layer} layer"
+        f"{'' if result.pool is None else ' · reranked'}"
     )
 
 
-def _recall_table(results: Sequence[ScoredEntry]) -> Iterator[Line]:
+def _recall_table(results: Sequence[ScoredEntry], *, has_reasons: bool) -> Iterator[Line]:
     rank = max(2, len(str(results[-1].rank)))
     has_vectors = any(scored.vector_score is not None for scored in results)
     has_keywords = any(scored.keyword_score is not None for scored in results)
@@ -118,8 +122,13 @@ def _recall_table(results: Sequence[ScoredEntry]) -> Iterator[Line]:
             padded(cut(one_line(scored.entry.key), key), key) + "  ",
             cut(one_line(scored.entry.content[: 4 * room]), room),
         )
-        if scored.not_injected_because:
+        if has_reasons and scored.not_injected_because:
             yield (" " * left, Styled(f"not injected: {one_line(scored.not_injected_because)}", DIM))
+        elif scored.place is not None:
+            yield (
+                " " * left,
+                Styled(f"injected: reranked to {_number(scored.reranked, 0)}, place {scored.place}", DIM),
+            )
 
 
 def _number(value: float | None, wide: int) -> str:

@@ -22,6 +22,7 @@ from zeroclaw_tui.cli.output import DIM, YELLOW, Line, Styled, counted, date_sho
 from zeroclaw_tui.curation.changing import Outcome
 from zeroclaw_tui.curation.copies.copies import Copy, summary
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.purge import PurgePlan
 from zeroclaw_tui.curation.trash.trash import Action
 from zeroclaw_tui.memory.change import Stamp, StoredRow
 from zeroclaw_tui.memory.text import one_line
@@ -62,6 +63,11 @@ def tell_document(
             **more,
         }
     )
+
+
+def spared_as_json(plan: PurgePlan) -> dict[str, Any]:
+    """How many a plan spares only because a newer memory replaced them; nothing where no filter chose."""
+    return {} if plan.filter is None else {"superseded_hidden": plan.superseded_hidden}
 
 
 def stamp_as_json(stamp: Stamp) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from zeroclaw_tui.cli.told import (
     cleaned_lines,
     copies_lines,
     left_alone_lines,
+    spared_as_json,
     stamp_as_json,
     tell_document,
     tell_notes,
@@ -39,7 +40,9 @@ def tell_done(
         # Of a change that was stopped nobody here knows which were done: the trash does.
         those = [] if outcome.cancelled else [stamp for stamp in plan.stamps if stamp.id not in left]
         entries = [stamp_as_json(stamp) for stamp in those[:MOST_ENTRIES]]
-        tell_document(library, outcome, entries=entries, copies=copies.found, cleaned=copies.cleaned)
+        tell_document(
+            library, outcome, entries=entries, copies=copies.found, cleaned=copies.cleaned, **spared_as_json(plan)
+        )
     else:
         write_lines([done] if outcome.count or outcome.cancelled else [])
         write_lines(left_alone_lines(outcome))

@@ -6,7 +6,7 @@ import argparse
 import math
 import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -14,17 +14,32 @@ from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.moments import bound_meant, moment_meant
 from zeroclaw_tui.cli.output import note
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.recall import turn_limit
 from zeroclaw_tui.curation.what_if import complaints_of
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.memory.recall import Layer, RecallRequest
+from zeroclaw_tui.memory.recall import Layer, RecallRequest, Rule
 from zeroclaw_tui.memory.text import cut, one_line
-from zeroclaw_tui.scoring.fusion import float32
-from zeroclaw_tui.scoring.settings import ScoringSettings
-from zeroclaw_tui.scoring.trial import Trial
+from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, Trial, float32
 from zeroclaw_tui.scoring.what_if import Setting
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _LONGEST_SHOWN = 40
+MOST_CANDIDATES = 20
+RERANK_OPTIONS = (
+    "rerank", "rerank_strategy", "rerank_threshold", "mmr_lambda", "importance_weight", "recency_weight",
+    "candidate_multiplier",
+)  # fmt: skip
+WHAT_IF_OPTIONS = ("vector_weight", "keyword_weight", "threshold", "search_mode", "day", *RERANK_OPTIONS)
+"""The options that try other numbers than config.toml has."""
+
+
+RULE_WORDS: dict[Rule, str] = {
+    "cli": "the CLI agent",
+    "channel": "the channels",
+    "cron": "cron and heartbeat",
+    "library": "the embedded agent",
+}
+"""Whose turn a rule is."""
 
 
 def trial_given(library: Library, given: argparse.Namespace, now: datetime, told: set[str] | None = None) -> Trial:
@@ -32,7 +47,12 @@ def trial_given(library: Library, given: argparse.Namespace, now: datetime, told
 
     Without a query among them it is blank; `-` reads it from stdin. Raises WrongUse for what is no number or no moment.
     """
-    trial = Trial(_request(library, given, now), library.profile.profile, _settings(library.settings, given))
+    request = _request(library, given, now)
+    trial = Trial(request, library.profile.profile, _settings(library.settings, given))
+    limit, turn_limit = request.limits_shown
+    if limit != turn_limit and told is None:
+        own = f"recalls {turn_limit:,}" if turn_limit else "has no limit"
+        note(f"zeroclaw: A limit of {limit:,} is tried; a turn of {RULE_WORDS[request.rule]} {own}.")
     tell_complaints(library, trial, _about(given), set() if told is None else told)
     return trial
 
@@ -54,11 +74,16 @@ def readable_agents(library: Library, agents: Sequence[str] | None, layer: str) 
 
 def _request(library: Library, given: argparse.Namespace, now: datetime) -> RecallRequest:
     layer: Layer = getattr(given, "layer", "agent")
+    agents = readable_agents(library, agents_given(given) or None, layer)
+    turns = turn_limit(library.config, library.profile.profile, given.rule, agents)
+    session_id, further = scopes_of(given.session)
     return RecallRequest(
         query=_query(getattr(given, "query", None)),
-        limit=given.limit,
-        session_id=given.session,
-        agents=readable_agents(library, agents_given(given) or None, layer),
+        limit=turns if given.limit is None else given.limit,
+        turn_limit=turns,
+        session_id=session_id,
+        further_sessions=further,
+        agents=agents,
         namespace=given.namespace,
         since=bound_meant(given.since, now) if given.since is not None else None,
         until=bound_meant(given.until, now) if given.until is not None else None,
@@ -66,6 +91,12 @@ def _request(library: Library, given: argparse.Namespace, now: datetime) -> Reca
         rule=given.rule,
         as_of=_as_of(given, now),
     )
+
+
+def scopes_of(sessions: Sequence[str] | None) -> tuple[str | None, tuple[str, ...]]:
+    """The session recalled first, and those after it, none twice; a message without any is recalled without one."""
+    named = tuple(dict.fromkeys(sessions or ()))
+    return (named[0], named[1:]) if named else (None, ())
 
 
 def _query(given: str | Sequence[str] | None) -> str:
@@ -98,7 +129,31 @@ def _settings(present: ScoringSettings, given: argparse.Namespace) -> ScoringSet
         keyword_weight=number("keyword-weight", present.keyword_weight),
         threshold=number("threshold", present.threshold),
         search_mode=given.search_mode or present.search_mode,
+        rerank=_rerank(present.rerank, given, number),
     )
+
+
+def _rerank(
+    present: RerankSettings, given: argparse.Namespace, number: Callable[[str, float], float]
+) -> RerankSettings:
+    """The rerank stage of these options; another knob than the switch leaves the switch as it is."""
+    multiplier = given.candidate_multiplier
+    if multiplier is not None and multiplier > MOST_CANDIDATES:
+        raise WrongUse(f"--candidate-multiplier goes from 1 to {MOST_CANDIDATES}, and {multiplier:,} is beyond.")
+    tried = replace(
+        present,
+        enabled=present.enabled if given.rerank is None else given.rerank == "on",
+        strategy=given.rerank_strategy or present.strategy,
+        threshold=present.threshold if given.rerank_threshold is None else given.rerank_threshold,
+        mmr_lambda=number("mmr-lambda", present.mmr_lambda),
+        importance_weight=number("importance-weight", present.importance_weight),
+        recency_weight=number("recency-weight", present.recency_weight),
+        candidate_multiplier=multiplier or present.candidate_multiplier,
+    )
+    for option in ("mmr-lambda", "importance-weight", "recency-weight"):
+        if getattr(given, option.replace("-", "_")) is not None and number(option, 0.0) > 1:
+            raise WrongUse(f"--{option} goes from 0 to 1, and {number(option, 0.0):g} is beyond.")
+    return tried
 
 
 def _number(option: str, text: str) -> float:
@@ -126,4 +181,6 @@ def _about(given: argparse.Namespace) -> set[Setting]:
         about.add("threshold")
     if given.search_mode is not None:
         about.add("mode")
+    if any(getattr(given, name) is not None for name in RERANK_OPTIONS):
+        about.add("rerank")
     return about

@@ -37,7 +37,10 @@ def must_be_read_only(install: Install, storage: Mapping[str, Any], location: st
     if name is None:
         return False
     is_confirmed = name in confirmed_stores(install)
-    notes.warn(CONFIRMED if is_confirmed else READ_ONLY)
+    if is_confirmed:
+        notes.warn(CONFIRMED, "fact")
+    else:
+        notes.warn(READ_ONLY, "store")
     return not is_confirmed
 
 

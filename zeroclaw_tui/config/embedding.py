@@ -128,14 +128,18 @@ def _route(document: Mapping[str, Any], memory: Mapping[str, Any], form: Form, n
         return None
     routes = [route for route in _routes(document, form, notes) if route.get("hint", "").strip() == hint]
     if not routes:
-        notes.warn(f'No embedding route has the hint "{shown(hint)}"; the [memory] values are used, as ZeroClaw does.')
+        notes.warn(
+            f'No embedding route has the hint "{shown(hint)}"; the [memory] values are used, as ZeroClaw does.',
+            "vectors",
+        )
         return None
     provider = routes[0].get("model_provider", routes[0].get("provider", ""))
     dimensions = routes[0].get("dimensions", memory["embedding_dimensions"])
     if not provider.strip() or not routes[0].get("model", "").strip() or dimensions == 0:
         notes.warn(
             f'The embedding route "{shown(hint)}" lacks a provider, a model or dimensions; the [memory] values are '
-            "used, as ZeroClaw does."
+            "used, as ZeroClaw does.",
+            "vectors",
         )
         return None
     return {**routes[0], "provider": provider, "dimensions": dimensions}
@@ -179,7 +183,7 @@ def _referenced(
         provider = kind
     else:
         why = "has no uri" if profile else "is not under [providers.models]"
-        notes.warn(f"The embedding provider {shown(name)} {why}; ZeroClaw makes no vectors with it.")
+        notes.warn(f"The embedding provider {shown(name)} {why}; ZeroClaw makes no vectors with it.", "vectors")
         return replace(settings, provider="none"), None
     key = _plain_key(profile.get("api_key"), f"{FILE}, [providers.models.{shown(name)}]")
     return replace(settings, provider=provider), key
@@ -196,7 +200,8 @@ def _tell_provider(settings: EmbeddingConfig, notes: Notes) -> None:
     name = settings.provider
     if name == LOCAL:
         notes.warn(
-            'The embedding provider "local" is this program\'s own; ZeroClaw does not know it and makes no vectors.'
+            'The embedding provider "local" is this program\'s own; ZeroClaw does not know it and makes no vectors.',
+            "vectors",
         )
     elif name not in ("", "none", *_HOSTED) and not name.startswith(_CUSTOM):
-        notes.warn(f'ZeroClaw does not know the embedding provider "{shown(name)}" and makes no vectors.')
+        notes.warn(f'ZeroClaw does not know the embedding provider "{shown(name)}" and makes no vectors.', "vectors")

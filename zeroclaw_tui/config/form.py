@@ -8,22 +8,37 @@ from typing import Any
 
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.notes import Notes, shown
+from zeroclaw_tui.config.setting_table import NEWEST_MODERN, NEWEST_OLD, Version, version_numbers
 
 NEWEST_SCHEMA = 3
+_FIRST_MODERN = (0, 8, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """`schema` is what the file says (1 where it says nothing). `is_modern` says that ZeroClaw >= 0.8.0 reads it."""
+    """`schema` is what the file says (1 where it says nothing). `is_modern` says that ZeroClaw >= 0.8.0 reads it;
+    `version` is which one, where that is known."""
 
     schema: int
     is_modern: bool
+    version: Version | None = None
+
+    @property
+    def reading_version(self) -> Version:
+        """The version whose rules count: the known one, else the newest of its generation."""
+        return self.version or version_numbers(NEWEST_MODERN if self.is_modern else NEWEST_OLD)
 
 
-def form_of(document: dict[str, Any], install: Install, notes: Notes) -> Form:
-    """The form of a config. The layout on disk counts too, for ZeroClaw >= 0.8.0 leaves an old file as it is."""
+def form_of(document: dict[str, Any], install: Install, notes: Notes, version: str | None = None) -> Form:
+    """The form of a config. The layout on disk counts too, for ZeroClaw >= 0.8.0 leaves an old file as it is.
+
+    `version` is who is taken to read it; one of the other generation, chosen to look at, tells nothing of the file.
+    """
     schema = _schema_of(document, notes)
-    return Form(schema, schema >= NEWEST_SCHEMA or install.layout == "data")
+    is_modern = schema >= NEWEST_SCHEMA or install.layout == "data"
+    known = None if version is None else version_numbers(version)
+    fits = known is not None and (known >= _FIRST_MODERN) == is_modern
+    return Form(schema, is_modern, known if fits else None)
 
 
 def _schema_of(document: dict[str, Any], notes: Notes) -> int:

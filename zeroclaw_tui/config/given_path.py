@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from zeroclaw_tui.config.install import Install
@@ -15,6 +16,7 @@ from zeroclaw_tui.config.layouts import (
     expand,
     has_loose_markdown,
     has_markdown,
+    holds_loose_notes,
     installs_in,
     is_folder,
     lone_install,
@@ -30,13 +32,21 @@ _HINT = (
 )
 
 
-def install_at(path: Path, environ: Mapping[str, str], home: Path, *, rule: str = "the path given") -> Install:
+def install_at(
+    path: Path,
+    environ: Mapping[str, str],
+    home: Path,
+    *,
+    rule: str = "the path given",
+    is_workspace: bool = False,
+) -> Install:
     """The install a path belongs to, with its config where one is found; else the store alone (layout "lone").
 
     Taken are a config dir, its config.toml, a workspace or data folder, its `memory/`, a database file, a folder with
-    MEMORY.md or `memory/*.md`, one of these files, and a folder of loose `*.md` files. Such a loose folder is itself
-    the `root`, without MEMORY.md and `memory/`: its own `*.md` are then read as `memory/*.md` would be. A folder with
-    one database only means that database. Nothing there, or nothing of these: Unreadable.
+    MEMORY.md or `memory/*.md`, one of these files, a workspace without any of it, and a folder of loose `*.md` files
+    (`is_loose`): a person looks at such notes, no agent reads them. `is_workspace` says that a workspace was asked for,
+    where there are none. A folder with one database only means that database. Nothing there, or nothing of these:
+    Unreadable.
     """
     given = expand(str(path), home)
     status = status_of(given)
@@ -44,10 +54,11 @@ def install_at(path: Path, environ: Mapping[str, str], home: Path, *, rule: str 
         what = "is a link to nothing" if given.is_symlink() else "does not exist"
         raise Unreadable(f"{given} {what}.", hint=_HINT)
     if stat.S_ISDIR(status.st_mode):
-        return _for_folder(given, environ, home, rule)
+        return _for_folder(given, environ, home, rule, is_workspace)
     if not stat.S_ISREG(status.st_mode):
         raise Unreadable(f"{given} is neither a file nor a folder.", hint=_HINT)
-    return _for_file(given, environ, home, rule)
+    install = _for_file(given, environ, home, rule)
+    return replace(install, is_loose=False) if is_workspace else install
 
 
 def install_to_be(path: Path, environ: Mapping[str, str], home: Path, *, is_folder: bool) -> Install:
@@ -62,8 +73,7 @@ def _for_file(given: Path, environ: Mapping[str, str], home: Path, rule: str) ->
     if given.name == CONFIG_NAME:
         return installs_in(given.parent, rule)[0]
     if given.suffix == ".md":
-        folder = given.parent
-        return lone_markdown(folder.parent if folder.name == "memory" else folder, rule, environ, home)
+        return _of_notes(given.parent.parent if given.parent.name == "memory" else given.parent, environ, home, rule)
     root = _root_of_database(given)
     attached = _attached(root, rule) if root is not None else None
     if attached is not None and attached.database == given:
@@ -78,7 +88,7 @@ def _root_of_database(database: Path) -> Path | None:
     return database.parent if database.name == "memory.db" else None
 
 
-def _for_folder(given: Path, environ: Mapping[str, str], home: Path, rule: str) -> Install:
+def _for_folder(given: Path, environ: Mapping[str, str], home: Path, rule: str, is_workspace: bool) -> Install:
     if _is_config_dir(given):
         return installs_in(given, rule)[0]
     if given.name == "memory" and (exists(given / "brain.db") or has_loose_markdown(given)):
@@ -92,9 +102,19 @@ def _for_folder(given: Path, environ: Mapping[str, str], home: Path, rule: str) 
     if databases:
         names = ", ".join(databases[:5]) + (", …" if len(databases) > 5 else "")
         raise Unreadable(f"{given} holds several databases: {names}.", hint="Give the path of one of them.")
-    if has_loose_markdown(given):
-        return lone_markdown(given, rule, environ, home)
-    return _without_store(given, rule)
+    if holds_loose_notes(given) and not is_workspace:
+        return _of_notes(given, environ, home, rule)
+    # The workspace or data folder of an install that has not stored anything yet.
+    attached = _attached(given, rule)
+    if attached is None and not has_loose_markdown(given):
+        raise Unreadable(f"{given} has no config.toml, no database and no Markdown files in it.", hint=_HINT)
+    return attached or lone_markdown(given, rule, environ, home)
+
+
+def _of_notes(folder: Path, environ: Mapping[str, str], home: Path, rule: str) -> Install:
+    named = environ.get("ZEROCLAW_WORKSPACE")
+    is_loose = holds_loose_notes(folder) and not (named and expand(named, home) == folder)
+    return replace(lone_markdown(folder, rule, environ, home), is_loose=is_loose)
 
 
 def _is_config_dir(folder: Path) -> bool:
@@ -110,14 +130,6 @@ def _for_root(root: Path, environ: Mapping[str, str], home: Path, rule: str) -> 
     if not exists(database):
         return _attached(root, rule) or lone_markdown(root, rule, environ, home)
     return _attached(root, rule) or lone_install(database, root, database, rule, environ, home)
-
-
-def _without_store(given: Path, rule: str) -> Install:
-    """The workspace or data folder of an install that has not stored anything yet."""
-    attached = _attached(given, rule)
-    if attached is None:
-        raise Unreadable(f"{given} has no config.toml, no database and no Markdown files in it.", hint=_HINT)
-    return attached
 
 
 def _attached(root: Path, rule: str) -> Install | None:

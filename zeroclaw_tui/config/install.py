@@ -16,7 +16,8 @@ class Install:
 
     `root` is the workspace or data folder: MEMORY.md, memory/, state/ are in it. `database` is the SQLite file it
     uses or would use, whether or not it exists. `rule` says in words what chose it ("ZEROCLAW_CONFIG_DIR",
-    "the path given"). `own_dir` is where this program keeps its own files for it.
+    "the path given"). `own_dir` is where this program keeps its own files for it. `is_loose` says that `root` is a
+    folder of loose notes that a person named, and no workspace.
     """
 
     config_dir: Path | None
@@ -25,6 +26,7 @@ class Install:
     layout: Layout
     rule: str
     own_dir: Path
+    is_loose: bool = False
 
     @property
     def config_file(self) -> Path | None:

@@ -18,6 +18,17 @@ from zeroclaw_tui.memory.errors import Unreadable
 
 OWN_FOLDER = "zeroclaw-tui"
 CONFIG_NAME = "config.toml"
+WORKSPACE_FILES = (
+    "AGENTS.md",
+    "SOUL.md",
+    "IDENTITY.md",
+    "USER.md",
+    "TOOLS.md",
+    "HEARTBEAT.md",
+    "BOOTSTRAP.md",
+    "MEMORY_SNAPSHOT.md",
+)
+"""What lies in an agent's workspace and is no memory: ZeroClaw reads MEMORY.md and `memory/*.md` alone as that."""
 _BACKENDS_WITHOUT_MARKDOWN = frozenset({"sqlite", "lucid", "postgres", "qdrant", "none"})
 
 
@@ -49,7 +60,7 @@ def lone_server(url: str, rule: str, environ: Mapping[str, str], home: Path) -> 
 
 
 def lone_markdown(folder: Path, rule: str, environ: Mapping[str, str], home: Path) -> Install:
-    """A Markdown folder alone: MEMORY.md and memory/ are looked up in it, else its own loose `*.md`."""
+    """A Markdown folder alone: MEMORY.md and memory/ are looked up in it."""
     return lone_install(folder, folder, folder / "memory" / "brain.db", rule, environ, home)
 
 
@@ -94,6 +105,14 @@ def status_of(path: Path) -> os.stat_result | None:
         ) from error
 
 
+def file_size(path: Path) -> int:
+    """The size in bytes, 0 for a file that is not there."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def names_in(folder: Path) -> list[str]:
     """The names in a folder, sorted; empty when there is no such folder. Raises Unreadable when it cannot be read."""
     try:
@@ -114,6 +133,28 @@ def has_loose_markdown(folder: Path) -> bool:
 def has_markdown(root: Path) -> bool:
     """True when the folder has a MEMORY.md or a `memory/*.md`."""
     return exists(root / "MEMORY.md") or has_loose_markdown(root / "memory")
+
+
+def holds_loose_notes(folder: Path) -> bool:
+    """True when `*.md` lie in a folder that is no workspace, neither by what is in it nor by a config around it."""
+    if not has_loose_markdown(folder) or has_markdown(folder) or exists(database_of(folder)):
+        return False
+    return not (any(exists(folder / name) for name in WORKSPACE_FILES) or _has_config(folder))
+
+
+def _has_config(folder: Path) -> bool:
+    """True for a config dir, its workspace or data folder, and the workspace of one of its agents."""
+    if exists(folder / CONFIG_NAME):
+        return True
+    if folder.name in ("workspace", "data") and exists(folder.parent / CONFIG_NAME):
+        return True
+    agents = folder.parent.parent
+    return folder.name == "workspace" and agents.name == "agents" and exists(agents.parent / CONFIG_NAME)
+
+
+def notes_root(given: Path) -> Path:
+    """The folder that a named one belongs to: of `memory/` with notes in it the one above, else itself."""
+    return given.parent if given.name == "memory" and has_loose_markdown(given) else given
 
 
 def holds_anything(install: Install) -> bool:

@@ -17,6 +17,7 @@ from zeroclaw_tui.config.notes import Notes, shown
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.storage import Backend, Reveal, choose_backend, read_storage, tell_unknown_storage
 from zeroclaw_tui.config.toml_file import read_toml
+from zeroclaw_tui.config.validation import is_validated_range, violations
 
 _DIRECT = frozenset(
     {
@@ -24,6 +25,13 @@ _DIRECT = frozenset(
         "keyword_weight",
         "search_mode",
         "min_relevance_score",
+        "rerank_enabled",
+        "rerank_strategy",
+        "rerank_threshold",
+        "mmr_lambda",
+        "importance_weight",
+        "recency_weight",
+        "candidate_multiplier",
         "hygiene_enabled",
         "archive_after_days",
         "purge_after_days",
@@ -35,6 +43,7 @@ _DIRECT = frozenset(
     }
 )
 _POLICY = ("threat_scan", "threat_scan_load_time")
+_MAKES_VECTORS = ("sqlite", "lucid", "qdrant")
 
 
 def load_config(
@@ -44,14 +53,17 @@ def load_config(
     backend: str | None = None,
     location: str | None = None,
     read_only: bool = False,
+    version: str | None = None,
 ) -> MemoryConfig:
     """What ZeroClaw, and then the options, say about memory; a missing config.toml means defaults.
+
+    `version` is the ZeroClaw that is known to read it, by which its keys are judged.
 
     Raises BrokenConfig when config.toml is there but cannot be read; everything less is a warning.
     """
     notes = Notes()
     document = (read_toml(install.config_file) if install.config_file else None) or {}
-    form = form_of(document, install, notes)
+    form = form_of(document, install, notes, version)
     values = notes.table(document, "memory")
     tell_unknown_storage(document, form, notes)
     if form.is_modern:
@@ -63,6 +75,11 @@ def load_config(
     revealing = _revealing(install, notes)
     storage = read_storage(document, memory, chosen, _heeded(environ, location), form, notes, revealing)
     embedding = read_embedding(document, memory, environ, form, notes, revealing)
+    if embedding.dimensions == 0 and embedding.provider not in ("", "none") and chosen.kind in _MAKES_VECTORS:
+        notes.warn("memory.embedding_dimensions is 0: no vectors are made, and only words are searched.", "vectors")
+    for violation in violations(document, ".".join(map(str, form.reading_version))):
+        if not any(map(is_validated_range, violation.keys)):
+            notes.warn(f"ZeroClaw refuses to save this config: {violation.message}")
     is_foreign = must_be_read_only(install, storage, location, notes)
     return MemoryConfig(
         install=install,
@@ -73,12 +90,14 @@ def load_config(
         embedding=embedding,
         agents=_agents(document, form, notes),
         agent_workspaces=_agent_workspaces(document, form, notes),
+        recall_limits=_recall_limits(document, form, notes),
         location=location,
         read_only=read_only or is_foreign,
         storage=storage,
         values=values | notes.table(document, "memory"),
         sources=notes.sources,
         warnings=tuple(notes.warnings),
+        concerns=notes.concerns,
         **{name: memory[name] for name in _DIRECT},
         **{name: memory[f"policy.{name}"] for name in _POLICY},
     )
@@ -112,7 +131,7 @@ def _revealing(install: Install, notes: Notes) -> Reveal:
         try:
             return reveal(value, install.config_dir)
         except SecretUnreadable as problem:
-            notes.warn(f"{name} is encrypted and cannot be used: {problem}")
+            notes.warn(f"{name} is encrypted and cannot be used: {problem}", "store")
             return None
 
     return plain_or_told
@@ -126,12 +145,12 @@ def _agents(document: Mapping[str, Any], form: Form, notes: Notes) -> dict[str, 
     agents: dict[str, tuple[str, ...]] = {}
     for alias in table:
         settings = notes.table(document, "agents", alias)
-        agents[alias] = tuple(_readable(alias, settings, table, notes))
+        agents[alias] = tuple(_readable(alias, settings, notes))
         memory = settings.get("memory")
         kind = memory.get("backend") if isinstance(memory, dict) else None
         if kind in ("markdown", "none"):
             where = "in Markdown files of its own" if kind == "markdown" else "nowhere"
-            notes.warn(f"The agent {shown(alias)} keeps its memory {where}.")
+            notes.warn(f"The agent {shown(alias)} keeps its memory {where}.", "fact")
     return agents
 
 
@@ -148,13 +167,28 @@ def _agent_workspaces(document: Mapping[str, Any], form: Form, notes: Notes) -> 
     return found
 
 
-def _readable(alias: str, settings: Mapping[str, Any], agents: Mapping[str, Any], notes: Notes) -> list[str]:
+def _recall_limits(document: Mapping[str, Any], form: Form, notes: Notes) -> dict[str, int]:
+    """How many memories the embedded agent of ZeroClaw >= 0.8.0 recalls for a message, by the agents that say so."""
+    if not form.is_modern:
+        return {}
+    limits: dict[str, int] = {}
+    for alias in notes.table(document, "agents"):
+        profile = notes.table(document, "agents", alias).get("runtime_profile")
+        if isinstance(profile, str) and profile.strip() in notes.table(document, "runtime_profiles"):
+            name = profile.strip()
+            settings = notes.table(document, "runtime_profiles", name)
+            limit = notes.value(
+                settings, "memory_recall_limit", "count", f"runtime_profiles.{name}.memory_recall_limit"
+            )
+            if limit is not None:
+                limits[alias] = limit
+    return limits
+
+
+def _readable(alias: str, settings: Mapping[str, Any], notes: Notes) -> list[str]:
     workspace = settings.get("workspace", {})
     if not isinstance(workspace, dict):
         notes.wrong_type(f"agents.{alias}.workspace", workspace, "a table", "agents", "is left out")
         return []
     names = notes.value(workspace, "read_memory_from", "texts", f"agents.{alias}.workspace.read_memory_from") or []
-    for name in names:
-        if name not in agents:
-            notes.warn(f"The agent {shown(alias)} may read the memory of {shown(name)}, but there is no such agent.")
     return list(names)

@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from zeroclaw_tui.config.document.replacing import read_regular
 from zeroclaw_tui.config.given_path import install_at
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.layouts import (
@@ -21,9 +22,11 @@ from zeroclaw_tui.config.layouts import (
     data_install,
     exists,
     expand,
+    has_markdown,
     holds_anything,
     installs_in,
     is_folder,
+    lone_markdown,
     workspace_install,
 )
 from zeroclaw_tui.memory.errors import NoInstall, WrongUse
@@ -43,9 +46,12 @@ def find_installs(
     """
     if config_dir is not None or workspace is not None:
         given = _by_option(environ, home, config_dir, workspace)
-        if config_dir is not None and not holds_anything(given[0]):
-            raise _nothing(given[0].rule, [expand(str(config_dir), home), *(install.root for install in given)])
-        return given
+        if config_dir is None or holds_anything(given[0]):
+            return given
+        place = expand(str(config_dir), home)
+        if workspace is None and has_markdown(place):
+            return (lone_markdown(place, "--config-dir", environ, home),)
+        raise _nothing(given[0].rule, [place, *(install.root for install in given)])
     found = _by_variable(environ, home)
     if not found:
         usual = _by_convention(environ, home)
@@ -104,7 +110,7 @@ def _by_option(
     environ: Mapping[str, str], home: Path, config_dir: Path | None, workspace: Path | None
 ) -> tuple[Install, ...]:
     if config_dir is None:
-        return (install_at(workspace or Path(), environ, home, rule="--workspace"),)
+        return (install_at(workspace or Path(), environ, home, rule="--workspace", is_workspace=True),)
     place = expand(str(config_dir), home)
     if workspace is None:
         return tuple(installs_in(place, "--config-dir"))
@@ -174,7 +180,7 @@ def _marked_dir(default: Path) -> tuple[Path | None, str]:
     if not exists(marker):
         return None, ""
     try:
-        named = tomllib.loads(marker.read_bytes().decode("utf-8")).get("config_dir")
+        named = tomllib.loads(read_regular(marker).decode("utf-8")).get("config_dir")
     except (OSError, ValueError):
         return None, f" ({MARKER} cannot be read and is ignored)"
     if not isinstance(named, str) or not named.strip():

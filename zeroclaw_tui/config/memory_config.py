@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.notes import Concern
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,13 @@ class MemoryConfig:
     core_retention_days: int = 0
     embedding_cache_size: int = 10000
     auto_save: bool = True
+    rerank_enabled: bool = False
+    rerank_strategy: str = "none"
+    rerank_threshold: int = 5
+    mmr_lambda: float = 0.7
+    importance_weight: float = 0.2
+    recency_weight: float = 0.1
+    candidate_multiplier: int = 4
     threat_scan: str = "on"
     threat_scan_load_time: bool = True
     embedding: EmbeddingConfig = field(default_factory=EmbeddingConfig)
@@ -62,6 +70,8 @@ class MemoryConfig:
     """Agent aliases of schema 3, each with the aliases whose memory it may read besides its own."""
     agent_workspaces: Mapping[str, str] = field(default_factory=dict)
     """The folders that the config names for some of the agents, as written there."""
+    recall_limits: Mapping[str, int] = field(default_factory=dict)
+    """`memory_recall_limit` of the runtime profiles of those agents that have one; 0 is unlimited."""
     location: str | None = None
     """A path or URL given by option in place of the install's own."""
     read_only: bool = False
@@ -70,6 +80,12 @@ class MemoryConfig:
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
     sources: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    concerns: Mapping[str, Concern] = field(default_factory=dict, repr=False)
+    """What each warning is about, by its sentence; "file" for one that is not named."""
+
+    def warned_about(self, *concerns: Concern) -> tuple[str, ...]:
+        """The warnings about these."""
+        return tuple(sentence for sentence in self.warnings if self.concerns.get(sentence, "file") in concerns)
 
     def readable_by(self, agents: Sequence[str]) -> tuple[str, ...]:
         """These agents and, after each, those whose memory it may read besides its own; none twice."""

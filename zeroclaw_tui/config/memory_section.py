@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zeroclaw_tui.config.form import Form
-from zeroclaw_tui.config.notes import DEFAULT, FILE, Notes, shown
+from zeroclaw_tui.config.notes import DEFAULT, FILE, Notes, concern_of, shown
 from zeroclaw_tui.config.schema import KIND_WORDS, MEMORY_KEYS, MemoryKey, fits
+from zeroclaw_tui.config.setting_table import version_numbers
 
 _TABLES = frozenset(name.partition(".")[0] for name in MEMORY_KEYS if "." in name)
 
@@ -22,7 +23,7 @@ def read_memory(document: Mapping[str, Any], form: Form, notes: Notes) -> dict[s
             _tell_unknown(name, notes)
     effective = {name: _value(key, flat, form, notes) for name, key in MEMORY_KEYS.items()}
     _tell_missing(document, section, form, notes)
-    _tell_useless(effective, flat, notes)
+    _tell_useless(effective, notes)
     return effective
 
 
@@ -57,8 +58,8 @@ def _value(key: MemoryKey, flat: Mapping[str, Any], form: Form, notes: Notes) ->
     _tell_generation(key, form, notes)
     if key.choices and not _is_choice(key, value):
         return _other_word(key, value, notes)
-    if not _in_range(key, value):
-        notes.warn(f"{where} is {value}, outside {_range_words(key)}; it is taken as it is.")
+    if not _in_range(key, value, form):
+        notes.warn(f"{where} is {value}, outside {_range_words(key)}; it is taken as it is.", concern_of(where))
     notes.sources.setdefault(where, FILE)
     return float(value) if key.kind == "number" else value
 
@@ -68,7 +69,7 @@ def _wrong(key: MemoryKey, value: Any) -> str | None:
     if not fits(key.kind, value):
         return KIND_WORDS[key.kind]
     if key.kind == "count" and value > key.largest:
-        return f"a whole number up to {key.largest}"
+        return f"a whole number from 0 to {key.largest}"
     if key.name == "policy.retention_days_by_category" and not all(fits("count", days) for days in value.values()):
         return "a table of whole numbers"
     return None
@@ -86,16 +87,20 @@ def _other_word(key: MemoryKey, value: str, notes: Notes) -> Any:
         if key.is_strict
         else "ZeroClaw knows no other word."
     )
-    notes.warn(f'{where} is "{shown(value)}" and must be one of {words}; it counts as {key.default} here. {end}')
+    notes.warn(
+        f'{where} is "{shown(value)}" and must be one of {words}; it counts as {key.default} here. {end}',
+        concern_of(where),
+    )
     notes.sources[where] = DEFAULT
     return key.default
 
 
-def _in_range(key: MemoryKey, value: Any) -> bool:
+def _in_range(key: MemoryKey, value: Any, form: Form) -> bool:
     if key.kind not in ("count", "number"):
         return True
     low = -math.inf if key.low is None else key.low
-    high = math.inf if key.high is None else key.high
+    is_free = key.bounded_since is not None and form.reading_version < version_numbers(key.bounded_since)
+    high = math.inf if key.high is None or is_free else key.high
     return math.isfinite(value) and low <= value <= high
 
 
@@ -106,14 +111,20 @@ def _range_words(key: MemoryKey) -> str:
 
 
 def _is_read(key: MemoryKey, form: Form) -> bool:
-    """True when a ZeroClaw of this generation knows the key."""
+    """True when the ZeroClaw that reads the file, or where that is not known one of its generation, knows the key."""
+    if form.version is not None:
+        is_over = key.until is not None and not form.is_modern and form.version > version_numbers(key.until)
+        known_by_now = version_numbers(key.since) <= form.version and not is_over
+        return known_by_now and not (form.is_modern and key.until is not None)
     return key.until is None if form.is_modern else key.since < "0.8"
 
 
 def _tell_generation(key: MemoryKey, form: Form, notes: Notes) -> None:
     if not _is_read(key, form):
-        bound = f"up to {key.until}" if key.until else f"from {key.since} on"
-        notes.warn(f"memory.{key.name} does nothing here: ZeroClaw reads it {bound} only.")
+        bound = f"from {key.since} on" if key.until is None else f"up to {key.until}"
+        notes.warn(
+            f"memory.{key.name} does nothing here: ZeroClaw reads it {bound} only.", concern_of(f"memory.{key.name}")
+        )
 
 
 def _tell_missing(document: Mapping[str, Any], section: Mapping[str, Any], form: Form, notes: Notes) -> None:
@@ -123,14 +134,12 @@ def _tell_missing(document: Mapping[str, Any], section: Mapping[str, Any], form:
     notes.warn(f"[memory] has no {' and no '.join(missing)}; ZeroClaw <= 0.7.5 does not start without.")
 
 
-def _tell_useless(effective: Mapping[str, Any], flat: Mapping[str, Any], notes: Notes) -> None:
+def _tell_useless(effective: Mapping[str, Any], notes: Notes) -> None:
     vector, keyword = effective["vector_weight"], effective["keyword_weight"]
     if math.isfinite(vector + keyword) and vector + keyword == 0:
-        notes.warn("memory.vector_weight and memory.keyword_weight add up to 0: every score becomes 0.")
-    if flat.get("embedding_dimensions") == 0:
-        notes.warn("memory.embedding_dimensions is 0: no vectors are made, and only words are searched.")
+        notes.warn("memory.vector_weight and memory.keyword_weight add up to 0: every score becomes 0.", "recall")
     if effective["snapshot_on_hygiene"] and not effective["snapshot_enabled"]:
-        notes.warn("memory.snapshot_on_hygiene does nothing while memory.snapshot_enabled is false.")
+        notes.warn("memory.snapshot_on_hygiene does nothing while memory.snapshot_enabled is false.", "snapshot")
 
 
 def _copy(default: Any) -> Any:

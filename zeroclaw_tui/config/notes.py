@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from zeroclaw_tui.config.schema import KIND_WORDS, Kind, fits, kind_of
 from zeroclaw_tui.memory.text import mask_secrets, one_line
@@ -17,17 +17,47 @@ _LONGEST_NAME_SHOWN = 60
 _LIKENESS_OF_A_SLIP = 0.75
 
 
+Concern = Literal["file", "fact", "store", "recall", "vectors", "hygiene", "snapshot"]
+"""What a warning is about: the config as such, a plain fact that wants no attention, which store is open, what is
+recalled, whether vectors are made, what hygiene takes, or what a snapshot does."""
+
+_CONCERNS: Mapping[str, Concern] = {
+    "vector_weight": "recall",
+    "keyword_weight": "recall",
+    "search_mode": "recall",
+    "min_relevance_score": "recall",
+    "embedding": "vectors",
+    "hygiene_enabled": "hygiene",
+    "archive_after_days": "hygiene",
+    "purge_after_days": "hygiene",
+    "conversation_retention_days": "hygiene",
+    "daily_": "hygiene",
+    "core_": "hygiene",
+    "policy.retention_days": "hygiene",
+    "policy.threat_scan": "recall",
+    "snapshot_": "snapshot",
+}
+
+
+def concern_of(setting: str) -> Concern:
+    """What a setting of [memory] acts on ("memory.vector_weight": "recall"); "file" where it is nothing shown here."""
+    name = setting.removeprefix("memory.")
+    return next((concern for start, concern in _CONCERNS.items() if name.startswith(start)), "file")
+
+
 @dataclass(slots=True)
 class Notes:
-    """Sources by key and warnings in the order found; each warning once."""
+    """Sources by key and warnings in the order found; each warning once, `concerns` tells what it is about."""
 
     sources: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    concerns: dict[str, Concern] = field(default_factory=dict)
 
-    def warn(self, sentence: str) -> None:
+    def warn(self, sentence: str, concern: Concern = "file") -> None:
         """Keep a sentence."""
         if sentence not in self.warnings:
             self.warnings.append(sentence)
+            self.concerns[sentence] = concern
 
     def unknown(self, name: str, place: str, known: Iterable[str]) -> None:
         """Tell of a key that no ZeroClaw version has, with the one probably meant."""
@@ -59,7 +89,8 @@ class Notes:
         """Tell of a value of the wrong type, without showing it."""
         self.warn(
             f"{shown(where)} is {kind_of(value)} and must be {expected}; it {done} here. ZeroClaw <= 0.7.5 refuses "
-            f"a config with such a value, >= 0.8.0 takes the whole [{section}] section for absent."
+            f"a config with such a value, >= 0.8.0 takes the whole [{section}] section for absent.",
+            concern_of(where),
         )
 
 

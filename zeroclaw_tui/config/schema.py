@@ -29,7 +29,8 @@ class MemoryKey:
     is the greatest whole number that its type holds.
 
     `since` and `until` are the first and last ZeroClaw version that knows it; `until` None is still known. `choices`
-    are the words it takes; `is_strict` says that ZeroClaw refuses any other word.
+    are the words it takes; `is_strict` says that ZeroClaw refuses any other word. `bounded_since` is the version from
+    which `high` holds, where older ones make sense of more.
     """
 
     name: str
@@ -40,6 +41,7 @@ class MemoryKey:
     until: str | None = None
     low: float | None = None
     high: float | None = None
+    bounded_since: str | None = None
     largest: int = I64
     choices: tuple[str, ...] = ()
     is_strict: bool = True
@@ -117,7 +119,16 @@ _SEARCH = (
         since="0.6.3",
         choices=("hybrid", "bm25", "embedding"),
     ),
-    _share("min_relevance_score", 0.4, "The score below which a memory does not reach the prompt."),
+    MemoryKey(
+        "min_relevance_score",
+        "number",
+        0.4,
+        "The score below which a memory does not reach the prompt.",
+        low=0.0,
+        high=1.0,
+        # Before, scores by words alone are raw BM25, which has no upper end.
+        bounded_since="0.8.4",
+    ),
     MemoryKey(
         "retrieval_stages",
         "texts",

@@ -14,6 +14,7 @@ from zeroclaw_tui.config.document.replacing import (
     failures_told,
     make_folder,
     put_new,
+    read_regular,
     remove_left_over,
     sync_folder,
     written_beside,
@@ -119,7 +120,7 @@ def read_key(config_dir: Path | None) -> bytes:
         raise SecretUnreadable(f"There is no config dir, so no {KEY_FILE} to decrypt with.")
     path = config_dir / KEY_FILE
     try:
-        text = path.read_text("ascii").strip()
+        text = read_regular(path).decode("ascii").strip()
     except FileNotFoundError as error:
         raise SecretUnreadable(
             f"The key file {path} is missing.",

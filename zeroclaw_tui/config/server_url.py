@@ -10,12 +10,23 @@ BACKEND_OF_SCHEME = {"postgres": "postgres", "postgresql": "postgres", "redis": 
 SCHEME = "the scheme of --location"
 """The source of a backend that was chosen by its URL."""
 _PARTS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*)://(?P<rest>.*)", re.DOTALL)
+_CONNECTION_STRING = re.compile(
+    r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|connect_timeout|options)\s*="
+)
 _SECRET_OPTION = re.compile("password|passwd|pwd|secret|token|api_?key|auth", re.IGNORECASE)
 
 
 def is_url(location: str | None) -> bool:
     """Whether a location is a URL and no path."""
     return location is not None and "://" in location
+
+
+def is_connection_string(location: str) -> bool:
+    """Whether a location is of libpq's other form, `host=… password=…`, which may hold a password and is no path.
+
+    From the PostgreSQL manual, "Connection Strings".
+    """
+    return _CONNECTION_STRING.match(location) is not None
 
 
 def backend_of(url: str) -> str | None:

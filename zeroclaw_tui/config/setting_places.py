@@ -89,7 +89,7 @@ def written_value(name: str, document: ConfigDocument, target: Target, alias: st
     if not fits(key.kind, value):
         raise _wrong_type(path, value, KIND_WORDS[key.kind])
     if key.kind == "count" and value > key.largest:
-        raise _wrong_type(path, value, f"a whole number up to {key.largest}")
+        raise _wrong_type(path, value, f"a whole number from 0 to {key.largest}")
     if key.kind == "number":
         return float(value)
     return _plain(name, value)

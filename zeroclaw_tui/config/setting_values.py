@@ -11,7 +11,7 @@ from typing import Any
 
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.schema import KIND_WORDS, MemoryKey, fits, kind_of
-from zeroclaw_tui.config.setting_table import SETTINGS
+from zeroclaw_tui.config.setting_table import SETTINGS, version_numbers
 from zeroclaw_tui.memory.errors import WrongUse
 
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
@@ -20,10 +20,11 @@ _EMBEDDING_PROVIDERS = ("none", "openai", "openrouter")
 _PROVIDER_WORDS = "none, openai, openrouter or custom:<url>, from 0.8.0 also <type>.<alias>"
 
 
-def parsed_value(name: str, text: str) -> Any:
+def parsed_value(name: str, text: str, version: str | None = None) -> Any:
     """The value that a text given by hand stands for (`--set`, an environment variable, a typed answer).
 
-    Raises WrongUse when it is not of the setting's type, outside its range or none of its words; a secret is not shown.
+    A bound that only some versions have counts where `version` has it. Raises WrongUse when it is not of the setting's
+    type, outside its range or none of its words; a secret is not shown.
     """
     key = SETTINGS[name]
     stripped = text.strip()
@@ -39,18 +40,18 @@ def parsed_value(name: str, text: str) -> Any:
         value = _unquoted(stripped)
     if value is None:
         raise _wrong(key, f'"{shown(stripped)}" is not' if stripped else "nothing was given")
-    return checked_value(name, value)
+    return checked_value(name, value, version)
 
 
-def checked_value(name: str, value: Any) -> Any:
+def checked_value(name: str, value: Any, version: str | None = None) -> Any:
     """The same check for a value that already has a type (an answers file); numbers as float."""
     key = SETTINGS[name]
     if not fits(key.kind, value):
         raise _wrong(key, f"it is {kind_of(value)}")
     if key.kind == "number":
-        return _in_range(key, float(value))
+        return _in_range(key, float(value), version)
     if key.kind == "count":
-        return _in_range(key, value)
+        return _in_range(key, value, version)
     if key.kind == "texts":
         return [_utf_8(key, item) for item in value]
     return _checked_text(key, _utf_8(key, value).strip()) if key.kind == "text" else value
@@ -88,12 +89,21 @@ def _toml(text: str) -> Any:
         return None
 
 
-def _in_range(key: MemoryKey, value: Any) -> Any:
+def _in_range(key: MemoryKey, value: Any, version: str | None) -> Any:
     low = -math.inf if key.low is None else key.low
-    high = key.largest if key.high is None and key.kind == "count" else math.inf if key.high is None else key.high
+    high = _highest(key, version)
     if not math.isfinite(value) or not low <= value <= high:
         raise _wrong(key, f"{value} is not")
     return value
+
+
+def _highest(key: MemoryKey, version: str | None) -> float:
+    """The greatest value that ZeroClaw of a version takes."""
+    since = key.bounded_since
+    is_free = since is not None and (version is None or version_numbers(version) < version_numbers(since))
+    if key.high is None or is_free:
+        return key.largest if key.kind == "count" else math.inf
+    return key.high
 
 
 def _utf_8(key: MemoryKey, text: str) -> str:
@@ -151,8 +161,7 @@ def _expected(key: MemoryKey) -> str:
     if key.choices:
         return f"one of {', '.join(key.choices)}"
     if key.kind == "count":
-        low = int(key.low or 0)
-        return f"a whole number from {low}" + ("" if key.high is None else f" to {key.high:g}")
+        return f"a whole number from {int(key.low or 0)} to {key.largest if key.high is None else int(key.high)}"
     if key.kind == "number" and key.low is not None:
         return f"a number from {key.low:g}" + ("" if key.high is None else f" to {key.high:g}")
     return KIND_WORDS[key.kind]

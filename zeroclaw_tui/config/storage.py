@@ -27,6 +27,7 @@ from zeroclaw_tui.config.schema import (
     STORAGE_KEYS,
     Kind,
 )
+from zeroclaw_tui.config.setting_table import POSTGRES_AWAY
 
 ZEROCLAW_BACKENDS = frozenset({"sqlite", "lucid", "postgres", "qdrant", "markdown", "none"})
 _KNOWN_FOR_A_WHILE: Mapping[str, str] = {
@@ -88,21 +89,33 @@ def _in_zeroclaw(name: str, form: Form, notes: Notes) -> str:
     known = kind if form.is_modern else name
     if known in ZEROCLAW_BACKENDS:
         if known == "postgres" and not form.is_modern:
-            notes.warn("ZeroClaw 0.6.3 to 0.7.3 do not know the backend postgres and use Markdown.")
+            return _postgres(form, notes)
         return known
     if known in _KNOWN_FOR_A_WHILE and not form.is_modern:
         versions = _KNOWN_FOR_A_WHILE[known]
-        notes.warn(f"Only ZeroClaw {versions} the backend {known}; every other version uses Markdown.")
+        notes.warn(f"Only ZeroClaw {versions} the backend {known}; every other version uses Markdown.", "store")
     elif dot and kind in ZEROCLAW_BACKENDS:
         notes.warn(
             f"memory.backend is {shown(name)}; a name with a dot needs ZeroClaw >= 0.8.0 and schema 3, an older one "
-            "uses Markdown."
+            "uses Markdown.",
+            "store",
         )
     else:
         near = difflib.get_close_matches(name, sorted(ZEROCLAW_BACKENDS), n=1)
         meant = f"; did you mean {near[0]}?" if near else "."
-        notes.warn(f'ZeroClaw does not know the backend "{shown(name)}" and uses Markdown{meant}')
+        notes.warn(f'ZeroClaw does not know the backend "{shown(name)}" and uses Markdown{meant}', "store")
     return "markdown"
+
+
+def _postgres(form: Form, notes: Notes) -> str:
+    """What a ZeroClaw <= 0.7.5 uses for postgres, which some versions do not know."""
+    if form.version is None:
+        notes.warn("ZeroClaw 0.6.3 to 0.7.3 do not know the backend postgres and use Markdown.", "fact")
+    elif POSTGRES_AWAY[0] <= form.version <= POSTGRES_AWAY[1]:
+        version = ".".join(map(str, form.version))
+        notes.warn(f"ZeroClaw {version} does not know the backend postgres and uses Markdown.", "store")
+        return "markdown"
+    return "postgres"
 
 
 def read_storage(
@@ -219,7 +232,7 @@ def _postgres_url(settings: dict[str, Any], environ: Mapping[str, str], form: Fo
         settings["db_url"] = url
         notes.sources["storage.db_url"] = source_of(variable)
         if variable in OUR_DB_URLS:
-            notes.warn(f"{variable} chose the database here; ZeroClaw itself does not read it.")
+            notes.warn(f"{variable} chose the database here; ZeroClaw itself does not read it.", "store")
         return
 
 

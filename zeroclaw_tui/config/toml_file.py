@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.config.document.replacing import NotRegular, read_regular
 from zeroclaw_tui.config.toml_problem import problem_of
 from zeroclaw_tui.memory.errors import BrokenConfig
 
@@ -18,12 +19,16 @@ def read_toml(path: Path) -> dict[str, Any] | None:
     Raises BrokenConfig with the file, and line and column where a character is to blame.
     """
     try:
-        raw = path.read_bytes()
+        raw = read_regular(path)
     except FileNotFoundError:
         return None
     except IsADirectoryError as error:
         raise BrokenConfig(
             f"{path} is a folder, not a file.", hint="Move it away; ZeroClaw expects its config there."
+        ) from error
+    except NotRegular as error:
+        raise BrokenConfig(
+            f"{path} is no regular file.", hint="Move it away and put a file with the settings there."
         ) from error
     except OSError as error:
         raise BrokenConfig(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error

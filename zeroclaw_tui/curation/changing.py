@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -11,15 +12,19 @@ from pathlib import Path
 from typing import TypeVar
 
 from zeroclaw_tui.backends.waiting import to_its_end
-from zeroclaw_tui.curation.files.audit_log import put_entries_back
+from zeroclaw_tui.curation.files.database_rows import put_rows_back
 from zeroclaw_tui.curation.files.taking_back import look_at_files, put_files_back
+from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
+from zeroclaw_tui.curation.policy import verdict_on
 from zeroclaw_tui.curation.purge import PurgePlan
 from zeroclaw_tui.curation.trash.trash import Action, TrashRow, Verb
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
     FILE,
     MEMORIES,
+    OTHER_ROW,
+    SUPERSEDED_BY,
     Advance,
     Batches,
     Clash,
@@ -39,6 +44,8 @@ from zeroclaw_tui.scoring.scanner import scan
 _LONGEST_KEY_SHOWN = 60
 _OF_ONE_ROW = ("store", "edit")
 _WORDS_STAY = "Single words of it may stay in the keyword index until ZeroClaw's SQLite merges that."
+_NOT_NOTED = "This is done{}; only its end could not be noted, which the next change here does."
+_NOT_CLEANED = "This is done, but what the trash held of it may still be read in its file until the next change here."
 
 Done = TypeVar("Done")
 
@@ -64,16 +71,21 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
 
-async def store_memory(library: Library, draft: Draft, *, replace: bool = False) -> Outcome:
+async def store_memory(library: Library, draft: Draft, *, replace: bool = False, as_zeroclaw: bool = False) -> Outcome:
     """Store a new memory, embedded where an embedder is configured.
 
-    A failing embedder costs the vector, not the memory: a note says so, as ZeroClaw >= 0.8.2 does. Raises WrongUse,
+    A failing embedder costs the vector, not the memory: a note says so, as ZeroClaw >= 0.8.2 does. What ZeroClaw would
+    refuse or blank out is noted; `as_zeroclaw` does the same as it. Raises WrongUse,
     DuplicateKey without `replace`, TriggersMissing, Refused, Locked, Unreadable.
     """
     refuse_read_only(library)
     draft = draft.checked()
     await _check_agent(library, draft.agent)
+    verdict = await verdict_on(library, draft.content, draft.category, draft.namespace)
+    if as_zeroclaw:
+        draft = dataclasses.replace(draft, content=verdict.enforced())
     vector, notes = await _prepared(library, draft.content)
+    notes = (*notes, *(() if as_zeroclaw and not verdict.redacted else verdict.words()))
 
     async def work(action: int, advance: Advance) -> Outcome:
         keep = library.trash.keeper(action)
@@ -83,13 +95,18 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False)
     return await carried_out(library, "store", f"stored {_shown(draft.key)}", work)
 
 
-async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> Outcome:
+async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, as_zeroclaw: bool = False) -> Outcome:
     """Change a memory whose row has the fingerprint `expected`. Raises Conflict, NotThere and what a store raises.
 
-    An edit that changes nothing gives a count of 0 and leaves no action.
+    An edit that changes nothing gives a count of 0 and leaves no action. What ZeroClaw would do with the memory as it
+    is then, were it stored anew, is noted; `as_zeroclaw` does the same.
     """
     refuse_read_only(library)
     checked = edit.checked()
+    can = library.memory.capabilities
+    if SUPERSEDED_BY in checked.values and not can.superseded:
+        because = can.why_not.get("superseded", f"In {library.memory.name} no memory is superseded by another.")
+        raise Refused(because, hint="Nothing was changed.")
     row = await library.memory.stored(id)
     if row is None:
         raise NotThere("This memory is no longer there.", hint="It was deleted meanwhile; the list shows what is left.")
@@ -98,15 +115,27 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
     values = {name: value for name, value in checked.values.items() if row.values.get(name) != value}
     if not values:
         return Outcome("edit", 0, row=row)
+    after = {**row.values, **values}
+    verdict = await verdict_on(
+        library,
+        row.entry().content if "content" not in values else str(values["content"]),
+        str(after["category"]),
+        _text_or_none(after.get("namespace")),
+    )
+    if as_zeroclaw and verdict.enforced() != after["content"]:
+        values["content"] = verdict.content
     content = values.get("content")
     vector, notes = await _prepared(library, content) if isinstance(content, str) else (None, ())
+
+    notes = (*notes, *verdict.words())
 
     async def work(action: int, advance: Advance) -> Outcome:
         keep = library.trash.keeper(action)
         written = await library.memory.update(id, Edit(values), expected, keep, vector=vector)
         return Outcome("edit", 1, row=written.change.after, notes=(*written.notes, *notes))
 
-    summary = f"edited {_shown(row.entry().key)} ({', '.join(values)})"
+    key = _shown(row.entry().key)
+    summary = f"showed {key} again" if list(values) == [SUPERSEDED_BY] else f"edited {key} ({', '.join(values)})"
     return await carried_out(library, "edit", summary, work)
 
 
@@ -130,25 +159,77 @@ async def remove_memories(
 
     one = plan.stamps[0]
     what = _shown(one.key) if plan.count == 1 else f"{plan.count:,} memories"
-    return await carried_out(library, verb, f"{done} {what}", work, advance)
+    return await carried_out(library, verb, f"{done} {what}", work, advance, forever=forever)
+
+
+async def note_nothing(library: Library, verb: Verb, what: str = "") -> None:
+    """Note that what a person asked for changed nothing, so that the next undo does not take another change for it."""
+    if library.read_only_because is None and library.trash.file.exists():
+        # It was done as asked, whether or not the note can be kept.
+        with suppress(InspectorError):
+            action = await library.trash.begin(verb, "")
+            await library.trash.finish(action, nothing=f"{verb} {what}".strip())
+
+
+async def last_change(library: Library, *, tells_nothing: bool = True) -> Action | None:
+    """The change that an undo takes back, None where there is none.
+
+    Raises Refused, once, where the last command changed nothing: it names that and the change before it. Without
+    `tells_nothing` it raises that every time.
+    """
+    empty, last = await library.trash.last_if_empty(), await library.trash.last()
+    if empty is None:
+        return last
+    if tells_nothing and library.read_only_because is None:
+        await library.trash.drop_empty(empty.number)
+    hint = "No change before it is left to take back."
+    if last is not None:
+        hint = (
+            f"The change before it is: {one_line(last.summary)}. Undo again takes that back, as does `zeroclaw memory "
+            f"undo --id {last.number}`."
+        )
+    raise Refused(f"The last command ({one_line(empty.summary)}) changed nothing.", hint=hint, title="Nothing changed")
+
+
+async def change_numbered(library: Library, number: int) -> Action:
+    """An action of this store that can be taken back. Raises NotThere, Refused."""
+    action = await library.trash.action(number)
+    if action.store != library.trash.store:
+        raise Refused(f"The change {number} was made in another store, {one_line(action.store)}.", hint="Open that.")
+    if action.verb == "undo":
+        raise Refused(f"The change {number} is an undo itself.", hint="`zeroclaw memory undo --list` names the others.")
+    if not action.open:
+        raise Refused(f"The change {number} is taken back already.", hint="Nothing was changed.")
+    return action
 
 
 async def undo(
-    library: Library, *, expected: int | None = None, clash: Clash = "refuse", advance: Advance | None = None
+    library: Library,
+    *,
+    expected: int | None = None,
+    number: int | None = None,
+    clash: Clash = "refuse",
+    advance: Advance | None = None,
 ) -> Outcome:
-    """Take back the last action not yet taken back. Raises NotThere when there is none, Clashes.
+    """Take back the last action not yet taken back, or the one of a `number`. Raises NotThere when there is none,
+    Refused where the last command changed nothing or the action is not to be taken back, Clashes.
 
     With `expected`, the number of the action that was shown, it is Refused when another one is the last by now.
     """
     refuse_read_only(library)
     await library.trash.settle(library.memory)
-    target = await library.trash.last()
+    if number is not None:
+        target: Action | None = await change_numbered(library, number)
+    elif expected is not None:
+        target = await library.trash.last()
+    else:
+        target = await last_change(library)
     if target is None:
         raise NotThere("There is nothing to undo.", hint="What was changed here is in `zeroclaw memory trash list`.")
     wanted = target.number if expected is None else expected
 
     async def work(action: int, advance: Advance) -> Outcome:
-        latest = await library.trash.last()
+        latest = await library.trash.last() if number is None else await change_numbered(library, number)
         if latest is None or latest.number != wanted:
             raise Refused("Another change came in between.", hint="Look at it, then undo again.")
         numbers = await library.trash.open_numbers(wanted)
@@ -196,11 +277,14 @@ async def carried_out(
     summary: str,
     work: Callable[[int, Advance], Awaitable[Outcome]],
     advance: Advance | None = None,
+    *,
+    forever: bool = False,
 ) -> Outcome:
     """Begin an action, do its work with the action's number and an `advance`, finish it.
 
-    Whoever cancels this waits for the batch under way, and what was done stays undoable. `advance` is told how many
-    rows are done and may say no; what raises leaves the action to be settled.
+    Whoever cancels this waits for the batch under way, and what was done stays undoable, but with `forever`. `advance`
+    is told how many rows are done and may say no. What raises leaves the action to be settled, and says what was done
+    by then as the store shows it; an end that cannot be noted becomes a note, since the next change settles that.
     """
     stop = threading.Event()
     so_far = 0
@@ -212,6 +296,7 @@ async def carried_out(
         return wanted and not stop.is_set()
 
     async def whole() -> Outcome:
+        await asyncio.to_thread(remove_leftovers, library.config)
         await library.trash.settle(library.memory)
         action = await library.trash.begin(verb, summary)
         try:
@@ -220,28 +305,82 @@ async def carried_out(
             outcome = await work(action, going)
         except BaseException as error:
             if verb in _OF_ONE_ROW and isinstance(error, (Conflict, DuplicateKey, NotThere)):
-                # The row was not written: what was kept for it would be a change that never happened.
-                await library.trash.strike(action)
+                # The row was not written: what was kept for it would be a change that never happened. Where it cannot
+                # be struck out now, the next change does.
+                with suppress(InspectorError):
+                    await library.trash.strike(action)
                 raise
             if so_far and isinstance(error, InspectorError):
-                error.hint = f"{error.hint} {_done_before(verb, so_far)}".strip()
                 with suppress(InspectorError):
                     await library.trash.retell(action, f"{summary}, broken off after {so_far:,}")
+            has_dropped = library.trash.has_dropped(action)
             await library.trash.leave(action)
-            # What was kept last may not have been done. Where that cannot be told now, the next change does.
-            with suppress(InspectorError):
-                await library.trash.settle(library.memory)
+            if not isinstance(error, InspectorError):
+                await _settled(library)
+            elif not error.is_unsure:
+                await _settled(library)
+                await _tell_so_far(library, action, verb, error, so_far if forever else None, has_dropped)
             raise
-        return replace(outcome, action=await library.trash.finish(action))
+        try:
+            return replace(outcome, action=await library.trash.finish(action))
+        except InspectorError as error:
+            return await _done_all_the_same(library, outcome, action, error, forever=forever)
 
     return await to_its_end(asyncio.ensure_future(whole()), stop.set)
 
 
-def _done_before(verb: Verb, count: int) -> str:
+async def _settled(library: Library) -> None:
+    """What was kept last may not have been done. Where that cannot be told now, the next change does."""
+    with suppress(InspectorError):
+        await library.trash.settle(library.memory)
+
+
+async def _tell_so_far(
+    library: Library, action: int, verb: Verb, error: InspectorError, gone_for_ever: int | None, has_dropped: bool
+) -> None:
+    """Have an error say what was done of its action before, as the store shows it now.
+
+    `gone_for_ever` is how many rows were deleted without the trash, None for what the trash keeps.
+    """
+    if gone_for_ever is None:
+        try:
+            done = await library.trash.done_of(action, library.memory)
+        except InspectorError:
+            error.is_unsure = True
+            error.tell_so_far("What was done of it could not be confirmed: look with `zeroclaw memory list`.")
+            return
+    else:
+        done = gone_for_ever
+    if done:
+        error.tell_so_far(_done_before(verb, done, forever=gone_for_ever is not None))
+    elif has_dropped:
+        error.tell_so_far("No memory was deleted, but earlier versions of them have left the trash.")
+    elif error.so_far:
+        error.tell_so_far("Nothing was changed.")
+
+
+def _done_before(verb: Verb, count: int, *, forever: bool) -> str:
     """What became of the rows that were done before a failure."""
+    were = f"{count:,} {'was' if count == 1 else 'were'}"
+    if forever:
+        return f"{were} deleted for ever before that."
     if verb in ("undo", "restore"):
-        return f"{count:,} were taken back before that; the same again goes on."
-    return f"{count:,} were done before that, which undo takes back."
+        return f"{were} taken back before that; the same again goes on."
+    return f"{were} done before that, which undo takes back."
+
+
+async def _done_all_the_same(
+    library: Library, outcome: Outcome, action: int, error: InspectorError, *, forever: bool
+) -> Outcome:
+    """The outcome of a change whose end could not be noted: what the trash kept is enough to take it back."""
+    said = _NOT_NOTED.format("" if outcome.verb == "undo" else " and undo takes it back")
+    note = f"{_NOT_CLEANED if forever else said} {error.message}"
+    found = None
+    if not forever:
+        # Where it cannot even be read, there is nothing more to say of it than that.
+        with suppress(InspectorError):
+            found = await library.trash.action(action)
+    return replace(outcome, action=found, notes=(*outcome.notes, note))
 
 
 async def _taken_back(
@@ -255,12 +394,12 @@ async def _taken_back(
         return [number for number in tables if tables[number] in names]
 
     files = await look_at_files(trash.changes_numbered(of(FILE)), clash)
-    rows = trash.changes_numbered([number for number in tables if tables[number] not in (FILE, AUDIT_LOG)])
+    rows = trash.changes_numbered([number for number in tables if tables[number] not in (FILE, AUDIT_LOG, OTHER_ROW)])
     reversal = await library.memory.revert(rows, keep, clash=clash, advance=advance)
     count, notes = reversal.reverted, list(reversal.notes)
     if not reversal.cancelled:
         notes += await put_files_back(files, keep, clash)
-        notes += await asyncio.to_thread(_entries_put_back, trash.changes_numbered(of(AUDIT_LOG)), keep)
+        notes += await asyncio.to_thread(_rows_put_back, trash.changes_numbered(of(AUDIT_LOG, OTHER_ROW)), keep)
         # A row that already was as it was before may be kept by nobody; it would be tried again for ever.
         await trash.take_as_reversed(action, list(tables))
         # Agents and cached vectors only come along with memories.
@@ -268,8 +407,8 @@ async def _taken_back(
     return Outcome(verb, count, cancelled=reversal.cancelled, notes=tuple(notes), renamed=reversal.renamed)
 
 
-def _entries_put_back(changes: Batches, keep: Keep) -> list[str]:
-    return [note for batch in changes() for note in put_entries_back(batch, keep)]
+def _rows_put_back(changes: Batches, keep: Keep) -> list[str]:
+    return [note for batch in changes() for note in put_rows_back(batch, keep)]
 
 
 def _check_restorable(library: Library, row: TrashRow) -> None:
@@ -328,6 +467,10 @@ async def _withheld(library: Library, content: str) -> tuple[str, ...]:
     else:
         found = scan(content, mode)
     return (f"ZeroClaw withholds this content from its agent ({found}).",) if found else ()
+
+
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def _shown(key: str) -> str:

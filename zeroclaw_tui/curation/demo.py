@@ -7,13 +7,13 @@ import random
 import sqlite3
 import uuid
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.backends.sqlite.ddl import new_database
+from zeroclaw_tui.backends.sqlite.making import could_not_be_made
 from zeroclaw_tui.curation.demo_files import make_files, make_snapshot
 from zeroclaw_tui.embeddings.local import local_vector
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -57,15 +57,23 @@ def make_demo(folder: Path, now: datetime) -> Path:
     """Write the sample workspace into `folder` and return it: a config dir in the layout of ZeroClaw >= 0.8.
 
     `now` is the moment the memories lead up to, with a time zone. The same `now` gives the same rows, byte for byte.
-    The vectors are those of the `local` embedder. Raises FileExistsError where a sample database is already.
+    The vectors are those of the `local` embedder. Raises FileExistsError where a sample database is already, and
+    Unreadable where the disk does not take it.
     """
     database = folder / "data" / "memory" / "brain.db"
+    try:
+        return _made(folder, database, now)
+    except FileExistsError:
+        raise
+    except (OSError, sqlite3.Error) as error:
+        raise could_not_be_made(database, error) from error
+
+
+def _made(folder: Path, database: Path, now: datetime) -> Path:
     database.parent.mkdir(parents=True, exist_ok=True)
     (folder / "config.toml").write_text(_CONFIG, encoding="utf-8")
     began = (now - timedelta(days=242)).astimezone(UTC).isoformat()
-    create_database(database, "G4", now=began, default_agent_id=_agent_id("default"))
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("PRAGMA foreign_keys = ON")
+    with new_database(database, "G4", now=began, default_agent_id=_agent_id("default")) as connection:
         for alias in AGENTS[1:]:
             connection.execute("INSERT INTO agents VALUES (?, ?, ?)", (_agent_id(alias), alias, began))
         identity = {"provider": "local", "model": "local", "dimensions": str(DIMENSIONS)}

@@ -14,7 +14,7 @@ from zeroclaw_tui.scoring.measures import is_hit, ndcg, reciprocal_rank
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.recall import RecallResult
-    from zeroclaw_tui.scoring.replay import Trial
+    from zeroclaw_tui.scoring.settings import Trial
 
 MEASURES = ("hit_rate", "mrr", "ndcg", "prompt_rate")
 """The figures of all queries together, each 0..1, by the names they have in documents."""
@@ -111,7 +111,8 @@ def difference(before: Evaluation, after: Evaluation) -> dict[str, float]:
 def figures_of(asked: TestQuery, result: RecallResult) -> QueryFigures:
     """The measures of one recall at the limit it was asked with."""
     k = result.request.limit
-    recalled = tuple(scored.entry.key for scored in result.results)
+    # Where ZeroClaw reranks, that is the order in which memories compete; what it recalls is only the pool.
+    recalled = tuple(scored.entry.key for scored in result.ranked)
     injected = tuple(scored.entry.key for scored in result.results if scored.injected)
     return QueryFigures(
         asked=asked,

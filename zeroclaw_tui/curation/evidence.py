@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.curation.recall import query_vector
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
-from zeroclaw_tui.scoring.agent_view import asked_of_store, takes_long
+from zeroclaw_tui.scoring.decide import Decision, answer, asked_of_store, decide, own_ranking, serves, takes_long
 from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence
-from zeroclaw_tui.scoring.replay import Replay, Trial, Way, answer, replay, serves, way_of
-from zeroclaw_tui.scoring.replaying.own import recalled
+from zeroclaw_tui.scoring.rerank import pool_size
+from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.way import Way, way_of
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from zeroclaw_tui.curation.library import Library
 
 ALL_AT_ONCE = 20_000
@@ -36,7 +40,8 @@ class GatheredEvidence:
     """What the store found for a query, and the rows read so far. A trial that `serves` refuses needs another one."""
 
     library: Library
-    evidence: Evidence
+    evidence: tuple[Evidence, ...]
+    """One for each session scope of the recall; what is uncut serves them all."""
     notes: tuple[str, ...]
     rows: dict[Handle, MemoryEntry] = field(default_factory=dict)
     gone: set[Handle] = field(default_factory=set)
@@ -52,59 +57,65 @@ class GatheredEvidence:
         trial = _dated(trial)
         if self._takes_long(trial):
             return None
-        replayed = replay(self.evidence, trial)
-        return None if self._missing(replayed) or self._is_long(replayed) else self._result(replayed)
+        decision = decide(self.evidence, trial)
+        return None if self._missing(decision) or self._is_long(decision) else self._result(decision)
 
     async def replayed(self, trial: Trial) -> RecallResult:
         """The recall as the trial has it; what is not read yet is read."""
         trial = _dated(trial)
-        replayed = await self._replay(trial)
-        if self._takes_long(trial) or self._is_long(replayed):
-            return await asyncio.to_thread(self._result, replayed)
-        return self._result(replayed)
+        decision = await self._decide(trial)
+        if self._takes_long(trial) or self._is_long(decision):
+            return await asyncio.to_thread(self._result, decision)
+        return self._result(decision)
 
     async def way(self, trial: Trial, entry: MemoryEntry) -> Way:
         """The way of one memory (with its whole content) through that recall."""
         trial = _dated(trial)
-        return await asyncio.to_thread(way_of, await self._replay(trial), self.rows, entry)
+        return await asyncio.to_thread(way_of, await self._decide(trial), self.rows, entry)
 
-    async def _replay(self, trial: Trial) -> Replay:
+    async def _decide(self, trial: Trial) -> Decision:
         if self.is_big:
-            replayed = await asyncio.to_thread(replay, self.evidence, trial)
+            decision = await asyncio.to_thread(decide, self.evidence, trial)
         else:
-            replayed = replay(self.evidence, trial)
-        missing = self._missing(replayed)
+            decision = decide(self.evidence, trial)
+        missing = self._missing(decision)
         if missing:
             found = await read_rows(self.library, missing)
             self.rows |= found
             self.gone.update(handle for handle in missing if handle not in found)
-        return replayed
+        return decision
 
     def _takes_long(self, trial: Trial) -> bool:
         """Whether more is ranked than a frame has time for."""
-        if asked_of_store(trial.request, trial.profile).limit > MOST_AT_ONCE:
+        if asked_of_store(trial).limit > MOST_AT_ONCE:
             return True
         return self.is_big and bool(trial.request.agents) and trial.profile.agent_scope == "after"
 
-    def _is_long(self, replayed: Replay) -> bool:
+    def _is_long(self, decision: Decision) -> bool:
         """Whether the contents that are looked at are longer than a frame has time for."""
-        if isinstance(self.evidence, OwnEvidence):
-            limit = asked_of_store(replayed.trial.request, replayed.trial.profile).limit
-            return takes_long(scored.entry for scored in recalled(self.evidence, limit))
-        return takes_long(self.rows[handle] for handle in replayed.wanted if handle in self.rows)
+        limit = asked_of_store(decision.trial).limit
+        own = [
+            scored.entry
+            for each in self.evidence
+            if isinstance(each, OwnEvidence)
+            for scored in own_ranking(each, limit)
+        ]
+        return takes_long([*own, *(self.rows[handle] for handle in decision.wanted if handle in self.rows)])
 
     @property
     def is_big(self) -> bool:
         """Whether ranking what was found belongs in a thread."""
-        return isinstance(self.evidence, StageEvidence) and len(self.evidence.rows.handles) > DECIDED_AT_ONCE
+        return any(
+            isinstance(each, StageEvidence) and len(each.rows.handles) > DECIDED_AT_ONCE for each in self.evidence
+        )
 
-    def _missing(self, replayed: Replay) -> list[Handle]:
-        return [handle for handle in replayed.wanted if handle not in self.rows and handle not in self.gone]
+    def _missing(self, decision: Decision) -> list[Handle]:
+        return [handle for handle in decision.wanted if handle not in self.rows and handle not in self.gone]
 
-    def _result(self, replayed: Replay) -> RecallResult:
-        trial, library = replayed.trial, self.library
+    def _result(self, decision: Decision) -> RecallResult:
+        trial, library = decision.trial, self.library
         settings = trial.settings
-        results, withheld, mode, scale = answer(replayed, self.rows)
+        answered = answer(decision, self.rows)
         is_own = trial.profile == library.profile.profile
         # Nobody misses the vector of a message that is not asked for.
         is_by_words = trial.profile.search_modes and settings.search_mode == "bm25"
@@ -114,13 +125,14 @@ class GatheredEvidence:
             location=library.memory.location,
             profile=trial.profile.version,
             profile_source=library.profile.source if is_own else "chosen here",
-            mode=mode,
+            mode=answered.mode,
             weights=(settings.vector_weight, settings.keyword_weight),
             threshold=settings.threshold,
-            scale=scale,
-            results=results,
-            withheld=withheld,
-            notes=(*(() if is_by_words else self.notes), *replayed.notes),
+            scale=answered.scale,
+            results=answered.results,
+            withheld=answered.withheld,
+            notes=(*(() if is_by_words else self.notes), *decision.notes),
+            pool=pool_size(trial) if trial.reranks else None,
         )
 
 
@@ -137,21 +149,34 @@ async def gather_evidence(library: Library, trial: Trial, *, whole_store: bool =
     stage.
     """
     trial, memory = _dated(trial), library.memory
+    if memory.not_read_because is not None:
+        raise Refused(memory.not_read_because, hint="What reaches an agent cannot be told of them.")
     request, profile, settings = trial.request, trial.profile, trial.settings
     vector, notes = await query_vector(
         memory, library.embedder, profile, settings, request.query, library.why_no_vectors
     )
-    evidence = await memory.evidence(asked_of_store(request, profile), profile, settings, vector)
+    evidence = await _evidence(library, trial, vector)
     gathered = GatheredEvidence(library, evidence, notes)
-    # What every replay needs is worked out here, where the time is not missed.
-    await asyncio.to_thread(replay, evidence, trial)
-    if whole_store and isinstance(evidence, StageEvidence):
-        found = await asyncio.to_thread(_found, evidence)
-        with _without_collecting():
-            gathered.rows = await read_rows(library, found)
-    if isinstance(evidence, OwnEvidence):
-        gathered.rows = {scored.entry.handle: scored.entry for scored in evidence.entries}
+    # What every decision needs is worked out here, where the time is not missed.
+    await asyncio.to_thread(decide, evidence, trial)
+    for each in {id(each): each for each in evidence}.values():
+        if isinstance(each, OwnEvidence):
+            gathered.rows |= each.contents
+        elif whole_store:
+            found = await asyncio.to_thread(_found, each)
+            with _without_collecting():
+                gathered.rows |= await read_rows(library, found)
     return gathered
+
+
+async def _evidence(library: Library, trial: Trial, vector: np.ndarray | None) -> tuple[Evidence, ...]:
+    """One for each session scope. What the stages found uncut is everybody's; a backend's own ranking is of one."""
+    asked = [asked_of_store(trial, session) for session in trial.request.scopes]
+    first = await library.memory.evidence(asked[0], trial.profile, trial.settings, vector)
+    if isinstance(first, StageEvidence):
+        return (first,) * len(asked)
+    rest = [await library.memory.evidence(each, trial.profile, trial.settings, vector) for each in asked[1:]]
+    return (first, *rest)
 
 
 async def read_rows(library: Library, handles: Sequence[Handle]) -> dict[Handle, MemoryEntry]:

@@ -24,7 +24,7 @@ from zeroclaw_tui.memory.errors import NotThere
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.scoring.scanner import ScanMode, scan
-from zeroclaw_tui.scoring.settings import ScoringSettings, SearchMode
+from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, SearchMode
 
 SCANNED_AT_ONCE = 20_000
 """Up to so many characters a scan takes well under a millisecond; longer contents go to a thread."""
@@ -202,4 +202,18 @@ def scoring_settings(config: MemoryConfig) -> ScoringSettings:
         config.min_relevance_score,
         modes.get(config.search_mode, "hybrid"),
         scans.get(config.threat_scan, "on") if config.threat_scan_load_time else "off",
+        rerank_settings(config),
+    )
+
+
+def rerank_settings(config: MemoryConfig) -> RerankSettings:
+    """The rerank stage by this config; a strategy that ZeroClaw does not know counts as none."""
+    return RerankSettings(
+        config.rerank_enabled,
+        "mmr" if config.rerank_strategy.strip().lower() == "mmr" else "none",
+        config.rerank_threshold,
+        config.mmr_lambda,
+        config.importance_weight,
+        config.recency_weight,
+        config.candidate_multiplier,
     )

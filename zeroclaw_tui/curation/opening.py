@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.profiles import backend_profile
+from zeroclaw_tui.config.given_path import install_to_be
 from zeroclaw_tui.config.install import Install
-from zeroclaw_tui.config.layouts import lone_server
+from zeroclaw_tui.config.layouts import expand, is_folder, lone_server
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import find_installs, home_folder, install_at
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.notes import shown
-from zeroclaw_tui.config.server_url import SCHEME, backend_of, is_url, without_password
+from zeroclaw_tui.config.server_url import SCHEME, backend_of, is_connection_string, is_url, without_password
 from zeroclaw_tui.config.settings import settings_problem
-from zeroclaw_tui.memory.errors import NoInstall, WrongUse
+from zeroclaw_tui.memory.errors import NoInstall, Unreadable, WrongUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +45,25 @@ _URL_HINT = "postgres://…, redis://… and rediss://… are known, and http://
 def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) -> tuple[MemoryConfig, ...]:
     """The configs the options may mean, the one that wins first.
 
-    Raises NoInstall, Unreadable, BrokenConfig, or WrongUse for a user without a home, each with what to do next.
+    Raises NoInstall, Unreadable, BrokenConfig, or WrongUse for a user without a home or a location that cannot be
+    meant, each with what to do next.
     """
+    for given in (options.location, options.path):
+        check_location(given)
     options = _with_backend(options)
     variables = os.environ if environ is None else environ
     home = home_folder(variables, options.config_dir)
     return tuple(_config_of(install, options, variables) for install in _found(options, variables, home))
+
+
+def check_location(given: str | Path | None) -> None:
+    """Raise WrongUse, which shows nothing of it, for libpq's `host=… password=…`: taken for a path it would be named,
+    password and all, by every error."""
+    if given is not None and is_connection_string(str(given)) and not Path(given).exists():
+        raise WrongUse(
+            "A PostgreSQL database is named by a URL here, not by host=… user=… password=….",
+            hint="Give a URL: postgres://user:password@host:5432/database.",
+        )
 
 
 def _with_backend(options: OpenOptions) -> OpenOptions:
@@ -77,9 +91,13 @@ def _shown_scheme(url: str) -> str:
 
 def _found(options: OpenOptions, variables: Mapping[str, str], home: Path) -> tuple[Install, ...]:
     if options.path is not None:
-        return (install_at(options.path, variables, home),)
+        return (_named(options.path, options, variables, home),)
     try:
         return find_installs(variables, home, config_dir=options.config_dir, workspace=options.workspace)
+    except Unreadable:
+        if options.workspace is None or options.config_dir is not None:
+            raise
+        return (_named(options.workspace, options, variables, home),)
     except NoInstall:
         # A store that is fully named needs no install around it, but one that is named as well must be there.
         if options.location is None or options.config_dir is not None or options.workspace is not None:
@@ -93,9 +111,25 @@ def _found(options: OpenOptions, variables: Mapping[str, str], home: Path) -> tu
         return (lone_server(options.location, _NAMED, variables, home),)
 
 
+def _named(path: Path, options: OpenOptions, variables: Mapping[str, str], home: Path) -> Install:
+    """The install at a path; a folder that is named for Markdown may have nothing in it yet."""
+    try:
+        return install_at(path, variables, home)
+    except Unreadable:
+        kind = backend_profile(options.backend or "")
+        if kind is None or kind.key != "markdown" or not is_folder(expand(str(path), home)):
+            raise
+        return install_to_be(path, variables, home, is_folder=True)
+
+
 def _config_of(install: Install, options: OpenOptions, variables: Mapping[str, str]) -> MemoryConfig:
     config = load_config(
-        install, variables, backend=options.backend, location=options.location, read_only=options.read_only
+        install,
+        variables,
+        backend=options.backend,
+        location=options.location,
+        read_only=options.read_only,
+        version=options.profile,
     )
     if options.backend_by_scheme:
         config = replace(config, sources={**config.sources, "memory.backend": SCHEME})

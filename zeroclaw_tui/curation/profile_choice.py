@@ -23,31 +23,41 @@ ASK_SECONDS = 2.0
 _FIRST_WITH_AGENTS = "G3"
 
 
+ASSUMED = "assumed"
+
+
 @dataclass(frozen=True, slots=True)
 class ProfileChoice:
-    """A profile and its source: "option", "saved", "zeroclaw --version", "assumed" or "chosen here"."""
+    """A profile and its source: "option", "saved", "zeroclaw --version", "assumed" or "chosen here"; behind a version
+    that is not known yet also that it is newer."""
 
     profile: ScoringProfile
     source: str
 
     @classmethod
+    def of(cls, version: str, source: str) -> ProfileChoice:
+        """The choice of a version. Raises WrongUse when it is none."""
+        profile = profile_for(version)
+        return cls(profile, source if profile.newer is None else f"{source}; {profile.newer} is newer than what I know")
+
+    @classmethod
     def by_hand(cls, version: str) -> ProfileChoice:
         """The choice a person makes while looking."""
-        return cls(profile_for(version), "chosen here")
+        return cls.of(version, "chosen here")
 
 
 async def choose_profile(config: MemoryConfig, memory: Memory, given: str | None) -> ProfileChoice:
     """The option, else the saved choice, else what the real binary says, else the newest that has this schema."""
     if given is not None:
-        return ProfileChoice(profile_for(given), "option")
+        return ProfileChoice.of(given, "option")
     saved = saved_profile(config.install)
     if saved is not None:
-        return ProfileChoice(profile_for(saved), "saved")
+        return ProfileChoice.of(saved, "saved")
     binary = real_zeroclaw()
     answer = await answered_version(binary) if binary else None
     if answer is not None:
-        return ProfileChoice(profile_for(answer), "zeroclaw --version")
-    return ProfileChoice(profile_for(memory.newest_version or NEWEST), "assumed")
+        return ProfileChoice.of(answer, "zeroclaw --version")
+    return ProfileChoice.of(memory.newest_version or NEWEST, ASSUMED)
 
 
 def profile_remark(profile: ScoringProfile, memory: Memory) -> str | None:

@@ -16,12 +16,13 @@ from zeroclaw_tui.scoring.meaning import told_apart
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.scoring.replay import Trial
+    from zeroclaw_tui.scoring.settings import Trial
 
 _KINDS = {
     "skipped": "skipped as {what}",
     "withheld": "withheld from the agent ({what})",
-    "limit": "behind the first 5",
+    "limit": "behind the pool",
+    "rerank": "left out by rerank",
     "cap": "too long for the prompt",
 }
 """What the parts of "kind: what" mean, in the reasons of injection."""
@@ -58,7 +59,9 @@ class Prompt:
             "profile": self.result.profile,
             "profile_source": self.result.profile_source,
             "threshold": self.result.threshold,
-            "results": [_result_json(scored) for scored in self.result.results],
+            "results": [
+                _result_json(scored, is_read=self.result.not_read_because is None) for scored in self.result.results
+            ],
             "notes": list(self.result.notes),
         }
 
@@ -86,14 +89,16 @@ async def prompt_for(library: Library, trial: Trial) -> Prompt:
     )
 
 
-def _result_json(scored: ScoredEntry) -> dict[str, Any]:
+def _result_json(scored: ScoredEntry, *, is_read: bool) -> dict[str, Any]:
     return {
         "rank": scored.rank,
         "id": scored.entry.id,
         "key": scored.entry.key,
         "score": scored.score,
         "decayed": scored.decayed,
-        "injected": scored.injected,
+        "reranked": scored.reranked,
+        "rerank_place": scored.place,
+        "injected": scored.injected if is_read else None,
         "not_injected_because": scored.not_injected_because,
     }
 
@@ -101,6 +106,8 @@ def _result_json(scored: ScoredEntry) -> dict[str, Any]:
 def _why_empty(result: RecallResult) -> str:
     """Why none of the recalled is injected, in a sentence."""
     count = len(result.results)
+    if result.not_read_because is not None:
+        return result.not_read_because
     if not count:
         if not result.withheld:
             return "Nothing was recalled."
@@ -129,11 +136,12 @@ def _best(under: Sequence[ScoredEntry], threshold: float) -> tuple[str, str, str
     if math.isinf(_held(best)):
         return "no number", f"{threshold:.2f}", ""
     score, shown = told_apart(_held(best), threshold)
-    has_decayed = best.decayed is not None and best.score is not None and best.score >= threshold
-    return score, shown, f" after decay from {best.score:.2f}" if has_decayed else ""
+    changed = "rerank" if best.reranked is not None else "decay" if best.decayed is not None else ""
+    was_enough = changed and best.score is not None and best.score >= threshold
+    return score, shown, f" after {changed} from {best.score:.2f}" if was_enough else ""
 
 
 def _held(scored: ScoredEntry) -> float:
-    held = scored.score if scored.decayed is None else scored.decayed
+    held = scored.held
     # What is no number is under every threshold, and under every number.
     return -math.inf if held is None or math.isnan(held) else held

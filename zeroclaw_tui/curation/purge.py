@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.superseded import superseded_hidden
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -35,6 +36,8 @@ class PurgePlan:
     newest: str | None
     samples: tuple[Stamp, ...]
     filter: MemoryFilter | None = None
+    superseded_hidden: int = 0
+    """How many the filter spares only because a newer memory replaced them."""
 
     @property
     def is_typed(self) -> bool:
@@ -42,10 +45,10 @@ class PurgePlan:
         return self.count >= TYPED_FROM
 
 
-def plan_of(stamps: Iterable[Stamp], filter: MemoryFilter | None = None) -> PurgePlan:
+def plan_of(stamps: Iterable[Stamp], filter: MemoryFilter | None = None, superseded_hidden: int = 0) -> PurgePlan:
     """The plan for these memories."""
     every = tuple(stamps)
-    oldest, newest = _first_and_last(stamp.timestamp for stamp in every)
+    oldest, newest = _first_and_last(stamp.when for stamp in every)
     return PurgePlan(
         stamps=every,
         count=len(every),
@@ -55,12 +58,14 @@ def plan_of(stamps: Iterable[Stamp], filter: MemoryFilter | None = None) -> Purg
         newest=newest,
         samples=every[:SAMPLES],
         filter=filter,
+        superseded_hidden=superseded_hidden,
     )
 
 
 async def plan_purge(library: Library, filter: MemoryFilter) -> PurgePlan:
     """The plan for every memory a filter leaves."""
-    return plan_of(await library.memory.stamps(filter), filter)
+    stamps = await library.memory.stamps(filter)
+    return plan_of(stamps, filter, await superseded_hidden(library, filter))
 
 
 async def plan_rows(library: Library, ids: Sequence[str]) -> PurgePlan:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.embeddings.patient import PatientEmbedder, query_with
 from zeroclaw_tui.memory.errors import EmbeddingFailed
-from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
-from zeroclaw_tui.scoring.agent_view import asked_of_store, for_agent, takes_long
-from zeroclaw_tui.scoring.injection import judge
+from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule
+from zeroclaw_tui.scoring.decide import answer, asked_of_store, decide, takes_long
+from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.rerank import pool_size
+from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,31 +140,44 @@ async def _decided(
     vector: np.ndarray | None,
     notes: tuple[str, ...],
 ) -> RecallResult:
-    """The store's answer with this vector, as it reaches who asked."""
-    profile = choice.profile
-    found = await memory.search(asked_of_store(request, profile), profile, settings, vector)
-
-    def judged() -> tuple[tuple[ScoredEntry, ...], tuple[ScoredEntry, ...]]:
-        as_of, session = request.as_of, request.session_id
-        seen = for_agent(found.entries, request, profile, settings.threat_scan)
-        kept, withheld = (
-            judge(entries, profile, settings.threshold, request.rule, as_of, session_id=session) for entries in seen
-        )
-        return kept, withheld
-
-    is_long = takes_long(scored.entry for scored in found.entries)
-    results, withheld = await asyncio.to_thread(judged) if is_long else judged()
+    """The recall with this vector: the store's hits for each session scope, decided."""
+    trial = Trial(request, choice.profile, settings)
+    evidence = [
+        await memory.recall_evidence(asked_of_store(trial, session), choice.profile, settings, vector)
+        for session in request.scopes
+    ]
+    decision = decide(evidence, trial)
+    rows = {handle: entry for each in evidence for handle, entry in each.contents.items()}
+    is_long = takes_long(rows.values())
+    answered = await asyncio.to_thread(answer, decision, rows) if is_long else answer(decision, rows)
+    results = answered.results
+    if memory.not_read_because is not None:
+        results = tuple(replace(one, injected=False, not_injected_because=memory.not_read_because) for one in results)
     return RecallResult(
         request=request,
         backend=memory.name,
         location=memory.location,
-        profile=profile.version,
+        profile=choice.profile.version,
         profile_source=choice.source,
-        mode=found.mode,
+        mode=answered.mode,
         weights=(settings.vector_weight, settings.keyword_weight),
         threshold=settings.threshold,
-        scale=found.scale,
+        scale=answered.scale,
         results=results,
-        withheld=withheld,
-        notes=(*notes, *found.notes),
+        withheld=answered.withheld,
+        notes=(*notes, *decision.notes),
+        pool=pool_size(trial) if trial.reranks else None,
+        not_read_because=memory.not_read_because,
     )
+
+
+def turn_limit(config: MemoryConfig, profile: ScoringProfile, rule: Rule, agents: Sequence[str] | None) -> int:
+    """How many memories ZeroClaw recalls for a message of this kind of turn.
+
+    5 for the CLI agent, cron and channels; the embedded agent of ZeroClaw >= 0.8.0 has `memory_recall_limit` of its
+    runtime profile, where 0 is unlimited. Without `agents` it is the only one of the config that has such a limit.
+    """
+    if rule != "library" or not profile.agents_have_limits:
+        return RECALL_LIMIT
+    alias = agents[0] if agents else next(iter(config.agents), "") if len(config.agents) == 1 else ""
+    return config.recall_limits.get(alias, RECALL_LIMIT) or UNLIMITED

@@ -51,12 +51,22 @@ class ReindexPlan:
 
 @dataclass(frozen=True, slots=True)
 class Reindexed:
-    """How it went; `left` changed meanwhile, `failed` are sentences. `stopped` says that it can be gone on with."""
+    """How it went; `left` changed meanwhile, `failed` are sentences. `stopped` says that it can be gone on with.
+
+    `zeros` got a vector of zeros, as ZeroClaw stores it too, which no query is like.
+    """
 
     filled: int
     left: int
     failed: tuple[str, ...] = ()
     stopped: bool = False
+    zeros: int = 0
+
+
+def zeros_words(count: int) -> str:
+    """What to say of memories of which the model makes only zeros."""
+    of = "1 memory has" if count == 1 else f"{count:,} memories have"
+    return f"{of} a vector of zeros: the model makes nothing of the text, and no query is like it."
 
 
 async def plan_reindex(library: Library, *, ids: tuple[str, ...] | None = None) -> ReindexPlan:
@@ -125,7 +135,7 @@ async def reindex(
 
 
 class _Reindexing:
-    """One run; `filled`, `left` and `failed` are so far."""
+    """One run; `filled`, `left`, `zeros` and `failed` are so far."""
 
     def __init__(
         self,
@@ -140,7 +150,7 @@ class _Reindexing:
         self._wanted = (*plan.missing, *plan.wrong)
         self._missing = frozenset(stamp.id for stamp in plan.missing)
         pace.goes_on = self._goes_on
-        self.filled = self.left = 0
+        self.filled = self.left = self.zeros = 0
         self.failed: list[str] = []
 
     async def run(self) -> Reindexed:
@@ -176,10 +186,7 @@ class _Reindexing:
             if isinstance(found, TextRefused):
                 self.failed.append(f"{name}: {found.message}")
                 continue
-            if not found.any():
-                # Like none at all, but it would pass for one.
-                self.failed.append(f"{name}: the model makes only zeros of it, which no query is like.")
-                continue
+            self.zeros += not found.any()
             vector = Vector(found.astype("<f4").tobytes(), embedding.provider, embedding.model)
             vectors.append(NewVector(row.id, row.fingerprint, vector))
         filled = await self._library.memory.fill_vectors(vectors)
@@ -199,7 +206,7 @@ class _Reindexing:
         return self._advance is None or self._advance(self.filled)
 
     def _ended(self, *, stopped: bool) -> Reindexed:
-        return Reindexed(self.filled, self.left, tuple(self.failed), stopped)
+        return Reindexed(self.filled, self.left, tuple(self.failed), stopped, self.zeros)
 
 
 def _embedder(library: Library) -> Embedder:

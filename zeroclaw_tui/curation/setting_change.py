@@ -17,7 +17,8 @@ from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.notes import OPTION
 from zeroclaw_tui.config.setting_names import Target
-from zeroclaw_tui.config.setting_table import version_numbers
+from zeroclaw_tui.config.setting_table import NEWEST_MODERN, NEWEST_OLD, version_numbers
+from zeroclaw_tui.config.validation import check_change
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused
 
 Value = bool | int | float | str
@@ -48,7 +49,7 @@ def planned_change(config: MemoryConfig, values: Mapping[str, Value], warnings: 
     """What changes in the file with these values, which are checked already, by name ("memory.vector_weight").
 
     Exactly these keys change, but `backend` and `auto_save` are added to a [memory] that has to have them. Raises
-    Refused for a store without a config.toml, BrokenConfig.
+    Refused for a store without a config.toml, WrongUse for what ZeroClaw's own validation would refuse, BrokenConfig.
     """
     file = config_file_of(config)
     raw = read_config(file)
@@ -59,6 +60,8 @@ def planned_change(config: MemoryConfig, values: Mapping[str, Value], warnings: 
     changes: dict[KeyPath, Any] = {tuple(name.split(".")): value for name, value in values.items()}
     missing = _missing(before, config) if changes else {}
     after = before.with_values(changes | missing)
+    is_modern = config.schema >= NEWEST_SCHEMA or config.install.layout == "data"
+    check_change(before.values, after.values, values, NEWEST_MODERN if is_modern else NEWEST_OLD)
     lines = tuple((_SIGNS[line.kind], line.text) for line in difference(before, after).lines)
     if missing and lines:
         added = " and ".join(path[-1] for path in missing)
@@ -81,11 +84,20 @@ def check_writable(config: MemoryConfig) -> None:
         raise Refused("With --read-only nothing is changed, not even config.toml.")
 
 
-def config_as_it_is(config: MemoryConfig, environ: Mapping[str, str] | None = None) -> MemoryConfig:
-    """The same config loaded again, for the store that is open. Raises BrokenConfig."""
+def config_as_it_is(
+    config: MemoryConfig, environ: Mapping[str, str] | None = None, version: str | None = None
+) -> MemoryConfig:
+    """The same config loaded again, for the store that is open; `version` is who reads it. Raises BrokenConfig."""
     kind = config.backend if config.sources.get("memory.backend") == OPTION else None
     variables = os.environ if environ is None else environ
-    return load_config(config.install, variables, backend=kind, location=config.location, read_only=config.read_only)
+    return load_config(
+        config.install,
+        variables,
+        backend=kind,
+        location=config.location,
+        read_only=config.read_only,
+        version=version,
+    )
 
 
 def config_file_of(config: MemoryConfig) -> Path:

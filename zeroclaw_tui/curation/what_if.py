@@ -24,10 +24,7 @@ from zeroclaw_tui.curation.setting_change import (
     without_effect,
 )
 from zeroclaw_tui.memory.errors import Refused, WrongUse
-from zeroclaw_tui.scoring.fusion import float32
-from zeroclaw_tui.scoring.injection import RECALL_LIMIT
-from zeroclaw_tui.scoring.settings import ScoringSettings
-from zeroclaw_tui.scoring.trial import Trial
+from zeroclaw_tui.scoring.settings import ScoringSettings, Trial, float32
 from zeroclaw_tui.scoring.what_if import ALL_SETTINGS, Setting, bounds_threshold, complaints
 
 if TYPE_CHECKING:
@@ -37,17 +34,28 @@ VECTOR_WEIGHT = "memory.vector_weight"
 KEYWORD_WEIGHT = "memory.keyword_weight"
 THRESHOLD = "memory.min_relevance_score"
 SEARCH_MODE = "memory.search_mode"
+RERANK: Mapping[str, str] = {
+    "memory.rerank_enabled": "enabled",
+    "memory.rerank_strategy": "strategy",
+    "memory.rerank_threshold": "threshold",
+    "memory.mmr_lambda": "mmr_lambda",
+    "memory.importance_weight": "importance_weight",
+    "memory.recency_weight": "recency_weight",
+    "memory.candidate_multiplier": "candidate_multiplier",
+}
+"""The keys of the rerank stage in config.toml, and what they are called here."""
 
 _ABOUT: Mapping[str, Setting] = {
     VECTOR_WEIGHT: "weights",
     KEYWORD_WEIGHT: "weights",
     THRESHOLD: "threshold",
     SEARCH_MODE: "mode",
+    **dict.fromkeys(RERANK, "rerank"),
 }
 _WITH_STAGES = ("sqlite", "lucid")
 """The backends that search in stages, as ZeroClaw's hybrid search does."""
 _SOON = timedelta(hours=1)
-_ONLY = "of a what-if, config.toml holds the weights, the threshold and the search mode"
+_ONLY = "of a what-if, config.toml holds the weights, the threshold, the search mode and the rerank stage"
 
 
 def complaints_of(library: Library, trial: Trial, about: Collection[Setting] = ALL_SETTINGS) -> tuple[str, ...]:
@@ -66,7 +74,8 @@ def written_settings(library: Library, trial: Trial) -> Mapping[str, Value]:
     """
     versions = (trial.profile.version, library.profile.profile.version)
     reads_mode = any(is_read(SEARCH_MODE, target_of(library.config, version)) for version in versions)
-    names = [name for name in _ABOUT if name != SEARCH_MODE or reads_mode]
+    reranks = trial.profile.reranks or library.profile.profile.reranks
+    names = [name for name in _ABOUT if (name != SEARCH_MODE or reads_mode) and (name not in RERANK or reranks)]
     present, wanted = _values(library.settings), _values(trial.settings)
     return {name: wanted[name] for name in names if not _is_same(present[name], wanted[name])}
 
@@ -76,8 +85,8 @@ def not_written(library: Library, trial: Trial, now: datetime | None = None) -> 
     request = trial.request
     moment = now or datetime.now(UTC)
     parts = (
-        (request.limit != RECALL_LIMIT, "the limit"),
-        (request.session_id is not None, "the session"),
+        (request.limit != request.turn_limit, "the limit"),
+        (request.has_session, "the session"),
         (_is_later(request.as_of, moment), "the day"),
         (request.rule != "cli", "the injection rule"),
         (trial.profile.version != library.profile.profile.version, "the profile"),
@@ -130,6 +139,7 @@ async def _saved(library: Library, change: SettingChange, now: datetime, environ
         keyword_weight=fresh.keyword_weight,
         min_relevance_score=fresh.min_relevance_score,
         search_mode=fresh.search_mode,
+        **{name.removeprefix("memory."): getattr(fresh, name.removeprefix("memory.")) for name in RERANK},
     )
     written = scoring_settings(library.config)
     library.with_settings(written)
@@ -141,6 +151,7 @@ def _values(settings: ScoringSettings) -> dict[str, Value]:
         KEYWORD_WEIGHT: settings.keyword_weight,
         THRESHOLD: settings.threshold,
         SEARCH_MODE: settings.search_mode,
+        **{name: getattr(settings.rerank, field) for name, field in RERANK.items()},
     }
 
 
@@ -152,7 +163,7 @@ def _is_same(one: Value, other: Value) -> bool:
 def _check(values: Mapping[str, Value], versions: tuple[str, ...]) -> None:
     """Raise WrongUse for a value that ZeroClaw would not take, or that makes no sense as one."""
     for name, value in values.items():
-        if isinstance(value, str):
+        if isinstance(value, str | bool):
             continue
         if not math.isfinite(float32(value)) or value < 0:
             raise WrongUse(f"{name} must be a number from 0 on, and {value:g} is not.", hint="Nothing was written.")
@@ -177,7 +188,7 @@ def _warnings(library: Library, trial: Trial, values: Mapping[str, Value], now: 
 
 
 def _hint(library: Library, trial: Trial, now: datetime | None) -> str:
-    return not_written(library, trial, now) or "Change a weight, the threshold or the search mode first."
+    return not_written(library, trial, now) or "Change a weight, the threshold, the search mode or rerank first."
 
 
 def _is_later(as_of: str, now: datetime) -> bool:

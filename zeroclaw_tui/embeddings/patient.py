@@ -77,7 +77,8 @@ class PatientEmbedder:
         self._refuse_while_resting()
         self.announce(self._call_of([text], is_query=True))
         try:
-            vector = self._useful(await self._asking.vector(text))
+            # Zeros too: ZeroClaw asks whether there is a vector, not what it is.
+            vector = await self._asking.vector(text)
         except EmbeddingFailed as failure:
             self._rest_after(failure)
             raise
@@ -136,13 +137,9 @@ class PatientEmbedder:
             return dict.fromkeys(batch, failure)
         found: dict[str, np.ndarray | EmbeddingFailed] = {}
         for text, vector in zip(batch, made, strict=True):
-            try:
-                found[text] = vector if isinstance(vector, TextRefused) else self._useful(vector)
-            except TextRefused as refused:
-                found[text] = refused
-            else:
-                if not isinstance(vector, TextRefused):
-                    self._keep(text, vector)
+            found[text] = vector
+            if not isinstance(vector, TextRefused):
+                self._keep(text, vector)
         return found
 
     def _useful(self, vector: np.ndarray) -> np.ndarray:

@@ -15,10 +15,15 @@ Value = str | int | float | bytes | None
 """One value of a row. Text that is no UTF-8 in the store is here with surrogate escapes."""
 
 MEMORIES, AGENTS, EMBEDDING_CACHE, FILE, AUDIT_LOG = "memories", "agents", "embedding_cache", "file", "memory_audit"
-"""What a stored row belongs to: the table of that name, a file beside the store, or the log of audit.db beside it."""
+OTHER_ROW = "other_row"
+"""What a stored row belongs to: the table of that name, a file beside the store, the log of audit.db beside it, or any
+table of another database."""
 
 EDITABLE = ("content", "key", "category", "session_id", "importance", "pinned", "namespace")
 """The fields of a memory that a person may change; a backend may offer fewer."""
+
+SUPERSEDED_BY = "superseded_by"
+"""What an edit may only take away (None): a superseded memory is then shown again. Where `Capabilities.superseded`."""
 
 BUILT_IN_CATEGORIES = ("core", "daily", "conversation")
 
@@ -138,6 +143,12 @@ class Stamp:
     updated_at: str = ""
     agent: str | None = None
     handle: Handle = ""
+    dated: str | None = None
+
+    @property
+    def when(self) -> str:
+        """What its age counts from, as a memory has it."""
+        return self.timestamp if self.dated is None else self.dated
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +208,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """New values for some of EDITABLE; None takes a session away. What is not named stays."""
+    """New values for some of EDITABLE; None takes a session away, or SUPERSEDED_BY. What is not named stays."""
 
     values: Mapping[str, Value]
 
@@ -208,7 +219,9 @@ class Edit:
 
 def checked_values(values: Mapping[str, Value]) -> dict[str, Value]:
     """Values of a memory, its category as ZeroClaw spells it. Raises WrongUse with one sentence."""
-    unknown = [name for name in values if name not in EDITABLE]
+    if values.get(SUPERSEDED_BY) is not None:
+        raise WrongUse("Nothing but ZeroClaw itself supersedes a memory.", hint="It can only be shown again.")
+    unknown = [name for name in values if name not in (*EDITABLE, SUPERSEDED_BY)]
     if unknown:
         raise WrongUse(f"A memory has no {', '.join(unknown)} to set.", hint=f"It has {', '.join(EDITABLE)}.")
     checked = dict(values)

@@ -45,6 +45,13 @@ class MemoryEntry:
     size: int = 0
     is_excerpt: bool = False
     withheld: str | None = None
+    dated: str | None = None
+    """In place of a `timestamp` that is only a file's name: the day in that name, YYYY-MM-DD, "" where it has none."""
+
+    @property
+    def when(self) -> str:
+        """What its age counts from, where that is a moment; ZeroClaw itself goes by `timestamp` alone."""
+        return self.timestamp if self.dated is None else self.dated
 
     def as_json(self) -> dict[str, Any]:
         """The entry as the commands print it, always with the same fourteen names."""

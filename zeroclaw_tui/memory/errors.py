@@ -18,6 +18,10 @@ class InspectorError(Exception):
 
     title = "Something went wrong"
     exit_code = REFUSED
+    so_far = ""
+    """A sentence that `hint` holds: what a change had done before it failed."""
+    is_unsure = False
+    """Whether nobody could tell, so that nothing may be taken for done or not done before it is looked at again."""
 
     def __init__(self, message: str, *, hint: str = "", title: str = "") -> None:
         super().__init__(message)
@@ -28,6 +32,14 @@ class InspectorError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
+
+    def tell_so_far(self, sentence: str) -> None:
+        """Say what was done before it failed, in place of what was said of that until now."""
+        if self.so_far:
+            self.hint = self.hint.replace(self.so_far, sentence, 1).strip()
+        else:
+            self.hint = f"{self.hint} {sentence}".strip()
+        self.so_far = sentence
 
 
 class NotThere(InspectorError):
@@ -81,6 +93,12 @@ class NotReachable(InspectorError):
 
     title = "Not reachable"
     exit_code = NOT_REACHABLE
+
+
+class DiskFull(Unreadable):
+    """No room on the disk for what had to be written."""
+
+    title = "Disk full"
 
 
 class Corrupt(Unreadable):

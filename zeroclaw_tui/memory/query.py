@@ -49,7 +49,8 @@ NEWEST_UPDATED = Sort(SortField.UPDATED)
 class MemoryFilter:
     """All parts must hold; within one part any value does. None means the part is not set.
 
-    `older_than` and `newer_than` are RFC 3339 moments compared with `timestamp` as times, not as text.
+    `older_than` and `newer_than` are RFC 3339 moments compared with when a memory was created, as times and not as
+    text; `undated` leaves what was created at no moment that can be read.
     `contains` is looked for in key and content, in any case, with no wildcards. `words`: each of them somewhere in key
     or content, in any case, as a part of a word too. `regex` is a pattern of the `regex` library for key or content,
     ignoring case; one that cannot be read or takes too long raises WrongUse. `longer_than` and `shorter_than` are
@@ -68,6 +69,7 @@ class MemoryFilter:
     superseded: Superseded = Superseded.HIDE
     longer_than: int | None = None
     shorter_than: int | None = None
+    undated: bool = False
     blocks: bool = False
     """Not a part but another look: the lines of Markdown files together as the blocks a person sees."""
 
@@ -102,8 +104,9 @@ class Page:
     next: Cursor | None
 
 
-AGE_GROUPS = ("today", "this week", "this month", "older")
-"""Ages by `timestamp` against a given moment: under 24 hours, 7 days, 30 days, and the rest."""
+NO_DATE = "no date"
+AGE_GROUPS = ("today", "this week", "this month", "older", NO_DATE)
+"""Ages against a given moment: under 24 hours, 7 days, 30 days, the rest, and what has no moment that can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +124,8 @@ class Facets:
     age: Mapping[str, int] = field(default_factory=dict)
     superseded: int | None = None
     not_embedded: int | None = None
+
+    @property
+    def ages(self) -> Mapping[str, int]:
+        """The ages for people: what has no date is named only where there is some."""
+        return {name: count for name, count in self.age.items() if count or name != NO_DATE}

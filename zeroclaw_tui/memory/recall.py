@@ -8,7 +8,11 @@ from typing import Any, Literal
 from zeroclaw_tui.memory.entry import MemoryEntry
 
 Layer = Literal["agent", "store"]
-Rule = Literal["cli", "channel"]
+Rule = Literal["cli", "channel", "cron", "library"]
+"""Whose turn it is: the CLI agent's, a channel's, that of cron or the heartbeat, or that of the embedded agent (web
+socket, RPC, ACP)."""
+UNLIMITED = 2**31
+"""The limit of a turn that recalls everything, and of any that asks for more."""
 SIMILAR = "similar"
 """The mode of a ranking that is no recall: what is near to a memory or a text, for a person's eye."""
 
@@ -17,8 +21,10 @@ SIMILAR = "similar"
 class RecallRequest:
     """A recall. `agents` are the aliases allowed (None: unscoped). `since` and `until` are RFC 3339 text.
 
+    `limit` is that of the turn; where ZeroClaw reranks (>= 0.8.4), more are recalled. `session_id` is the session scope
+    of the message, `further_sessions` are those recalled after it, as channels do for chat and sender.
     `layer` "agent" is what reaches an agent, wrappers included; "store" is the store's own recall.
-    `rule` is the injection rule: that of the CLI agent or that of the channels.
+    `rule` is whose turn it is, which decides how memories are put before the message.
     `as_of` is the RFC 3339 moment to which time decay counts.
     """
 
@@ -34,6 +40,25 @@ class RecallRequest:
     as_of: str = ""
     own_fusion: bool = False
     """Keywords and vectors fused inside the store's own database, which ZeroClaw does not do: for a person's eye."""
+    further_sessions: tuple[str, ...] = ()
+    turn_limit: int = 5
+    """What ZeroClaw itself would have as `limit`: another one is a trial."""
+
+    @property
+    def scopes(self) -> tuple[str | None, ...]:
+        """The session scopes in their order; None is the one without a session."""
+        return (self.session_id, *self.further_sessions)
+
+    @property
+    def has_session(self) -> bool:
+        """Whether the turn has a session at all."""
+        return any(session is not None for session in self.scopes)
+
+    @property
+    def limits_shown(self) -> tuple[int, int]:
+        """The limit and that of the turn as config.toml writes them: 0 is unlimited."""
+        limit, turn = (each if each < UNLIMITED else 0 for each in (self.limit, self.turn_limit))
+        return limit, turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +66,9 @@ class ScoredEntry:
     """A recalled memory with the parts of its score; a part that does not exist is None, never 0.
 
     `keyword_raw` is -bm25, unbounded; `keyword_score` is it divided by the best of the batch. `vector_score` is the
-    cosine in 0..1. `score` is what recall returns; `decayed` is it after time decay, where this version decays: the
-    number held against the threshold.
+    cosine in 0..1. `score` is what recall returns; `decayed` is it after time decay, where this version decays, and
+    `reranked` it after the blend of the rerank stage, where that acts in place of decay: the number held against the
+    threshold. `place` counts, from 1, in the order in which the rerank stage hands memories on.
     `withheld` says why an agent does not get it: the finding of the content scanner (ZeroClaw >= 0.8.4), or the store's
     own reason.
     """
@@ -57,11 +83,22 @@ class ScoredEntry:
     keyword_rank: int | None = None
     vector_rank: int | None = None
     decayed: float | None = None
+    reranked: float | None = None
+    place: int | None = None
+    scope: int = 0
+    """Which of the request's session scopes recalled it, from 0."""
     injected: bool = False
     not_injected_because: str | None = None
     withheld: str | None = None
     shared: tuple[str, ...] = ()
     """The words in common with what it is similar to, the rarest first."""
+
+    @property
+    def held(self) -> float | None:
+        """The number held against the threshold."""
+        if self.reranked is not None:
+            return self.reranked
+        return self.score if self.decayed is None else self.decayed
 
     def as_json(self) -> dict[str, Any]:
         """The result as the commands print it."""
@@ -80,6 +117,9 @@ class ScoredEntry:
             "keyword_score": self.keyword_score,
             "keyword_raw": self.keyword_raw,
             "stage": self.stage,
+            "decayed": self.decayed,
+            "reranked": self.reranked,
+            "rerank_place": self.place,
             "injected": self.injected,
             "not_injected_because": self.not_injected_because,
         }
@@ -105,22 +145,35 @@ class RecallResult:
     results: tuple[ScoredEntry, ...]
     withheld: tuple[ScoredEntry, ...] = ()
     notes: tuple[str, ...] = ()
+    pool: int | None = None
+    """How many memories a session scope recalls for the rerank stage; None where that does not act."""
+    not_read_because: str | None = None
+    """Why no agent reads this store as its memory, in a sentence: then nothing here is or is not injected."""
     awaits_vector: bool = False
     """The query's vector is still being fetched: what words alone find stands meanwhile."""
 
     @property
     def is_for_people(self) -> bool:
         """Whether no agent ever gets this ranking, so that there is nothing to hold it against."""
-        return self.request.own_fusion or self.mode == SIMILAR
+        return self.request.own_fusion or self.mode == SIMILAR or self.not_read_because is not None
 
     @property
     def injected(self) -> int:
         """How many reach the prompt."""
         return sum(result.injected for result in self.results)
 
+    @property
+    def ranked(self) -> tuple[ScoredEntry, ...]:
+        """What competes for the prompt, best first: the results, or what the rerank stage hands on of them."""
+        if self.pool is None:
+            return self.results
+        placed = [result for result in self.results if result.place is not None]
+        return tuple(sorted(placed, key=lambda result: result.place or 0))
+
     def as_json(self) -> dict[str, Any]:
         """The document the recall command prints."""
         vector, keyword = self.weights
+        limit, turn_limit = self.request.limits_shown
         return {
             "backend": self.backend,
             "location": self.location,
@@ -128,11 +181,18 @@ class RecallResult:
             "profile_source": self.profile_source,
             "layer": self.request.layer,
             "query": self.request.query,
-            "limit": self.request.limit,
+            "limit": limit,
+            "turn_limit": turn_limit,
+            "sessions": [session for session in self.request.scopes if session is not None],
+            "rerank_pool": self.pool,
             "mode": self.mode,
             "weights": {"vector": vector, "keyword": keyword},
             "threshold": self.threshold,
             "scale": self.scale,
             "rule": self.request.rule,
-            "results": [result.as_json() for result in self.results],
+            "results": [self._result_as_json(result) for result in self.results],
         }
+
+    def _result_as_json(self, result: ScoredEntry) -> dict[str, Any]:
+        unasked = {} if self.not_read_because is None else {"injected": None}
+        return result.as_json() | unasked

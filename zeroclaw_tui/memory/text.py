@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from zeroclaw_tui.memory.hidden_text import marked
+
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 """What counts as blank in ZeroClaw's texts: Unicode's White_Space, which has no separators U+001C to U+001F."""
 
@@ -13,17 +15,14 @@ HIDDEN = "••••"
 
 _CONTROL_PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}
 _C1 = dict.fromkeys(range(128, 160), "�")
-_SURROGATES_SHOWN_AS = "�"
-# Characters that reorder or hide text: bidi marks, embeddings, overrides and isolates, zero-width and line separators.
-_BIDI = {
-    code: f"⟨U+{code:04X}⟩"
-    for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF, 0x2028, 0x2029)
-}
-_TABLE: dict[int, str] = {**_CONTROL_PICTURES, **_C1, **_BIDI}
-_TABLE_KEEPING_LINES = {code: shown for code, shown in _TABLE.items() if code not in (0x09, 0x0A)}
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATES = dict.fromkeys(range(0xD800, 0xE000), "�")
+_TABLE = {code: shown for code, shown in (_CONTROL_PICTURES | _C1 | _SURROGATES).items() if code not in (0x09, 0x0A)}
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _BLANKS = re.compile(r"[ \t\r\n\f\v]+")
 _MOST_COMBINING = 4
+# No combining mark is a word character: a quick way to know that no letter has too many.
+_MANY_MARKS = re.compile(r"[^\w\x00-\x7f]{5}")
+_JOINER = "\u200d"
 
 _SECRET = re.compile(
     r"""(?P<lead>\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|xox[abprs]|glpat|hf|AKIA)[-_]?)(?P<body>[A-Za-z0-9_\-]{12,})"""
@@ -33,13 +32,16 @@ _SECRET = re.compile(
 
 
 def display_text(text: str) -> str:
-    """Text that cannot steer the terminal: every control character but line feed and tab becomes visible.
+    """Text that can neither steer the terminal nor hide anything: all but line feed and tab becomes visible.
 
-    C0 and DEL become control pictures, C1 and lone surrogates U+FFFD, bidi controls their code point, and more than
-    four combining marks on one letter are dropped. A carriage return before a line feed is left out.
+    C0 and DEL become control pictures, C1 and lone surrogates U+FFFD; bidi controls and what is invisible become a mark
+    that names or spells it (see `hidden_text`), and more than four combining marks on one letter are dropped. A
+    carriage return before a line feed is left out.
     """
-    shown = text.replace("\r\n", "\n").translate(_TABLE_KEEPING_LINES)
-    return _calm_combining(_SURROGATE.sub(_SURROGATES_SHOWN_AS, shown))
+    shown = text.replace("\r\n", "\n")
+    if _CONTROLS.search(shown):
+        shown = shown.translate(_TABLE)
+    return shown if shown.isascii() else _calm_combining(marked(shown))
 
 
 def one_line(text: str) -> str:
@@ -73,7 +75,8 @@ def cut(text: str, most: int) -> str:
         if used > most:
             break
         kept.append(character)
-    return "".join(kept) + "…"
+    # A joiner that lost what it joins would be shown.
+    return "".join(kept).rstrip(_JOINER) + "…"
 
 
 def padded(text: str, to: int, *, right: bool = False) -> str:
@@ -94,7 +97,7 @@ def is_unicode(text: str) -> bool:
 
 
 def _calm_combining(text: str) -> str:
-    if text.isascii():
+    if not _MANY_MARKS.search(text):
         return text
     calm: list[str] = []
     run = 0

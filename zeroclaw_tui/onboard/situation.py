@@ -71,6 +71,11 @@ class Situation:
         """True when there is no config.toml yet."""
         return self.raw is None
 
+    @property
+    def has_no_key(self) -> bool:
+        """True when there is no config.toml yet, or one of comments and blanks alone."""
+        return not self.document.values
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -110,7 +115,7 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
     binary = real_zeroclaw(environ)
     version = await known_version(binary)
     target = target_of(document, install, version)
-    config = load_config(_as_read(install, target), _without_ours(environ))
+    config = load_config(_as_read(install, target), _without_ours(environ), version=version)
     folders = agent_folders(config)
     found, has_vectors = await look_at_stores(install, folders.values())
     return Situation(
@@ -163,13 +168,16 @@ def target_of(document: ConfigDocument, install: Install, version: str | None) -
     """What the file's own form and the layout say is written to.
 
     ZeroClaw >= 0.8.0 is also told by its installed program, before it has moved anything, and by aliases, which no
-    older one reads.
+    older one reads. A file that holds no key yet is written in its newest form where it reads it.
     """
     values = dict(document.values)
     form = form_of(values, install, Notes())
     has_aliases = form.schema >= NEWEST_SCHEMA or spells_aliases(values)
     is_new_binary = version is not None and parse_version(version) >= (0, 8, 0)
-    return Target(form.schema, has_aliases, form.is_modern or has_aliases or is_new_binary, version)
+    is_modern = form.is_modern or has_aliases or is_new_binary
+    if is_modern and not values:
+        return Target(NEWEST_SCHEMA, True, True, version)
+    return Target(form.schema, has_aliases, is_modern, version)
 
 
 def spells_aliases(values: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from zeroclaw_tui.onboard.masking import masked_value, shown_difference, written
 from zeroclaw_tui.onboard.planning.plan import Change, Plan
 from zeroclaw_tui.onboard.probes.finding import Finding
 from zeroclaw_tui.onboard.situation import Situation
-from zeroclaw_tui.scoring.profiles import parse_version
+from zeroclaw_tui.scoring.profiles import parse_version, profile_for
 
 if TYPE_CHECKING:
     from zeroclaw_tui.onboard.asker import Line
@@ -247,6 +247,9 @@ def _generation(situation: Situation) -> str:
     if target.version:
         source = f" ({one_line(situation.version_source)})" if situation.version_source else ""
         told = f"{target.version}{source}"
+        newer = profile_for(target.version)
+        if newer.newer is not None:
+            told += f", newer than what I know; its settings are taken for those of {newer.version}"
     else:
         told = "0.8.0 or later" if target.is_modern else "up to 0.7.5"
         told += ", going by the files" if not situation.is_new else ", version not known"

@@ -1,4 +1,4 @@
-"""What the stages of a recall found, before anything is cut: enough to decide the recall again with other numbers."""
+"""What a store found for one query, all that a recall is decided from: the hits of its stages, or its own ranking."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.memory.entry import Handle
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
     import numpy as np
 
+
+Hit = tuple[int, float]
+"""A row's handle and its score in one stage: -bm25 or the cosine, rounded to 32 bits."""
 
 ScanOrder = Literal["stored", "session", "agent"]
 """How SQLite reads rows where equal scores leave the order to it: as they were stored, those of the session first, or
@@ -73,7 +76,8 @@ class VectorFaults:
 
 @dataclass(frozen=True, slots=True)
 class StageEvidence:
-    """Every hit of the stages of ZeroClaw's hybrid search for one query, whoever's and of whatever session they are.
+    """The hits of the stages of ZeroClaw's hybrid search for one query: all of them, whoever's and of whatever session,
+    or those that one recall looks at (`cut_for`).
 
     `keyword_*`: all rows that FTS5 matches, -bm25 as float32, best first. `vector_*`: all rows with a cosine above 0 to
     the query's vector, float32, best first; ties stand as the stage orders them. `like`: the rows that hold one of the
@@ -111,6 +115,11 @@ class StageEvidence:
     agent_order: ScanOrder = "stored"
     """How rows are read for the vector stage of ZeroClaw >= 0.8.4: of one session, and of some agents."""
     faults: VectorFaults | None = None
+    cut_for: object | None = None
+    """The store's request, profile and search mode that its stages are cut for, to 2 x the limit, with the filters of
+    their statements applied; None where every hit is there."""
+    contents: Mapping[Handle, MemoryEntry] = field(default_factory=dict, repr=False, compare=False)
+    """Rows that were read with their whole content on the way."""
     derived: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     """What replays worked out and may need again; nothing in it is needed."""
 
@@ -139,6 +148,11 @@ class OwnEvidence:
     """Whether it holds for the limit of `request` alone, because another limit makes another ranking."""
     derived: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     """What replays worked out and may need again; nothing in it is needed."""
+
+    @property
+    def contents(self) -> Mapping[Handle, MemoryEntry]:
+        """The rows of the ranking."""
+        return {scored.entry.handle: scored.entry for scored in self.entries}
 
 
 Evidence = StageEvidence | OwnEvidence

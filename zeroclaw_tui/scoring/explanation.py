@@ -11,11 +11,26 @@ from zeroclaw_tui.scoring.evidence import WordShare
 from zeroclaw_tui.scoring.explaining import filters, finding, passing
 from zeroclaw_tui.scoring.explaining.remarks import remarks_on
 from zeroclaw_tui.scoring.explaining.step import Mark, Step, StepName, Told, WholeRecall
-from zeroclaw_tui.scoring.replay import StageName, Trial, Way
+from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.way import StageName, Way
 
-__all__ = ["Explanation", "Mark", "Step", "StepName", "WholeRecall", "explained"]
+__all__ = ["Advice", "Explanation", "Mark", "Step", "StepName", "WholeRecall", "explained"]
 
+_ONLY_AN_EDIT: frozenset[StageName] = frozenset({"superseded", "skip", "scanner"})
+_NOTHING_HELPS = ("nothing but an edit helps", "e")
 _FILTERS: tuple[StageName, ...] = ("superseded", "time", "session", "agent", "namespace")
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What puts the memory in the prompt: the recall was decided again with it, to the end.
+
+    `key` is that of the inspector that tries or does it; `trial` is the recall with it.
+    """
+
+    words: str
+    key: str
+    trial: Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +55,22 @@ class Explanation:
     remarks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """What went wrong on the way of the whole recall."""
+    advice: Advice | None = None
+    """What would put it in; None where it is in, and where nothing that was tried does."""
+
+    def advised(self, advice: Advice | None) -> Explanation:
+        """The same with proven advice at the step that stops it, in place of what usually helps there."""
+        last = self.steps[-1]
+        if last.mark != "stopped":
+            return self
+        words, key = last.helps, last.key
+        if advice is not None:
+            words, key = f"{advice.words} puts it in the prompt", advice.key
+        elif self.stopped_at not in _ONLY_AN_EDIT or key == "w":
+            words, key = _NOTHING_HELPS
+            if any(step.key == "R" for step in self.steps):
+                words, key = "no number that was tried helps; a vector of its own may", "R"
+        return replace(self, steps=(*self.steps[:-1], replace(last, helps=words, key=key)), advice=advice)
 
     @property
     def is_injected(self) -> bool:
@@ -63,6 +94,7 @@ class Explanation:
             "stopped_at": self.stopped_at,
             "verdict": self.verdict,
             "steps": [_step_as_json(step) for step in self.steps],
+            "advice": None if self.advice is None else self.advice.words,
             "remarks": list(self.remarks),
             "notes": list(self.notes),
         }
@@ -163,6 +195,13 @@ def _filters(told: Told) -> Iterator[tuple[StageName | None, Step | None]]:
 def _to_the_prompt(told: Told) -> Iterator[tuple[StageName | None, Step | None]]:
     yield "scanner", passing.scanner_step(told)
     yield "limit", passing.limit_step(told)
+    if told.trial.reranks:
+        yield "skip", passing.skip_step(told)
+        yield "rerank", passing.rerank_step(told)
+        yield "threshold", passing.threshold_step(told)
+        yield "cap", passing.cap_step(told)
+        yield None, passing.prompt_step(told)
+        return
     yield None, passing.decay_step(told)
     yield "threshold", passing.threshold_step(told)
     if told.way.stopped_at != "cap":
@@ -181,6 +220,7 @@ def _stop(told: Told, stage: StageName) -> Step:
         "rank": filters.own_stop,
         "limit": passing.limit_stop,
         "scanner": passing.scanner_stop,
+        "rerank": passing.rerank_stop,
         "threshold": passing.threshold_stop,
         "skip": passing.skip_stop,
         "cap": passing.cap_stop,

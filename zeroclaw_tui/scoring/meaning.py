@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from zeroclaw_tui.scoring.fusion import EPSILON, float32
-from zeroclaw_tui.scoring.injection import HALF_LIFE_DAYS
 from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
-from zeroclaw_tui.scoring.settings import SearchMode
+from zeroclaw_tui.scoring.rerank import HALF_LIFE_DAYS
+from zeroclaw_tui.scoring.settings import EPSILON, SearchMode, float32
 
 Stages = Literal["words", "vectors", "both", "none"]
 

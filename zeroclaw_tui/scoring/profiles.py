@@ -61,8 +61,18 @@ class ScoringProfile:
     skips_autosave_noise: bool
     skips_user_messages: bool
     skips_sessionless_conversation: bool
+    skips_conversation_on_schedule: bool
+    """Turns of cron and heartbeat get no conversation rows."""
+    joins_scopes: bool
+    """What is recalled in several session scopes becomes one list; before 0.8.3 each makes a block of its own."""
+    reranks: bool
+    """The rerank stage acts where it is switched on."""
+    agents_have_limits: bool
+    """`memory_recall_limit` of an agent's runtime profile is read."""
     closes_context_block: bool
     """The block ends with `[/Memory context]`."""
+    newer: str | None = None
+    """The version asked for, where it is later than the newest one known and so scored as that."""
 
     @property
     def label(self) -> str:
@@ -71,10 +81,15 @@ class ScoringProfile:
 
 
 def profile_for(version: str) -> ScoringProfile:
-    """The rules of a version such as "0.7.5" or "v0.8.4-beta-1". Raises WrongUse when it is no version."""
-    v = parse_version(version)
+    """The rules of a version such as "0.7.5" or "v0.8.4-beta-1"; those of NEWEST for a later one, which `newer` names.
+
+    Raises WrongUse when it is no version.
+    """
+    asked = parse_version(version)
+    v = min(asked, parse_version(NEWEST))
     return ScoringProfile(
         version=".".join(map(str, v)),
+        newer=".".join(map(str, asked)) if asked > v else None,
         blank_lists_recent=v >= (0, 5, 5),
         star_lists_recent=v >= (0, 7, 5),
         escapes_quotes=v >= (0, 7, 5),
@@ -99,12 +114,16 @@ def profile_for(version: str) -> ScoringProfile:
         skips_autosave_noise=v >= (0, 4, 3),
         skips_user_messages=v >= (0, 7, 4),
         skips_sessionless_conversation=v >= (0, 8, 3),
+        skips_conversation_on_schedule=v >= (0, 7, 5),
+        joins_scopes=v >= (0, 8, 3),
+        reranks=v >= (0, 8, 4),
+        agents_have_limits=v >= (0, 8, 0),
         closes_context_block=v >= (0, 6, 3),
     )
 
 
 def parse_version(text: str) -> Version:
-    """Three numbers out of "0.8.4", "v0.8.4" or "zeroclaw 0.8.4-beta-1"; later than NEWEST scores as NEWEST."""
+    """Three numbers out of "0.8.4", "v0.8.4" or "zeroclaw 0.8.4-beta-1", known or not. Raises WrongUse."""
     found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
     if found is None:
         raise WrongUse(
@@ -116,7 +135,7 @@ def parse_version(text: str) -> Version:
 
 def _span(version: Version) -> str:
     if version >= (0, 8, 4):
-        return "0.8.4 and later"
+        return "0.8.4"
     if version >= (0, 6, 3):
         return "0.6.3 to 0.8.3"
     return "up to 0.6.2"

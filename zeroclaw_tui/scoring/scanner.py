@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,15 +50,25 @@ def scan(content: str, mode: ScanMode) -> str | None:
     Kinds: exfil_curl, exfil_wget, read_secrets, send_to_url, agent_config_mod, hardcoded_secret, with `mode` "strict"
     also ssh_backdoor and ssh_access, then private_key. "off" finds nothing. The time grows with the length only.
     """
+    return next(_kinds(content, mode), None)
+
+
+def scan_all(content: str, mode: ScanMode) -> tuple[str, ...]:
+    """Every kind of threat there, in the order of `scan`."""
+    return tuple(_kinds(content, mode))
+
+
+def _kinds(content: str, mode: ScanMode) -> Iterator[str]:
     if mode == "off":
-        return None
+        return
     text = _folded(content)
     for rule in _RULES:
         if rule.strict_only and mode != "strict":
             continue
         if any(gate in text for gate in rule.gates) and rule.holds(text):
-            return rule.kind
-    return "private_key" if "PRIVATE KEY-----" in content and _PRIVATE_KEY.search(content) else None
+            yield rule.kind
+    if "PRIVATE KEY-----" in content and _PRIVATE_KEY.search(content):
+        yield "private_key"
 
 
 def _folded(content: str) -> str:

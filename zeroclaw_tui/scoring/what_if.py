@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
-from zeroclaw_tui.scoring.fusion import float32
 from zeroclaw_tui.scoring.meaning import (
     best_scores,
     nothing_passes,
@@ -18,15 +17,15 @@ from zeroclaw_tui.scoring.meaning import (
     words_alone,
 )
 from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
-from zeroclaw_tui.scoring.settings import ScoringSettings
-from zeroclaw_tui.scoring.trial import Trial
+from zeroclaw_tui.scoring.rerank import pool_size
+from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, Trial, float32
 
 Move = Literal["enters", "leaves", "stays", "gone", "new"]
 """Into the prompt, out of it, in it or out of it as before; "gone": no longer recalled, "new": recalled only now."""
 
-Setting = Literal["weights", "threshold", "mode"]
+Setting = Literal["weights", "threshold", "mode", "rerank"]
 """What a complaint is about."""
-ALL_SETTINGS: tuple[Setting, ...] = ("weights", "threshold", "mode")
+ALL_SETTINGS: tuple[Setting, ...] = ("weights", "threshold", "mode", "rerank")
 _BOUNDED_SINCE = (0, 8, 4)
 
 
@@ -101,6 +100,7 @@ def complaints(
     found = _of_numbers(trial.settings)
     if not found:
         found = _of_meaning(trial, has_vectors) if has_stages else _of_own_rule(trial.profile, trial.settings)
+        found += _of_rerank(trial)
     return tuple(dict.fromkeys(sentence for setting, sentence in found if setting in about))
 
 
@@ -186,6 +186,26 @@ def _of_threshold(profile: ScoringProfile, threshold: float) -> _Complaints:
     if threshold < 0:
         return [("threshold", "The threshold is negative: everything passes.")]
     return []
+
+
+def _of_rerank(trial: Trial) -> _Complaints:
+    """What of the rerank stage changes nothing, or leaves nothing to the recall's own score."""
+    rerank = trial.settings.rerank
+    if not rerank.enabled:
+        is_untouched = rerank == RerankSettings()
+        return [] if is_untouched else [("rerank", "The rerank stage is switched off, so its numbers change nothing.")]
+    if not trial.profile.reranks:
+        return [
+            ("rerank", f"ZeroClaw {trial.profile.version} has no rerank stage, so it changes nothing before 0.8.4.")
+        ]
+    found: _Complaints = []
+    if rerank.importance_weight + rerank.recency_weight >= 1:
+        found.append(("rerank", "Importance and recency weigh 1 or more together: the recall's score counts nothing."))
+    pool = pool_size(trial)
+    if rerank.strategy == "mmr" and rerank.threshold > pool:
+        words = f"mmr needs {rerank.threshold:,} memories, and the pool has {pool:,} at most: it never reorders."
+        found.append(("rerank", f"{words[0].upper()}{words[1:]}"))
+    return found
 
 
 def _of_own_rule(profile: ScoringProfile, settings: ScoringSettings) -> _Complaints:

@@ -24,7 +24,7 @@ from zeroclaw_tui.backends.listing import matches
 from zeroclaw_tui.memory.change import Draft, Edit, RowChange, Stamp, StoredRow
 from zeroclaw_tui.memory.entry import JSON_FIELDS, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
-from zeroclaw_tui.memory.query import AGE_GROUPS, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
+from zeroclaw_tui.memory.query import AGE_GROUPS, NO_DATE, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
 from zeroclaw_tui.scoring.settings import ScoringSettings
@@ -121,6 +121,7 @@ class MemoryContract(EvidenceContract):
         assert counts == sorted(counts, reverse=True)
         assert sum(facets.age.values()) == len(rows)
         assert set(facets.age) == set(AGE_GROUPS)
+        assert facets.age[NO_DATE] == len(await memory.order(EVERY.but(undated=True), Sort()))
         if memory.capabilities.sessions:
             assert dict(facets.session or {}) == dict(Counter(row.session_id or NO_SESSION for row in rows))
         else:
@@ -273,7 +274,7 @@ def _filters(rows: list[MemoryEntry], memory: Memory) -> list[MemoryFilter]:
     found = [MemoryFilter(category=(category,)) for category in categories]
     found += [MemoryFilter(category=tuple(categories[:2])), MemoryFilter(category=("no such category",))]
     found += [MemoryFilter(newer_than=moment) for moment in moments]
-    found += [MemoryFilter(older_than=moments[1], newer_than=moments[0])]
+    found += [MemoryFilter(older_than=moments[1], newer_than=moments[0]), MemoryFilter(undated=True)]
     texts = ("rust", "RUST", "peanut", "花生", "%", "_", "'", "\\", "[/markup]", "no such text", "the very end")
     found += [MemoryFilter(contains=text) for text in texts]
     wanted_words = ("Rust", "rust RUST", "生", "e a", "e no_such_word", "% _", "É", "the KEY")

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.decide import answer, decide, serves
 from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, profile_for
-from zeroclaw_tui.scoring.replay import Trial, answer, replay, serves
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
 from zeroclaw_tui.testing.samples import NOW
 from zeroclaw_tui.testing.tools import EVERY, whole_rows
 
@@ -55,11 +55,11 @@ async def _compare(memory: Memory, request: RecallRequest, version: str) -> None
     for limit in _LIMITS:
         asked = replace(request, limit=limit)
         trial = Trial(asked, profile, numbers)
-        assert serves(evidence, trial)
+        assert serves([evidence], trial)
         found = await memory.search(asked, profile, numbers)
-        replayed = replay(evidence, trial)
-        rows = {entry.handle: entry for entry in await memory.whole_rows(replayed.wanted)}
-        results, _, mode, scale = answer(replayed, rows)
-        unjudged = [replace(one, decayed=None, injected=False, not_injected_because=None) for one in results]
+        decision = decide([evidence], trial)
+        rows = {entry.handle: entry for entry in await memory.whole_rows(decision.wanted)}
+        decided = answer(decision, rows)
+        unjudged = [replace(one, decayed=None, injected=False, not_injected_because=None) for one in decided.results]
         assert unjudged == list(found.entries)
-        assert (mode, scale) == (found.mode, found.scale)
+        assert (decided.mode, decided.scale) == (found.mode, found.scale)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.audit.secrets import masked
+from zeroclaw_tui.curation.superseded import stay_words
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import absolute_time, count_text, fit, size_text
 from zeroclaw_tui.tui.screens.trash_words import key_words, undone_words
@@ -16,7 +17,7 @@ from zeroclaw_tui.tui.words import memories_words
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changing import Outcome
-    from zeroclaw_tui.curation.copies.found import Copy, Kind
+    from zeroclaw_tui.curation.copies.copies import Copy, Kind
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.purge import PurgePlan
     from zeroclaw_tui.memory.entry import MemoryEntry
@@ -61,9 +62,13 @@ def plan_extent(plan: PurgePlan) -> str:
     return " · ".join([*ages, size_text(plan.size)])
 
 
-def plan_remarks(library: Library) -> str:
-    """Where deleted memories go, and what ZeroClaw itself would have done."""
-    remarks = ["They go to the trash; u brings them back.", library.memory.capabilities.why_not.get("zeroclaw_forget")]
+def plan_remarks(library: Library, plan: PurgePlan) -> str:
+    """Which memories stay, where deleted ones go, and what ZeroClaw itself would have done."""
+    remarks = [
+        _spared(plan),
+        "They go to the trash; u brings them back.",
+        library.memory.capabilities.why_not.get("zeroclaw_forget"),
+    ]
     return " ".join(remark for remark in remarks if remark)
 
 
@@ -84,7 +89,7 @@ def copies_words(found: str) -> str:
 
 def memory_facts(entry: MemoryEntry) -> str:
     """Category, creation and size of one memory."""
-    return " · ".join([_category(entry.category), absolute_time(entry.timestamp), size_text(entry.size)])
+    return " · ".join([_category(entry.category), absolute_time(entry.when), size_text(entry.size)])
 
 
 def first_line(content: str) -> str:
@@ -92,9 +97,13 @@ def first_line(content: str) -> str:
     return fit(one_line(masked(content[:_LONGEST_LOOKED_AT])), _LONGEST_LINE).rstrip() or EMPTY_CONTENT
 
 
-def one_remark(library: Library) -> str:
-    """Where one deleted memory goes, and what ZeroClaw itself would have done."""
-    remarks = ["It goes to the trash; u brings it back.", library.memory.capabilities.why_not.get("zeroclaw_forget")]
+def one_remark(library: Library, plan: PurgePlan | None = None) -> str:
+    """As that, for a plan of one memory."""
+    remarks = [
+        "" if plan is None else _spared(plan),
+        "It goes to the trash; u brings it back.",
+        library.memory.capabilities.why_not.get("zeroclaw_forget"),
+    ]
     return " ".join(remark for remark in remarks if remark)
 
 
@@ -143,6 +152,10 @@ def until_words(until: str, now: datetime) -> str:
         return ""
     then = then.astimezone(now.tzinfo)
     return f"{then.day} {then:%b}" + (f" {then.year}" if then.year != now.year else "")
+
+
+def _spared(plan: PurgePlan) -> str:
+    return stay_words(plan.superseded_hidden, "“superseded” in the facets takes")
 
 
 def _changed(count: int) -> str:

@@ -20,7 +20,7 @@ _OF_LUCID = "It comes from the lucid program and cannot be changed here."
 _UNEXPLAINED = "It comes from the lucid program, which gives no reasons: only memories of the store can be explained."
 _NOT_COMPARED = "It comes from the lucid program: only memories of the store can be compared with others."
 _WRITING = frozenset(command.action for command in BROWSER_COMMANDS if command.writes)
-_ON_A_ROW = frozenset({"edit", "edit_externally", "re_embed", "delete", "show_history"})
+_ON_A_ROW = frozenset({"edit", "edit_externally", "re_embed", "delete", "show_again", "show_history"})
 _NEEDS_MEMORIES = frozenset(
     {
         "open_search",
@@ -94,6 +94,8 @@ def _why_not_here(action: str, library: Library, view: View) -> str | None:
             return can.why_not.get("content") or f"{memory.name} changes no memory that is there."
         case "edit_externally" if "content" not in can.editable:
             return can.why_not.get("content") or f"{memory.name} does not change a content that is there."
+        case "show_again" if not can.superseded:
+            return can.why_not.get("superseded") or f"In {memory.name} no memory is superseded by another."
         case "re_embed":
             return library.why_no_vectors
         case "toggle_blocks" if not can.blocks:

@@ -12,6 +12,7 @@ from rich.style import Style
 
 from zeroclaw_tui.backends.matching import Span, TextSearch
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
+from zeroclaw_tui.memory.hidden_text import plain_sequences
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import ELLIPSIS, fit
@@ -71,7 +72,7 @@ def cleaned(text: str, spans: Sequence[Span], clean: Clean) -> tuple[str, Sequen
     if not spans:
         return clean(text), ()
     raw, pieces, at = text.replace(_EDGE, _NO_EDGE), [], 0
-    for start, end in spans:
+    for start, end in _around_sequences(text, spans):
         pieces += [raw[at:start], raw[start:end]]
         at = end
     parts = clean(_EDGE.join([*pieces, raw[at:]])).split(_EDGE)
@@ -158,6 +159,27 @@ def _whole_characters(text: str, spans: Sequence[Span]) -> Sequence[Span]:
             stop += 1
         whole.append((edges[at], max(edges[stop], end)))
     return whole
+
+
+def _around_sequences(text: str, spans: Sequence[Span]) -> Sequence[Span]:
+    """The spans with the whole of each sequence they touch, which is shown as it is only while nothing parts it."""
+    sequences = list(plain_sequences(text))
+    if not sequences:
+        return spans
+    grown: list[Span] = []
+    at = 0
+    for start, end in spans:
+        while at < len(sequences) and sequences[at][1] <= start:
+            at += 1
+        last = at
+        while last < len(sequences) and sequences[last][0] < end:
+            start, end = min(start, sequences[last][0]), max(end, sequences[last][1])
+            last += 1
+        if grown and start < grown[-1][1]:
+            grown[-1] = (grown[-1][0], max(end, grown[-1][1]))
+        else:
+            grown.append((start, end))
+    return grown
 
 
 def _without_blanks(text: str, start: int, end: int) -> Span:

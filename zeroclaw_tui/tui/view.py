@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from zeroclaw_tui.backends.matching import words_of
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.query import NEWEST_STORED, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
+from zeroclaw_tui.memory.query import NEWEST_STORED, NO_DATE, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
 
@@ -49,11 +49,15 @@ FINDS: Mapping[Mode, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """Memories created more than `over` and less than `under` days ago; `chip` is how a chip calls it."""
+    """Memories created more than `over` and less than `under` days ago, or at no moment that can be read (`undated`).
+
+    `chip` is how a chip calls it.
+    """
 
     chip: str
     over: int | None = None
     under: int | None = None
+    undated: bool = False
 
 
 AGES: Mapping[str, Age] = {
@@ -61,6 +65,7 @@ AGES: Mapping[str, Age] = {
     "this week": Age("this week", over=1, under=7),
     "this month": Age("this month", over=7, under=30),
     "older": Age("older than 30 d", over=30),
+    NO_DATE: Age(NO_DATE, undated=True),
 }
 
 
@@ -297,7 +302,9 @@ class View:
 
     def _aged(self, filter: MemoryFilter, now: datetime) -> MemoryFilter:
         age = AGES[self.age] if self.age else Age("")
-        return filter.but(older_than=_days_before(now, age.over), newer_than=_days_before(now, age.under))
+        return filter.but(
+            older_than=_days_before(now, age.over), newer_than=_days_before(now, age.under), undated=age.undated
+        )
 
 
 def value_words(part: Part, value: str) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY
+from zeroclaw_tui.curation.superseded import hidden_fact
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.query import Facets, Superseded
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult
@@ -53,7 +54,7 @@ def fact_words(facets: Facets | None, view: View) -> tuple[str, ...]:
         return ("",)
     told = [blocks_words(facets.total) if view.shows_blocks else memories_words(facets.total)]
     if facets.superseded and view.filter.superseded is Superseded.HIDE:
-        told.append(f"{count_text(facets.superseded)} superseded hidden")
+        told.append(hidden_fact(facets.superseded))
     if facets.not_embedded and facets.not_embedded < facets.total:
         told.append(f"{count_text(facets.not_embedded)} not embedded")
     return tuple(" · ".join(told[:length]) for length in range(len(told), 0, -1))
@@ -113,7 +114,9 @@ def search_summary(
     has_total = total is not None and not ignored
     shown = f"{len(recalled.results)} shown" + (f" of {count_text(total or 0)}" if has_total else "")
     facts = [shown, _NOT_THE_AGENTS if recalled.request.own_fusion else f"{recalled.injected} injected"]
-    if recalled.awaits_vector:
+    if recalled.not_read_because is not None:
+        facts[1] = recalled.not_read_because.rstrip(".")
+    elif recalled.awaits_vector:
         facts[1] += " so far"
     if vector:
         facts.append(vector)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends import generic_recall
-from zeroclaw_tui.backends.base import Entries, Health, Stamps, StoreRecall
+from zeroclaw_tui.backends.base import Entries, Health, Memory, Stamps, StoreRecall
 from zeroclaw_tui.backends.lucid import words
 from zeroclaw_tui.backends.lucid.asking import Asking, Question
 from zeroclaw_tui.backends.lucid.context import type_of
@@ -93,9 +93,10 @@ class LucidMemory(SqliteMemory):
     async def open(self) -> None:
         """Open the database; lucid itself is looked for when it is asked."""
         await super().open()
-        self.notices = (*self.notices, words.notice(is_written=self.read_only_because is None))
-        told = {**self.capabilities.why_not, "zeroclaw_forget": words.KEEPS}
-        self.capabilities = replace(self.capabilities, why_not=told)
+        told = words.notice(is_written=self.read_only_because is None)
+        self.notices, self.facts = (*self.notices, told), (*self.facts, told)
+        why_not = {**self.capabilities.why_not, "zeroclaw_forget": words.KEEPS}
+        self.capabilities = replace(self.capabilities, why_not=why_not)
 
     async def close(self) -> None:
         """Stop asking, and what SqliteMemory does."""
@@ -127,6 +128,9 @@ class LucidMemory(SqliteMemory):
         found = await self._asking.completed(question, local)
         unread = self._config.unread_by(parse_version(profile.version))
         return replace(found, notes=(*found.notes, words.unread(unread, profile.version))) if unread else found
+
+    # Lucid's rows come behind what the database has decided, so only the answer of `search` can be judged.
+    recall_evidence = Memory.recall_evidence
 
     async def evidence(
         self,

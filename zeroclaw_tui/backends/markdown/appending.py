@@ -24,8 +24,8 @@ _BULLET = "- "
 def append(writer: NoteWriter, wanted: Batches, keep: Keep, advance: Advance | None) -> Reversal:
     """Append the line of each `before`: its content is the text, its category and `created_at` (a stem) the file.
 
-    Each file is written once, in one step. Every line of it is kept before. Raises Refused where there are loose notes
-    that would no longer be read, or no folder of an agent.
+    Each file is written once, in one step. Every line of it is kept before. Raises Refused for an agent without a
+    folder.
     """
     appended = 0
     for source, heading, lines in _lines_of_files(writer, wanted):
@@ -52,7 +52,6 @@ def _target(writer: NoteWriter, agent: str | None, stem: str, is_core: bool) -> 
     folder = next((folder for folder in writer.folders if folder.agent == agent), None)
     if folder is None:
         raise Refused(f"There are no notes of agent {agent!r} here.", hint="Name one that has notes.")
-    writer.refuse_beside_loose_notes(folder)
     heading = "# Long-Term Memory\n\n" if is_core else f"# Daily Log — {stem}\n\n"
     if folder.only is not None:
         return writer.source_of(note_in(folder, folder.only)), heading

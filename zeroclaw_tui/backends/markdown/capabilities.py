@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from zeroclaw_tui.backends.base import Capabilities
 
+LOOSE_NOTES = "Loose notes: no agent reads these as memory."
+LOOSE_ARE_KEPT = (
+    "Loose notes are a person's own and no agent's memory: they are not changed here; `memory copy` brings"
+    " them into a store."
+)
 WHY_NOT = {
     "vectors": "Markdown memory has no vectors: ZeroClaw scores a line by the share of the query's words it contains.",
     "sessions": "Markdown files keep no session.",

@@ -5,14 +5,22 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from zeroclaw_tui.config.document.replacing import put_new, sync_folder
-from zeroclaw_tui.memory.errors import Refused, Unreadable
+from zeroclaw_tui.config.document.replacing import (
+    FULL,
+    MAKE_ROOM,
+    keep_looks,
+    make_folder,
+    put_new,
+    sync_folder,
+    unfinished_file,
+    write_all,
+)
+from zeroclaw_tui.memory.errors import DiskFull, Refused, Unreadable
 
 Answer = TypeVar("Answer")
 _TRIES = 20
@@ -39,9 +47,9 @@ def replace_bytes(
 ) -> None:
     """Put `data` in place of `expected` in one step; None stands for no file.
 
-    Links are followed, so that a link stays one; the mode is kept, and the owner where that is allowed. A new file has
-    `mode`, or the one that is usual for this user. `mtime_ns` is when it shall seem to be last changed, in nanoseconds
-    since 1970. Raises Rewritten when the file holds anything but `expected`, and Refused when it cannot be written.
+    Links are followed, so that a link stays one; mode and owner are kept. A new file has `mode`, else 0600, and folders
+    that are missing are made 0700. `mtime_ns` is when it shall seem to be last changed, in nanoseconds since 1970.
+    Raises Rewritten when the file holds anything but `expected`, and Refused when it cannot be written.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -51,16 +59,22 @@ def replace_bytes(
                     raise Rewritten
                 target.unlink(missing_ok=True)
         else:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent, synced=False)
             with _written_beside(target, data, mode, mtime_ns) as beside, _alone_in(target.parent):
                 if read_bytes(target) != expected:
                     raise Rewritten
                 _put(beside, target, is_new=expected is None)
-        sync_folder(target.parent)
     except OSError as error:
+        if error.errno in FULL:
+            raise DiskFull(
+                f"{path} cannot be written: the disk is full.", hint=f"Nothing was changed in it. {MAKE_ROOM}"
+            ) from error
         raise Refused(
             f"{path} cannot be written: {error.strerror}.", hint="Nothing was changed in it.", title="Not written"
         ) from error
+    # It is done by now: as a failure it would be taken for not done.
+    with suppress(OSError):
+        sync_folder(target.parent)
 
 
 def until_it_holds(attempt: Callable[[], Answer], path: Path) -> Answer:
@@ -86,25 +100,16 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _written_beside(target: Path, data: bytes, mode: int | None, mtime_ns: int | None) -> Iterator[Path]:
-    status = target.stat() if target.exists() else None
-    handle, name = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=target.parent)
-    beside = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            if status is None:
-                os.fchmod(file.fileno(), 0o666 & ~_umask() if mode is None else mode)
-            else:
-                with suppress(PermissionError):
-                    os.fchown(file.fileno(), status.st_uid, status.st_gid)
-                os.fchmod(file.fileno(), stat.S_IMODE(status.st_mode))
-            file.flush()
-            if mtime_ns is not None:
-                os.utime(beside, ns=(mtime_ns, mtime_ns))
-            os.fsync(file.fileno())
+    with unfinished_file(target) as (beside, handle):
+        write_all(handle, data)
+        if target.exists():
+            keep_looks(handle, target)
+        elif mode is not None:
+            os.fchmod(handle, mode)
+        if mtime_ns is not None:
+            os.utime(beside, ns=(mtime_ns, mtime_ns))
+        os.fsync(handle)
         yield beside
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _put(beside: Path, target: Path, *, is_new: bool) -> None:
@@ -115,9 +120,3 @@ def _put(beside: Path, target: Path, *, is_new: bool) -> None:
         put_new(beside, target)
     except FileExistsError as error:
         raise Rewritten from error
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.markdown.blocks import Block, split
 from zeroclaw_tui.config.layouts import names_in
+from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
@@ -27,11 +28,15 @@ Signature = tuple[tuple[str, int, int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class NoteFolder:
-    """A folder of notes: the install's own (`agent` None) or one agent's. `only` names a single file in it."""
+    """A folder of notes: the install's own (`agent` None) or one agent's.
+
+    `only` names a single file in it. `is_loose` says that its own `*.md` are meant, which ZeroClaw does not read.
+    """
 
     root: Path
     agent: str | None = None
     only: str | None = None
+    is_loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +110,18 @@ def is_block(id: str) -> bool:
 
 
 def find_files(folder: NoteFolder) -> list[NoteFile]:
-    """MEMORY.md and every memory/*.md of one folder; where it has neither, the loose *.md in it. Missing: none.
+    """MEMORY.md and every memory/*.md of one folder, or of a loose one every *.md directly in it. Missing: none.
 
     Links that lead nowhere and folders named `x.md` are among them, so that reading can say what is wrong.
     Raises Unreadable when a folder cannot be listed.
     """
     if folder.only is not None:
         return [note_in(folder, folder.only)]
+    if folder.is_loose:
+        return [note_in(folder, name) for name in _markdown_names(folder.root)]
     found = [note_in(folder, CORE_NAME)] if os.path.lexists(folder.root / CORE_NAME) else []
-    found += [note_in(folder, f"{DAILY_FOLDER}/{name}") for name in _markdown_names(folder.root / DAILY_FOLDER)]
-    return found or [note_in(folder, name) for name in _markdown_names(folder.root)]
+    daily = _markdown_names(folder.root / DAILY_FOLDER)
+    return [*found, *(note_in(folder, f"{DAILY_FOLDER}/{name}") for name in daily)]
 
 
 def signature(files: Iterable[NoteFile]) -> Signature:
@@ -181,7 +188,7 @@ def labels_of(files: Iterable[NoteFile]) -> list[str]:
 
 
 def _entries(note: NoteFile, parsed: ParsedFile, label: str) -> Iterator[MemoryEntry]:
-    stem = stem_of(note.path)
+    stem, dated = stem_of(note.path), date_of_note(note.path.name)
     for at, content in enumerate(parsed.contents):
         yield MemoryEntry(
             id=f"{label}:{at}",
@@ -192,11 +199,12 @@ def _entries(note: NoteFile, parsed: ParsedFile, label: str) -> Iterator[MemoryE
             agent=note.agent,
             handle=f"{label}:{at}",
             size=len(content.encode("utf-8", "surrogateescape")),
+            dated=dated,
         )
 
 
 def _blocks(note: NoteFile, parsed: ParsedFile, label: str) -> Iterator[MemoryEntry]:
-    stem = stem_of(note.path)
+    stem, dated = stem_of(note.path), date_of_note(note.path.name)
     for block in parsed.blocks:
         first, behind = parsed.before[block.first], parsed.before[block.behind]
         if first == behind:
@@ -212,6 +220,7 @@ def _blocks(note: NoteFile, parsed: ParsedFile, label: str) -> Iterator[MemoryEn
             agent=note.agent,
             handle=id,
             size=len(content.encode("utf-8", "surrogateescape")),
+            dated=dated,
         )
 
 

@@ -1,11 +1,14 @@
-"""Where the agents of ZeroClaw >= 0.8 keep their notes."""
+"""Which folders of notes are an agent's memory: an install's own, and those of the agents of ZeroClaw >= 0.8."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from zeroclaw_tui.config.layouts import is_folder
+from zeroclaw_tui.backends.markdown.files import CORE_NAME, DAILY_FOLDER
+from zeroclaw_tui.config.layouts import exists, has_loose_markdown, holds_loose_notes, is_folder
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.memory.errors import Refused
 
 
 def agent_folders(config: MemoryConfig) -> dict[str, Path]:
@@ -16,3 +19,23 @@ def agent_folders(config: MemoryConfig) -> dict[str, Path]:
     usual = {alias: folder / "agents" / alias / "workspace" for alias in config.agents}
     given = {alias: folder / Path(path).expanduser() for alias, path in config.agent_workspaces.items()}
     return {alias: path for alias, path in (usual | given).items() if is_folder(path)}
+
+
+def is_loose(given: Path, config: MemoryConfig) -> bool:
+    """Whether a folder or file that a person named is loose notes: no memory of an agent, and in no workspace.
+
+    Raises Refused for a file of a workspace that is no memory.
+    """
+    is_file = given.is_file()
+    if is_file and (given.name == CORE_NAME or given.parent.name == DAILY_FOLDER):
+        return False
+    folder = given.parent if is_file else given
+    known = [config.install.root] if config.install.layout != "lone" else []
+    known += agent_folders(replace(config, location=None)).values()
+    loose = holds_loose_notes(folder) and not any(exists(path) and path.samefile(folder) for path in known)
+    if is_file and not loose and has_loose_markdown(folder):
+        raise Refused(
+            f"{given} is no memory: of its folder ZeroClaw reads {CORE_NAME} and {DAILY_FOLDER}/*.md alone.",
+            hint=f"--location {folder} opens the memory there.",
+        )
+    return loose

@@ -15,7 +15,7 @@ from zeroclaw_tui.backends.generic_writing import show
 from zeroclaw_tui.backends.listing import left_of, sort_key
 from zeroclaw_tui.backends.markdown.appending import append
 from zeroclaw_tui.backends.markdown.batches import store_all
-from zeroclaw_tui.backends.markdown.capabilities import WHY_NOT, capabilities_of
+from zeroclaw_tui.backends.markdown.capabilities import LOOSE_ARE_KEPT, LOOSE_NOTES, WHY_NOT, capabilities_of
 from zeroclaw_tui.backends.markdown.files import (
     NoteFile,
     NoteFolder,
@@ -28,13 +28,14 @@ from zeroclaw_tui.backends.markdown.files import (
     read_file,
     signature,
 )
-from zeroclaw_tui.backends.markdown.folders import agent_folders
+from zeroclaw_tui.backends.markdown.folders import agent_folders, is_loose
 from zeroclaw_tui.backends.markdown.paging import Listings
 from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines, recall_of_agents
 from zeroclaw_tui.backends.markdown.reverting import revert
 from zeroclaw_tui.backends.markdown.writing import NoteWriter, stamp_of
 from zeroclaw_tui.backends.waiting import to_its_end, unless
-from zeroclaw_tui.config.layouts import exists
+from zeroclaw_tui.config.document.replacing import make_folder
+from zeroclaw_tui.config.layouts import exists, notes_root
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -71,7 +72,8 @@ class MarkdownMemory(Memory):
 
     `root` is the folder that holds them, or one .md file. `agents` maps an alias to that agent's own folder
     (ZeroClaw >= 0.8). Without an agent named, all folders are read as one. `is_makeable` says that ZeroClaw makes the
-    folder at its first start where it is missing.
+    folder at its first start where it is missing. `is_loose` says that these are a person's notes, which no agent reads
+    as memory: the *.md of the folder itself, or one file. They are only looked at.
     """
 
     name = "markdown"
@@ -83,13 +85,16 @@ class MarkdownMemory(Memory):
         agents: Mapping[str, Path] | None = None,
         read_only: bool = False,
         is_makeable: bool = False,
+        is_loose: bool = False,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.location = str(root)
         self._root = root
         self._is_makeable = is_makeable
+        self._is_loose = is_loose
         self._clock = clock
-        self.read_only_because = ASKED_READ_ONLY if read_only else None
+        self.not_read_because = LOOSE_NOTES if is_loose else None
+        self.read_only_because = LOOSE_ARE_KEPT if is_loose else ASKED_READ_ONLY if read_only else None
         self._agents = tuple(NoteFolder(folder, alias) for alias, folder in (agents or {}).items())
         self.capabilities = self._capabilities()
         self._parsed: dict[NoteFile, tuple[Signature, ParsedFile]] = {}
@@ -102,9 +107,19 @@ class MarkdownMemory(Memory):
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> MarkdownMemory:
-        """The notes of an install, or of the folder or file given, with each agent's own folder (ZeroClaw >= 0.8)."""
-        root = Path(config.location).expanduser() if config.location else config.install.root
-        return cls(root, agents=agent_folders(config), read_only=config.read_only, is_makeable=not config.location)
+        """The notes of an install, or of the folder or file given, with each agent's own folder (ZeroClaw >= 0.8).
+
+        Raises Refused for a file of a workspace that ZeroClaw does not read as memory.
+        """
+        install = config.install
+        root = notes_root(Path(config.location).expanduser()) if config.location else install.root
+        return cls(
+            root,
+            agents=agent_folders(config),
+            read_only=config.read_only,
+            is_makeable=not config.location,
+            is_loose=is_loose(root, config) if config.location else install.is_loose,
+        )
 
     async def open(self) -> None:
         """Read the files. Raises NothingYet or Unreadable when there is no such folder."""
@@ -117,10 +132,12 @@ class MarkdownMemory(Memory):
         self.read_only_because = self.read_only_because or await asyncio.to_thread(self._not_writable)
         self.capabilities = self._capabilities()
         notes = await self._read()
-        if not notes.files:
+        if self._is_loose:
+            self.notices = (LOOSE_NOTES, *notes.remarks)
+        elif not notes.files:
             self.notices = (self._nothing_yet,)
         else:
-            self.notices = (*notes.problems, *notes.remarks)
+            self.notices, self.facts = (*notes.problems, *notes.remarks), tuple(notes.remarks)
 
     async def make(self, profile: ScoringProfile) -> None:
         """Make the folder; the files in it come with the first memory. Raises Refused where there is one."""
@@ -129,7 +146,7 @@ class MarkdownMemory(Memory):
         if not self._is_makeable or self.read_only_because is not None:
             raise Refused(self.read_only_because or f"There is no folder {self._root}.")
         try:
-            await asyncio.to_thread(self._root.mkdir, parents=True)
+            await asyncio.to_thread(make_folder, self._root)
         except OSError as error:
             raise Refused(f"{self._root} cannot be made: {error.strerror}.", hint="Check its permissions.") from error
 
@@ -201,8 +218,8 @@ class MarkdownMemory(Memory):
         return len((await self._read()).entries)
 
     async def health_check(self) -> bool:
-        """True when the folder exists."""
-        return await asyncio.to_thread(exists, self._root)
+        """True when the folder exists, or one of an agent's own."""
+        return await asyncio.to_thread(lambda: any(map(exists, (self._root, *(own.root for own in self._agents)))))
 
     async def entries(self, filter: MemoryFilter) -> Entries:
         """The lines a filter leaves, or the blocks."""
@@ -241,7 +258,9 @@ class MarkdownMemory(Memory):
         notes = await self._read()
         told = (*notes.problems, *notes.remarks)
         findings = told if exists else (f"There is no folder {self._root}.", *told)
-        if exists and not notes.files:
+        if self._is_loose:
+            findings = (LOOSE_NOTES, *told)
+        elif exists and not notes.files:
             findings = (self._nothing_yet,)
         facts = {
             "folder": str(self._root),
@@ -386,7 +405,7 @@ class MarkdownMemory(Memory):
     def _folders(self) -> Iterable[NoteFolder]:
         if self._root.is_file():
             return (NoteFolder(self._root.parent, only=self._root.name),)
-        return (NoteFolder(self._root), *self._agents)
+        return (NoteFolder(self._root, is_loose=self._is_loose), *self._agents)
 
 
 def _keeps_nothing(changes: Sequence[RowChange]) -> None:

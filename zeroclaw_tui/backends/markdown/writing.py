@@ -35,6 +35,7 @@ from zeroclaw_tui.memory.change import (
     Written,
 )
 from zeroclaw_tui.memory.change import Edit as Wish
+from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere, Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE
@@ -58,6 +59,7 @@ def stamp_of(entry: MemoryEntry) -> Stamp:
         timestamp=entry.timestamp,
         agent=entry.agent,
         handle=entry.handle,
+        dated=date_of_note(f"{entry.timestamp}.md"),
     )
 
 
@@ -208,22 +210,8 @@ class NoteWriter:
         heading = "# Long-Term Memory\n\n" if draft.category == "core" else f"# Daily Log — {day}\n\n"
         if folder.only is not None:
             return self.source_of(note_in(folder, folder.only)), heading
-        self.refuse_beside_loose_notes(folder)
-        return self.source_of(
-            note_in(folder, CORE_NAME if draft.category == "core" else f"{DAILY_FOLDER}/{day}.md")
-        ), heading
-
-    def refuse_beside_loose_notes(self, folder: NoteFolder) -> None:
-        """Raises Refused for a folder of loose notes only, which would no longer be read."""
-        if folder.only is not None:
-            return
-        files = find_files(folder)
-        if files and not any(_is_found(note, folder) for note in files):
-            raise Refused(
-                f"{folder.root} has loose notes, and with a {CORE_NAME} or {DAILY_FOLDER}/ beside them only those"
-                " would be read.",
-                hint="Open one of the files itself to add a line to it.",
-            )
+        name = CORE_NAME if draft.category == "core" else f"{DAILY_FOLDER}/{day}.md"
+        return self.source_of(note_in(folder, name)), heading
 
     def source_of(self, note: NoteFile) -> Source:
         """A file of these notes, whether it is there now or not."""
@@ -320,10 +308,6 @@ def _keep_once(keep: Keep, kept: list[RowChange], changes: Sequence[RowChange]) 
     if not kept:
         keep(changes)
         kept.extend(changes)
-
-
-def _is_found(note: NoteFile, folder: NoteFolder) -> bool:
-    return note.path == folder.root / CORE_NAME or note.path.parent == folder.root / DAILY_FOLDER
 
 
 def _number(id: str) -> int:

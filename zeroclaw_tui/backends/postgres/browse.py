@@ -106,13 +106,22 @@ def _window(found: _Conditions, filter: MemoryFilter, table: Table) -> None:
     created = f"m.{table.created}"
     if base_type(table.columns[table.created]) == "timestamp without time zone":
         created = f"({created} AT TIME ZONE 'UTC')"
+    if filter.undated:
+        found.conditions.append(f"NOT {is_dated(table)}")
     for text, sign in ((filter.older_than, "<"), (filter.newer_than, ">")):
         if text is None:
             continue
+        found.conditions.append(is_dated(table))
         limit = moment(text)
         if limit is not None:
             # A limit that is no moment leaves what is a moment at all, as everywhere.
             found.also(f"{created} {sign} {{}}::text::timestamp with time zone", limit.isoformat())
+
+
+def is_dated(table: Table) -> str:
+    """SQL for whether a row was created at a moment that can be read: neither none nor one without end."""
+    created = f"m.{table.created}"
+    return f"({created} IS NOT NULL AND isfinite({created}))"
 
 
 def _containing(found: _Conditions, needle: Needle) -> None:

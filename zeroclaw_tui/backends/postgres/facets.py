@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.backends.postgres.browse import conditions
+from zeroclaw_tui.backends.postgres.browse import conditions, is_dated
 from zeroclaw_tui.backends.postgres.categories import category_of
 from zeroclaw_tui.backends.postgres.connection import Connections
 from zeroclaw_tui.backends.postgres.statements import Parameters, moment_of
@@ -39,7 +39,7 @@ async def facets(connections: Connections, table: Table, filter: MemoryFilter, n
         [
             *(f"m.{name}::text AS {name}" if table.has(name) else f"NULL AS {name}" for name in _GROUPED),
             "coalesce(m.session_id::text, '') AS session" if table.has("session_id") else "NULL AS session",
-            f"CASE {ages} ELSE {len(_DAYS)} END AS age",
+            f"CASE WHEN NOT {is_dated(table)} THEN {len(_DAYS) + 1} {ages} ELSE {len(_DAYS)} END AS age",
             ("m.embedding IS NULL" if table.has("embedding") else "false") + " AS bare",
         ]
     )

@@ -14,9 +14,8 @@ from zeroclaw_tui.backends.postgres.search_vectors import Nearness, nearness_of
 from zeroclaw_tui.backends.postgres.statements import Parameters, can_hold
 from zeroclaw_tui.backends.postgres.table import Table
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.scoring.fusion import EPSILON
 from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.settings import EPSILON, ScoringSettings
 
 if TYPE_CHECKING:
     import numpy as np

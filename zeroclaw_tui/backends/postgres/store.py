@@ -127,7 +127,7 @@ class PostgresMemory(WritablePostgres):
         self.read_only_because = table.read_only_because or (ASKED_READ_ONLY if self._asked_read_only else None)
         self.capabilities = capabilities_of(table, self.read_only_because)
         self.recalls_by = "cosine only" if table.form == "uuid" else "keyword only"
-        self.notices = self._notices()
+        self.notices = self.facts = self._notices()
 
     def _notices(self) -> tuple[str, ...]:
         refused = self.address.unknown_to_zeroclaw

@@ -30,7 +30,8 @@ def translated(filter: MemoryFilter, *, has_agents: bool) -> Condition | None:
 
 def is_looked_at_here(filter: MemoryFilter) -> bool:
     """Whether a filter has parts that Qdrant cannot answer exactly: times, text in the middle, lengths."""
-    return filter.older_than is not None or filter.newer_than is not None or needs_content(filter)
+    is_timed = filter.older_than is not None or filter.newer_than is not None or filter.undated
+    return is_timed or needs_content(filter)
 
 
 def needs_content(filter: MemoryFilter) -> bool:

@@ -62,7 +62,7 @@ class RedisReading(Memory):
         self.read_only_because = ASKED_READ_ONLY if self._asked_read_only else _COPY if is_copy else None
         everything = await self.everything()
         self.capabilities = capabilities_of(self.read_only_because, tells_of_writes=everything.state is not None)
-        self.notices = findings_of(everything)
+        self.notices = self.facts = findings_of(everything)
 
     async def close(self) -> None:
         """Let go of the connections and of what was read."""

@@ -21,7 +21,8 @@ ROWS_AT_ONCE = 500
 
 _HANDLES_AT_ONCE = 2000
 _BY_CONTENT = 200
-_NO_MOMENT = "-1.0"
+NO_MOMENT = "-1.0"
+"""SQL for what `moment_of` makes of a timestamp that is no moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +165,14 @@ def _of_length(found: Where, filter: MemoryFilter) -> Where:
 
 
 def _in_window(found: Where, schema: Schema, filter: MemoryFilter) -> Where:
-    if filter.older_than is None and filter.newer_than is None:
+    if filter.older_than is None and filter.newer_than is None and not filter.undated:
         return found
     written = moment_of(created(schema))
-    found = found.also(f"{written} <> {_NO_MOMENT}")
+    if filter.undated:
+        found = found.also(f"{written} = {NO_MOMENT}")
+        if filter.older_than is None and filter.newer_than is None:
+            return found
+    found = found.also(f"{written} <> {NO_MOMENT}")
     for sign, text in (("<", filter.older_than), (">", filter.newer_than)):
         limit = moment(text)
         if limit is not None:

@@ -14,8 +14,11 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
+from zeroclaw_tui.config.document.replacing import MAKE_ROOM, is_full
+from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.memory.errors import (
     Corrupt,
+    DiskFull,
     InspectorError,
     Locked,
     NothingYet,
@@ -39,6 +42,11 @@ _NO_SHARED_MEMORY = (
     "SQLITE_READONLY_RECOVERY",
     "SQLITE_CANTOPEN",
 )
+_NO_ROOM = (
+    "The disk is full: the database is read without SQLite's -shm file, as it is now, and later writes do not appear."
+)
+_FOR_WANT_OF_ROOM = ("SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY_CANTINIT")
+"""What SQLite answers, among other causes, when a file it needs cannot be made or grow (unixOpenSharedMemory)."""
 _ANOTHER_FILE = "Give the path of a brain.db, a workspace or a ZeroClaw config folder."
 
 
@@ -46,7 +54,9 @@ class ReadOnlyConnection(aiosqlite.Connection):
     """An aiosqlite connection that says how it was opened."""
 
     notice: str | None = None
-    """A sentence for the person when the named fall-back for read-only folders was needed."""
+    """A sentence for the person when SQLite could not make its -shm file, and the file is read as it lies there."""
+    is_full: bool = False
+    """Whether that was for want of room on the disk."""
 
 
 class UnfinishedWrite(Unreadable):
@@ -55,6 +65,7 @@ class UnfinishedWrite(Unreadable):
 
 class _Connection(sqlite3.Connection):
     notice: str | None = None
+    is_full: bool = False
 
 
 async def connect_read_only(path: Path) -> ReadOnlyConnection:
@@ -67,7 +78,8 @@ async def connect_read_only(path: Path) -> ReadOnlyConnection:
     opened = await asyncio.to_thread(connect_read_only_blocking, path)
     connection = ReadOnlyConnection(lambda: opened, iter_chunk_size=500)
     await connection
-    connection.notice = notice_of(opened)
+    if isinstance(opened, _Connection):
+        connection.notice, connection.is_full = opened.notice, opened.is_full
     return connection
 
 
@@ -78,16 +90,13 @@ def connect_read_only_blocking(path: Path) -> sqlite3.Connection:
         try:
             return _opened(path, "mode=ro")
         except sqlite3.OperationalError as error:
-            if not _needs_fall_back(path, error):
+            wants_room = _wants_room(path, error)
+            if not wants_room and not _needs_fall_back(path, error):
                 raise
         connection = _opened(path, "mode=ro&immutable=1")
-        connection.notice = _fall_back_notice(path)
+        connection.notice = _NO_ROOM if wants_room else _fall_back_notice(path)
+        connection.is_full = wants_room
         return connection
-
-
-def notice_of(connection: sqlite3.Connection) -> str | None:
-    """The sentence about the fall-back, where the connection needed it."""
-    return connection.notice if isinstance(connection, _Connection) else None
 
 
 class Reading:
@@ -190,14 +199,6 @@ def wal_file(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
-def file_size(path: Path) -> int:
-    """The size in bytes, 0 for a file that is not there."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
 def is_wal(path: Path) -> bool:
     """Whether the file's header says write-ahead log (SQLite's file format, byte 18)."""
     header = raw_bytes(path, 20)
@@ -271,6 +272,14 @@ def _needs_fall_back(path: Path, error: sqlite3.OperationalError) -> bool:
     return named and not os.access(path.absolute().parent, os.W_OK) and is_wal(path)
 
 
+def _wants_room(path: Path, error: sqlite3.OperationalError) -> bool:
+    """A WAL database whose -shm file finds no room on the disk, and whose log holds nothing that would not be seen."""
+    name = getattr(error, "sqlite_errorname", "")
+    if not name.startswith(_FOR_WANT_OF_ROOM) or file_size(wal_file(path)) or not is_wal(path):
+        return False
+    return is_full(path.absolute().parent)
+
+
 def _fall_back_notice(path: Path) -> str:
     wal = wal_file(path)
     if file_size(wal):
@@ -310,6 +319,8 @@ def explained(path: Path, name: str, error: sqlite3.Error) -> InspectorError:
             f"{path} was left in the middle of a write.",
             hint="Start ZeroClaw once, or open it here where it may be written: both take the unfinished write back.",
         )
+    if is_for_want_of_room(path, name):
+        return DiskFull(f"{path} could not be read: the disk is full.", hint=MAKE_ROOM)
     if name.startswith("SQLITE_IOERR"):
         return Unreadable(f"{path} could not be read from its disk.", hint="Check the disk or the network mount.")
     if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")):
@@ -318,3 +329,8 @@ def explained(path: Path, name: str, error: sqlite3.Error) -> InspectorError:
             hint="Check the permissions of the file, of its folder and of the -wal and -shm files beside it.",
         )
     return Unreadable(f"SQLite cannot read {path}: {error}.", hint="`zeroclaw memory health` tells more.")
+
+
+def is_for_want_of_room(path: Path, name: str) -> bool:
+    """Whether a result code means that the disk of a database is full. Blocks."""
+    return name == "SQLITE_FULL" or (name.startswith(_FOR_WANT_OF_ROOM) and is_full(path.absolute().parent))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import os
 import sqlite3
 import uuid
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
+
+from zeroclaw_tui.config.document.replacing import new_file
 
 GENERATIONS = ("G1", "G2", "G3", "G4")
 
@@ -74,23 +78,63 @@ def statements(generation: str) -> tuple[str, ...]:
 def create_database(
     path: Path, generation: str, *, now: str = "2026-01-01T00:00:00+00:00", default_agent_id: str | None = None
 ) -> None:
-    """Make an empty database in WAL mode as ZeroClaw leaves it; `path` must not exist.
+    """Make an empty database as `new_database` does."""
+    with new_database(path, generation, now=now, default_agent_id=default_agent_id):
+        pass
+
+
+@contextmanager
+def new_database(
+    path: Path, generation: str, *, now: str = "2026-01-01T00:00:00+00:00", default_agent_id: str | None = None
+) -> Iterator[sqlite3.Connection]:
+    """Make a database in WAL mode as ZeroClaw leaves it, 0600; `path` must not exist. What is to be in it is written
+    within.
 
     From G3 on it holds the agent `default`, whose id is a new UUID unless one is given, and the schema's version.
-    Raises FileExistsError.
+    At the end all of it is in the one file and on the disk, and SQLite finds every page whole. Raises FileExistsError,
+    sqlite3.Error and OSError, also where the disk did not take all of it; what is at `path` is then of no use.
     """
-    if path.exists():
-        raise FileExistsError(path)
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN")
+    # SQLite would make it readable by all, and its -wal and -shm like it.
+    os.close(new_file(path))
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("BEGIN IMMEDIATE")
         for statement in statements(generation):
             connection.execute(statement)
         if generation in ("G3", "G4"):
             agent = (default_agent_id or str(uuid.uuid4()), "default", now)
             connection.execute("INSERT INTO agents (id, alias, created_at) VALUES (?, ?, ?)", agent)
             connection.execute("INSERT INTO schema_version VALUES ('memories', 1, ?)", (now,))
+        yield connection
         connection.execute("COMMIT")
+        size = _finish(connection)
+    put_on_disk(path, size)
+
+
+def _finish(connection: sqlite3.Connection) -> int:
+    """Fold in the log while its failures are still told: SQLite keeps them to itself when it closes a database.
+
+    Gives the bytes that the file must have.
+    """
+    ((is_busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    if is_busy:
+        raise sqlite3.OperationalError("another program has it open")
+    ((found, *_), *_) = connection.execute("PRAGMA quick_check(1)").fetchall()
+    if found != "ok":
+        raise sqlite3.DatabaseError(f"its pages are not whole: {found}")
+    return math.prod(connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+
+
+def put_on_disk(path: Path, size: int) -> None:
+    """Check that a database nobody has open has so many bytes, and wait for the disk. Raises sqlite3.Error, OSError.
+
+    What was written may not have arrived, and SQLite reads it back from the system's memory.
+    """
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size != size:
+            raise sqlite3.DatabaseError("the file is not as long as it should be")
+        os.fsync(file.fileno())
 
 
 def _tables(generation: str) -> Sequence[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.backends.sqlite.browse import created, moment_of, sqlite_moment, where
+from zeroclaw_tui.backends.sqlite.browse import NO_MOMENT, created, moment_of, sqlite_moment, where
 from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.memory.query import AGE_GROUPS, Facets, MemoryFilter, Superseded
@@ -32,7 +32,8 @@ def facets(connection: sqlite3.Connection, schema: Schema, filter: MemoryFilter,
 def _of_all(connection: sqlite3.Connection, schema: Schema, filter: MemoryFilter, now: str) -> Facets:
     """One pass over the table, and one over each index: those know nothing of superseded rows, which are taken off."""
     hides = filter.superseded is Superseded.HIDE
-    ages = ", ".join(["coalesce(sum(shown AND written > julianday(?)), 0)"] * len(_DAYS))
+    steps = ["written > julianday(?)"] * len(_DAYS) + [f"written <> {NO_MOMENT}"]
+    ages = ", ".join(f"coalesce(sum(shown AND {step}), 0)" for step in steps)
     statement = f"""
         SELECT count(*), coalesce(sum(replaced), 0), coalesce(sum(shown AND bare), 0), {ages}
         FROM (SELECT replaced, bare, written, {"NOT replaced" if hides else "1"} AS shown FROM {_flags(schema)})"""
@@ -46,8 +47,8 @@ def _of_all(connection: sqlite3.Connection, schema: Schema, filter: MemoryFilter
         for column, taken_off in _counts_of_superseded(connection, schema).items():
             counts[column] -= taken_off
     total = rows - replaced if hides else rows
-    steps = [0, *cumulative, total]
-    age = {name: steps[at + 1] - steps[at] for at, name in enumerate(AGE_GROUPS)}
+    counted = [0, *cumulative, total]
+    age = {name: counted[at + 1] - counted[at] for at, name in enumerate(AGE_GROUPS)}
     return _facets(connection, schema, total, counts, age, replaced, bare)
 
 
@@ -66,7 +67,7 @@ def _of_some(connection: sqlite3.Connection, schema: Schema, filter: MemoryFilte
     groups = ", ".join(column if schema.has(column) else "NULL" for column in _COLUMNS)
     statement = f"""
         SELECT {groups}, replaced, bare, (written <= julianday(?)) + (written <= julianday(?))
-            + (written <= julianday(?)) AS age, count(*)
+            + (written <= julianday(?)) + (written = {NO_MOMENT}) AS age, count(*)
         FROM {_flags(schema, found.sql)} GROUP BY 1, 2, 3, 4, replaced, bare, age"""
     rows = connection.execute(statement, (*_limits(now), *found.values)).fetchall()
     shown = {Superseded.HIDE: (0,), Superseded.SHOW: (0, 1), Superseded.ONLY: (1,)}[filter.superseded]

@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.base import Health
+from zeroclaw_tui.backends.session_ids import respelled
 from zeroclaw_tui.backends.sqlite.browse import created, moment_of
-from zeroclaw_tui.backends.sqlite.connection import as_text, file_size, is_wal, wal_file
+from zeroclaw_tui.backends.sqlite.connection import as_text, is_wal, wal_file
 from zeroclaw_tui.backends.sqlite.schema import VERSIONS, Schema
+from zeroclaw_tui.config.layouts import file_size
 
 LISTED_BY_ZEROCLAW = 1000
 """ZeroClaw's own list and export stop here."""
+
+RESPELLED = "sessions to be respelled"
+"""The fact that tells of session ids ZeroClaw >= 0.8.0 spells otherwise, in a sentence; only there where it has any."""
 
 _BIG_LOG = 64 * 1024 * 1024
 
@@ -51,6 +56,7 @@ def _facts(connection: sqlite3.Connection, schema: Schema, path: Path) -> dict[s
     facts |= _keyword_facts(connection, schema)
     if schema.has_agents:
         facts |= _agent_facts(connection)
+        facts |= _session_facts(connection, schema)
     return facts
 
 
@@ -115,6 +121,14 @@ def _agent_facts(connection: sqlite3.Connection) -> dict[str, Any]:
     }
 
 
+def _session_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]:
+    if not schema.has("session_id"):
+        return {}
+    found = connection.execute("SELECT DISTINCT session_id FROM memories WHERE session_id IS NOT NULL")
+    others = respelled(as_text(session) for (session,) in found)
+    return {} if others is None else {RESPELLED: others}
+
+
 def _serious(facts: dict[str, Any], schema: Schema) -> list[str]:
     found = [schema.read_only_because] if schema.read_only_because else []
     if schema.hydrate_made:
@@ -154,6 +168,8 @@ def _minor(facts: dict[str, Any]) -> list[str]:
         found.append(f"{_memories(facts['superseded'])} superseded, so hidden from the agent.")
     if facts.get("without a readable date"):
         found.append(f"{_memories(facts['without a readable date'])} without a date that can be read.")
+    if RESPELLED in facts:
+        found.append(facts[RESPELLED])
     if facts["memories"] > LISTED_BY_ZEROCLAW:
         found.append(f"ZeroClaw's own list shows only the newest {LISTED_BY_ZEROCLAW:,} of {facts['memories']:,}.")
     if facts["write-ahead log bytes"] > _BIG_LOG:

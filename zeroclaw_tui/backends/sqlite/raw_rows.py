@@ -14,6 +14,8 @@ from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, MEMORIES, Stored
 
 _ID_COLUMN = {MEMORIES: "id", AGENTS: "id", EMBEDDING_CACHE: "content_hash"}
 _AT_ONCE = 400
+FAR, FARTHEST = 2**32, 2**62
+"""How far above the highest rowid of a table a row may be put, and where at most: SQLite's last is 2**63 - 1."""
 _MOST_BOUND = 30_000
 
 
@@ -87,18 +89,25 @@ class RawTable:
                 found[row.values.get("agent_id"), row.values["key"]] = row
         return found
 
-    def is_free(self, rowid: object) -> bool:
-        """Whether a row could lie there."""
+    def takes(self, rowid: object) -> bool:
+        """Whether a row may be put there: the place is free, and not far above all others.
+
+        Once the last rowid there can be is in use, SQLite gives new rows random ones (https://sqlite.org/autoinc.html):
+        then nothing tells any more which of them came last.
+        """
         if not isinstance(rowid, int):
             return False
-        statement = f"SELECT 1 FROM {quoted(self._name)} WHERE rowid = ?"
-        return self._connection.execute(statement, (rowid,)).fetchone() is None
+        table = quoted(self._name)
+        (highest, is_taken), *_ = self._connection.execute(
+            f"SELECT (SELECT max(rowid) FROM {table}), EXISTS (SELECT 1 FROM {table} WHERE rowid = ?)", (rowid,)
+        )
+        return not is_taken and not is_far(rowid, highest or 0)
 
     def insert(self, values: Mapping[str, Value], rowid: object = None) -> StoredRow:
-        """Add a row, at `rowid` where that is free, and give it as the table now holds it."""
+        """Add a row, at `rowid` where the table `takes` it, and give it as the table now holds it."""
         names = [quoted(name) for name in values]
         marks, ready = bound(values.values())
-        if self.is_free(rowid):
+        if self.takes(rowid):
             names, marks, ready = ["rowid", *names], f"?, {marks}", [rowid, *ready]
         statement = f"INSERT INTO {quoted(self._name)} ({', '.join(names)}) VALUES ({marks})"
         return self._at(self._connection.execute(statement, ready).lastrowid)
@@ -106,7 +115,8 @@ class RawTable:
     def insert_all(self, rows: Sequence[tuple[int, Mapping[str, Value]]]) -> list[StoredRow] | None:
         """Add rows at free rowids, and give them as the table now holds them.
 
-        None, and nothing done, where they are not alike: other columns, a place taken, text that is no UTF-8.
+        None, and nothing done, where they are not alike: other columns, a place taken or far above all others, text
+        that is no UTF-8.
         """
         places = [rowid for rowid, _ in rows]
         names = tuple(rows[0][1])
@@ -122,6 +132,9 @@ class RawTable:
         if len(ready) > _MOST_BOUND or len(set(places)) < len(places):
             return None
         if self._connection.execute(statement).fetchone() is not None:
+            return None
+        (highest,) = self._connection.execute(f"SELECT max(rowid) FROM {quoted(self._name)}").fetchone()
+        if is_far(max(places), highest or 0):
             return None
         named = ", ".join(map(quoted, names))
         every = ", ".join([f"(?, {plain})"] * len(rows))
@@ -164,6 +177,11 @@ class RawTable:
         elif agent is not None:
             agent = self._aliases.get(agent, agent)
         return StoredRow(as_text(values.get(_ID_COLUMN[self._name])), values, rowid, agent, self._name)
+
+
+def is_far(rowid: int, highest: int) -> bool:
+    """Whether a place lies so far above the highest rowid of a table that rows put there would use up the others."""
+    return rowid > min(highest + FAR, FARTHEST)
 
 
 def aliases_of(connection: sqlite3.Connection) -> dict[str, str]:

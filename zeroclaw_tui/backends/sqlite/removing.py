@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 from zeroclaw_tui.backends.sqlite.raw_rows import RawTable
 from zeroclaw_tui.backends.sqlite.stamps import state_of
 from zeroclaw_tui.backends.sqlite.writing import MOST_BYTES, MOST_ROWS, Pace, Transaction, Writing
 from zeroclaw_tui.memory.change import EMBEDDING_CACHE, Advance, Keep, Removal, RowChange, Stamp, StoredRow
+
+_STILL_IN_LOG = "What was deleted may still be read in {}-wal until the last program that has it open closes it."
 
 
 class Removing:
@@ -42,8 +45,8 @@ class Removing:
                 if writing.is_stopped or not goes_on:
                     return self._result(cancelled=True)
                 writing.rest(held)
-        if writing.zero and self._removed:
-            writing.zeroed()
+        if writing.zero and self._removed and not writing.zeroed():
+            return replace(self._result(), notes=(_STILL_IN_LOG.format(writing.path.name),))
         return self._result()
 
     def _batch(self, rows: int) -> list[Stamp]:

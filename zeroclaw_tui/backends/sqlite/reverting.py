@@ -11,6 +11,7 @@ from itertools import islice
 from zeroclaw_tui.backends.sqlite.clashes import Ahead, Fetched, Found, Situation, situation
 from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.owners import earlier_owner, owner_of
+from zeroclaw_tui.backends.sqlite.raw_rows import FAR
 from zeroclaw_tui.backends.sqlite.writing import MOST_BYTES, Pace, Transaction, Writing
 from zeroclaw_tui.memory.change import (
     AGENTS,
@@ -41,7 +42,7 @@ class Reverting:
         self._clash = clash
         self._advance = advance
         self._next = 0
-        self._reverted = self._skipped = 0
+        self._reverted = self._skipped = self._far = 0
         self._renamed: dict[str, str] = {}
         self._notes: dict[str, None] = {}
 
@@ -144,7 +145,7 @@ class Reverting:
         values = self._fitting(transaction, wanted, owner)
         if met.reason is not None and self._clash == "rename":
             return [*added, self._beside(transaction, change, values, met)]
-        return [*added, *_in_place(transaction, change, values, met)]
+        return [*added, *self._in_place(transaction, change, values, met)]
 
     def _removed(self, transaction: Transaction, change: RowChange, met: Situation) -> RowChange:
         if met.reason is not None and self._clash == "rename":
@@ -169,7 +170,24 @@ class Reverting:
             memories.delete([over])
         if met.own is not None:
             values["id"] = str(uuid.uuid4())
-        return RowChange(over, memories.insert(values, change.row.handle), reverses=change.number)
+        return RowChange(over, self._inserted(transaction, change, values), reverses=change.number)
+
+    def _in_place(self, transaction: Transaction, change: RowChange, values: dict[str, Value], met: Situation) -> Kept:
+        """Instead of whatever is in the way; where that is the row itself it is changed, so that its place stays."""
+        memories, replaced = transaction.memories, met.in_the_way
+        over = replaced[0] if replaced else None
+        memories.delete(row for row in replaced if row is not met.own)
+        after = self._inserted(transaction, change, values) if met.own is None else memories.change(met.own, values)
+        further = [RowChange(row, None, reverses=change.number) for row in replaced[1:]]
+        return [*further, RowChange(over, after, reverses=change.number)]
+
+    def _inserted(self, transaction: Transaction, change: RowChange, values: dict[str, Value]) -> StoredRow:
+        """Where it lay, unless that place is taken or too far away."""
+        wanted = change.row.handle
+        row = transaction.memories.insert(values, wanted)
+        if isinstance(wanted, int) and wanted > FAR and isinstance(row.handle, int) and wanted - row.handle > FAR:
+            self._far += 1
+        return row
 
     def _fitting(self, transaction: Transaction, wanted: StoredRow, owner: str | None) -> dict[str, Value]:
         """The values of an earlier row that today's table has columns for."""
@@ -199,17 +217,11 @@ class Reverting:
         self._notes[sentence] = None
 
     def _result(self, *, cancelled: bool = False) -> Reversal:
-        return Reversal(self._reverted, dict(self._renamed), cancelled, tuple(self._notes))
-
-
-def _in_place(transaction: Transaction, change: RowChange, values: dict[str, Value], met: Situation) -> Kept:
-    """Instead of whatever is in the way; where that is the row itself it is changed, so that its place stays."""
-    memories, replaced = transaction.memories, met.in_the_way
-    over = replaced[0] if replaced else None
-    memories.delete(row for row in replaced if row is not met.own)
-    after = memories.insert(values, change.row.handle) if met.own is None else memories.change(met.own, values)
-    further = [RowChange(row, None, reverses=change.number) for row in replaced[1:]]
-    return [*further, RowChange(over, after, reverses=change.number)]
+        notes = [*self._notes]
+        if self._far:
+            have = "memory has" if self._far == 1 else "memories have"
+            notes.append(f"{self._far:,} {have} a new rowid: its own lies far above all others of this database.")
+        return Reversal(self._reverted, dict(self._renamed), cancelled, tuple(notes))
 
 
 def _as_it_is(change: RowChange, row: StoredRow | None) -> RowChange:

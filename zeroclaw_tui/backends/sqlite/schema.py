@@ -8,7 +8,8 @@ from pathlib import Path
 
 import aiosqlite
 
-from zeroclaw_tui.backends.sqlite.connection import ReadOnlyConnection, as_text, file_size, translated, wal_file
+from zeroclaw_tui.backends.sqlite.connection import ReadOnlyConnection, as_text, is_wal, translated, wal_file
+from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.text import one_line
 
@@ -41,7 +42,8 @@ class Schema:
     """What a database has. `generation` is "G1" to "G4".
 
     `hydrate_made` is a database ZeroClaw rebuilt from its snapshot file, which no ZeroClaw opens again.
-    `read_only_because` is a sentence when the shape is not one of ZeroClaw's own; `notices` are for people.
+    `read_only_because` is a sentence when the shape is not one of ZeroClaw's own; `notices` are for people,
+    `facts` those that change nothing in what is shown.
     """
 
     generation: str
@@ -54,6 +56,7 @@ class Schema:
     hydrate_made: bool
     read_only_because: str | None = None
     notices: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
 
     def has(self, column: str) -> bool:
         """Whether the memories table has this column."""
@@ -98,6 +101,7 @@ async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
         hydrate_made=hydrate_made,
         read_only_because=because,
         notices=tuple(sentence for sentence in (notice, because, unknown) if sentence),
+        facts=(unknown,) if unknown else (),
     )
 
 
@@ -179,6 +183,12 @@ def _no_memories(path: Path, connection: aiosqlite.Connection, tables: Sequence[
         return Unreadable(
             f"{path} has no memories table of its own: {has}. {notice}",
             hint="Copy the database with the -wal file beside it to a folder you may write to, and open it there.",
+        )
+    if not own and is_wal(path) and not file_size(wal_file(path)):
+        log = wal_file(path).name
+        return Unreadable(
+            f"{path} has no memories table: {has}. Most likely {log} was left behind when the file was copied.",
+            hint=f"Stop ZeroClaw, and copy {log} from where the file came from to beside it too.",
         )
     return Unreadable(
         f"{path} has no memories table: {has}.",

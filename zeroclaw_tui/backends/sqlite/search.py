@@ -11,19 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.base import StoreRecall
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.sqlite.search_evidence import KnownRows, gather, word_shares
+from zeroclaw_tui.backends.sqlite.search_evidence import KnownRows, gather, gather_cut, word_shares
 from zeroclaw_tui.backends.sqlite.search_keywords import KeywordHits, search_keywords
-from zeroclaw_tui.backends.sqlite.search_rows import Row, find_like, find_recent, ids_of, let_through, read_rows
+from zeroclaw_tui.backends.sqlite.search_rows import read_rows
 from zeroclaw_tui.backends.sqlite.search_scope import SqlScope, scope_of
 from zeroclaw_tui.backends.sqlite.search_thread import SearchThread, Ticket
 from zeroclaw_tui.backends.sqlite.search_vectors import AllVectorHits, SqliteVectors, VectorFacts, VectorHits
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import Neighbour, StageEvidence, WordShare
-from zeroclaw_tui.scoring.fusion import fuse, is_merged, mode_of, scored_entry
-from zeroclaw_tui.scoring.keywords import like_search, lists_recent, words
+from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.settings import ScoringSettings, mode_in
 
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 class SqliteSearch:
     """The search side of one open store, on connections and threads of its own.
 
-    `recall` raises InspectorError kinds, and SearchInterrupted when `interrupt` or a cancelled await stopped it.
+    What searches raises InspectorError kinds, and SearchInterrupted when `interrupt` or a cancelled await stopped it.
     """
 
     def __init__(self, path: Path, schema: Schema) -> None:
@@ -78,33 +76,34 @@ class SqliteSearch:
         blob = await self._thread.run(Ticket(), partial(_cached, content_hash))
         return _numbers(blob) if blob else None
 
-    async def recall(
+    async def recall_evidence(
         self,
         request: RecallRequest,
         profile: ScoringProfile,
         settings: ScoringSettings,
         query_vector: np.ndarray | None,
-    ) -> StoreRecall:
-        """What the store's recall of this version returns, agents and namespace of the request applied."""
+    ) -> StageEvidence:
+        """The hits that this recall looks at, and the rows it returns."""
         mode = mode_in(settings, profile)
         vector = None if mode == "bm25" else query_vector
-        scope, said = scope_of(request, profile, self._schema, vector_live=vector is not None)
+        scope, _ = scope_of(request, profile, self._schema, vector_live=vector is not None)
         ticket = Ticket()
         self._asked.add(ticket)
         try:
-            if lists_recent(request.query, profile):
-                rows = await self._thread.run(ticket, partial(find_recent, scope, ticket))
-                return _answer(rows, "recent", profile, said)
-            if not words(request.query):
-                said.append(f"ZeroClaw {profile.version} finds nothing for a blank query.")
-                return StoreRecall((), "recent", "0..1", tuple(said))
-            scope = await self._thread.run(ticket, scope.with_agents)
-            keyword, vectors = await self._stages(ticket, scope, mode != "embedding", vector)
-            finish = partial(_finish, ticket, scope, settings, keyword, vectors)
-            rows, path = await self._thread.run(ticket, finish)
+            if scope.request.agents is not None:
+                scope = await self._thread.run(ticket, scope.with_agents)
+            searches = bool(words(request.query)) and not lists_recent(request.query, profile)
+            keyword, vectors = KeywordHits(), VectorHits()
+            if searches:
+                keyword, vectors = await self._stages(ticket, scope, mode != "embedding", vector)
+            cut = partial(gather_cut, scope, settings, ticket, keyword, vectors, self._known)
+            gathered = await self._thread.run(ticket, cut)
         finally:
             self._asked.discard(ticket)
-        return _answer(rows, path, profile, (*said, *keyword.notes, *vectors.notes))
+        self._known = gathered.known or self._known
+        return replace(
+            gathered.evidence, dimensions=None if vector is None else len(vector), vector_asked=mode != "bm25"
+        )
 
     async def evidence(
         self,
@@ -113,7 +112,7 @@ class SqliteSearch:
         settings: ScoringSettings,
         query_vector: np.ndarray | None,
     ) -> StageEvidence:
-        """Every hit of the stages, uncut, and what the filters look at. Raises as `recall` does."""
+        """Every hit of the stages, uncut, and what the filters look at. Raises as `recall_evidence` does."""
         is_asked = mode_in(settings, profile) != "bm25"
         vector = query_vector if is_asked else None
         scope, _ = scope_of(request, profile, self._schema, vector_live=vector is not None)
@@ -200,37 +199,6 @@ class SqliteSearch:
         if vector is None or not len(vector) or not self._schema.has("embedding"):
             return VectorHits()
         return await self._vectors.search(ticket, vector, count, scope.vector_conditions())
-
-
-def _finish(
-    ticket: Ticket,
-    scope: SqlScope,
-    settings: ScoringSettings,
-    keyword: KeywordHits,
-    vectors: VectorHits,
-    connection: sqlite3.Connection,
-) -> tuple[list[Row], str]:
-    """Fuse, read the rows, drop what the version drops; when nothing is left, the LIKE fall-back. With the mode."""
-    keyword_hits, vector_hits = keyword.hits, vectors.hits
-    ids: dict[int, str] = {}
-    if is_merged(keyword_hits, vector_hits, scope.profile):
-        ids = ids_of(connection, list(dict.fromkeys(handle for handle, _ in (*vector_hits, *keyword_hits))))
-        keyword_hits = [hit for hit in keyword_hits if hit[0] in ids]
-        vector_hits = [hit for hit in vector_hits if hit[0] in ids]
-    candidates = fuse(keyword_hits, vector_hits, ids, scope.profile, settings, scope.store_limit)
-    rows, kept_any = let_through(connection, ticket, scope, candidates, scope.keeps, scope.store_limit)
-    search = like_search(scope.request.query, scope.profile)
-    if kept_any or search is None:
-        return rows, mode_of(keyword_hits, vector_hits)
-    ticket.check()
-    return find_like(scope, ticket, search, connection), "like"
-
-
-def _answer(rows: Sequence[Row], mode: str, profile: ScoringProfile, notes: Sequence[str]) -> StoreRecall:
-    stage = mode if mode in ("like", "recent") else None
-    entries = tuple(scored_entry(candidate, entry, rank, stage) for rank, (candidate, entry) in enumerate(rows, 1))
-    is_raw = mode == "keyword" and not profile.normalises_keyword_only
-    return StoreRecall(entries, mode, "raw bm25" if is_raw else "0..1", tuple(notes))
 
 
 def _vector_of(rowid: int, connection: sqlite3.Connection) -> np.ndarray | None:

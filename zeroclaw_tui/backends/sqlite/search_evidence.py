@@ -1,4 +1,4 @@
-"""Everything a recall decides from, gathered once: the hits of every stage, uncut, and what the filters look at."""
+"""Everything a recall decides from: the hits of every stage, cut or uncut, the rows, and what the filters look at."""
 
 from __future__ import annotations
 
@@ -10,20 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.sqlite.search_keywords import is_refusal, search_all_keywords, share_of
+from zeroclaw_tui.backends.sqlite.search_keywords import KeywordHits, is_refusal, search_all_keywords, share_of
+from zeroclaw_tui.backends.sqlite.search_rows import read_rows
 from zeroclaw_tui.backends.sqlite.search_scope import Conditions, SqlScope
 from zeroclaw_tui.backends.sqlite.search_thread import Ticket
-from zeroclaw_tui.backends.sqlite.search_vectors import AllVectorHits
+from zeroclaw_tui.backends.sqlite.search_vectors import AllVectorHits, VectorHits
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.decide import rank
 from zeroclaw_tui.scoring.evidence import LikeEvidence, RowTable, ScanOrder, StageEvidence, WordShare
 from zeroclaw_tui.scoring.keywords import (
     LikeSearch,
     like_search,
+    lists_recent,
     match_expression,
     word_expressions,
     words,
 )
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings, mode_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,7 +75,9 @@ def gather(
         recent = np.array(listed, dtype=np.int64)
         faulty = vectors.faults.handles if vectors.faults is not None else recent[:0]
         named = np.unique(np.concatenate([keyword, vectors.handles, like, recent, faulty]))
-        rows, known = _rows(connection, ticket, scope.schema, named, store_rows, known)
+        rows, known = _rows(
+            connection, ticket, scope.schema, named, store_rows, known, _agents(connection, scope.schema)
+        )
         orders = _scan_orders(connection, scope)
     finally:
         connection.execute("ROLLBACK")
@@ -99,6 +105,118 @@ def gather(
         faults=vectors.faults,
     )
     return WordHits(evidence, known)
+
+
+def gather_cut(
+    scope: SqlScope,
+    settings: ScoringSettings,
+    ticket: Ticket,
+    keyword: KeywordHits,
+    vectors: VectorHits,
+    known: KnownRows | None,
+    connection: sqlite3.Connection,
+) -> WordHits:
+    """What one recall looks at: hits that its statements cut to 2 x the limit, the LIKE fall-back only where nothing
+    else is left, and the rows it returns with their whole content. In one state of the database but for the hits."""
+    import numpy as np
+
+    nothing = np.zeros(0, dtype=np.int64)
+    connection.execute("BEGIN")
+    try:
+        agents = _agents(connection, scope.schema)
+        keyword_handles, keyword_scores = _arrays(keyword.hits)
+        vector_handles, vector_scores = _arrays(vectors.hits)
+        is_list = lists_recent(scope.request.query, scope.profile)
+        recent = (
+            _found(connection, ticket, scope, scope.recent_conditions(), scope.recent_limit) if is_list else nothing
+        )
+        named = np.unique(np.concatenate([keyword_handles, vector_handles, recent]))
+        rows, known = _rows(connection, ticket, scope.schema, named, scope.store_rows, known, agents)
+        keyword_there, vector_there = np.isin(keyword_handles, rows.handles), np.isin(vector_handles, rows.handles)
+        evidence = StageEvidence(
+            query=scope.request.query,
+            expression=match_expression(scope.request.query, scope.profile),
+            keyword_handles=keyword_handles[keyword_there],
+            keyword_scores=keyword_scores[keyword_there],
+            vector_handles=vector_handles[vector_there],
+            vector_scores=vector_scores[vector_there],
+            like=nothing,
+            recent=recent,
+            rows=rows,
+            store_rows=scope.store_rows,
+            vector_live=scope.vector_live,
+            has_sessions=scope.schema.has("session_id"),
+            keyword_notes=keyword.notes,
+            vector_notes=vectors.notes,
+            has_agents=scope.schema.has("agent_id"),
+            has_times=scope.schema.has("created_at"),
+            cut_for=(scope.asked, scope.profile, mode_in(settings, scope.profile)),
+        )
+        search = like_search(scope.request.query, scope.profile)
+        ranking = rank(evidence, scope.asked, scope.profile, settings)
+        if ranking.mode == "like" and search is not None:
+            ticket.check()
+            evidence = _with_like(connection, ticket, scope, search, evidence, agents)
+            ranking = rank(evidence, scope.asked, scope.profile, settings)
+        contents = read_rows(ticket, scope.schema, ranking.handles, connection)
+    finally:
+        connection.execute("ROLLBACK")
+    return WordHits(replace(evidence, contents={entry.handle: entry for entry in contents}), known)
+
+
+def _with_like(
+    connection: sqlite3.Connection,
+    ticket: Ticket,
+    scope: SqlScope,
+    search: LikeSearch,
+    evidence: StageEvidence,
+    agents: dict[str, str],
+) -> StageEvidence:
+    """The same with what the statement of the LIKE fall-back gives, in place of the hits that were all dropped."""
+    import numpy as np
+
+    limit = search.sql_limit(scope.store_limit)
+    like = _found(connection, ticket, scope, scope.like_conditions(search), limit)
+    rows, _ = _rows(connection, ticket, scope.schema, np.unique(like), scope.store_rows, None, agents)
+    accepted = None
+    if search.has_prefix_word:
+        texts = {entry.handle: entry for entry in read_rows(ticket, scope.schema, like.tolist(), connection)}
+        accepted = np.array(
+            [search.accepts(texts[each].key, texts[each].content) for each in like.tolist()], dtype=bool
+        )
+    everywhere = np.ones(len(like), dtype=bool)
+    # The statement has applied the time bounds already, to whichever words its version does.
+    facts = LikeEvidence(
+        search.patterns, np.arange(len(like)), accepted, everywhere if len(search.patterns) > 1 else None
+    )
+    none = like[:0]
+    return replace(
+        evidence, keyword_handles=none, keyword_scores=none.astype(np.float32), vector_handles=none,
+        vector_scores=none.astype(np.float32), like=like, rows=rows, like_facts=facts, derived={},
+    )  # fmt: skip
+
+
+def _found(
+    connection: sqlite3.Connection, ticket: Ticket, scope: SqlScope, conditions: Conditions, limit: int
+) -> np.ndarray:
+    """The first rowids by `updated_at`, as text, descending."""
+    import numpy as np
+
+    statement = f"SELECT m.rowid FROM memories m {conditions.where} {_newest_order(scope.schema)} LIMIT ?"
+    found = _fetched(connection, ticket, statement, (*conditions.values, limit))
+    return np.fromiter((rowid for (rowid,) in found), dtype=np.int64)
+
+
+def _arrays(hits: Sequence[tuple[int, float]]) -> tuple[np.ndarray, np.ndarray]:
+    import numpy as np
+
+    handles = np.fromiter((handle for handle, _ in hits), dtype=np.int64, count=len(hits))
+    return handles, np.fromiter((score for _, score in hits), dtype=np.float32, count=len(hits))
+
+
+def _agents(connection: sqlite3.Connection, schema: Schema) -> dict[str, str]:
+    """The id of each alias."""
+    return dict(connection.execute("SELECT alias, id FROM agents")) if schema.has_agents else {}
 
 
 def word_shares(
@@ -186,6 +304,7 @@ def _rows(
     named: np.ndarray,
     store_rows: int,
     known: KnownRows | None,
+    agents: dict[str, str],
 ) -> tuple[RowTable, KnownRows | None]:
     """The row table of the named rows, or of all of them where that is the quicker way, and what to keep of it."""
     import numpy as np
@@ -193,13 +312,12 @@ def _rows(
     (version,) = connection.execute("PRAGMA data_version").fetchone()
     if known is not None and known.version == version:
         return known.rows, known
-    agents = dict(connection.execute("SELECT alias, id FROM agents")) if schema.has_agents else {}
     columns = ", ".join(
         f"m.{name}" if schema.has(name) else "NULL"
         for name in ("id", "created_at", "session_id", "category", "agent_id", "namespace", "superseded_by")
     )
     statement = f"SELECT m.rowid, {columns} FROM memories m"
-    if len(named) * _WHOLE_FROM >= store_rows:
+    if store_rows and len(named) * _WHOLE_FROM >= store_rows:
         rows = _table(_fetched(connection, ticket, f"{statement} ORDER BY m.rowid"), agents)
         # The index over the ids has them in order already.
         by_id = "SELECT rowid FROM memories ORDER BY id" if schema.has("id") else "SELECT rowid FROM memories"

@@ -12,8 +12,9 @@ from zeroclaw_tui.backends.sqlite.search_rows import ids_of
 from zeroclaw_tui.backends.sqlite.search_scope import Conditions, SqlScope
 from zeroclaw_tui.backends.sqlite.search_thread import Ticket
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.fusion import Hit, float32
+from zeroclaw_tui.scoring.evidence import Hit
 from zeroclaw_tui.scoring.keywords import match_expression
+from zeroclaw_tui.scoring.settings import float32
 
 if TYPE_CHECKING:
     import numpy as np

@@ -41,9 +41,10 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlScope(Scope):
-    """A request as this database and this profile serve it."""
+    """A request as this database and this profile serve it; `asked` is it as it was asked."""
 
     schema: Schema
+    asked: RecallRequest
 
     def with_agents(self, connection: sqlite3.Connection) -> SqlScope:
         """The same with the ids of the request's agents and the number of rows, where they are needed."""
@@ -131,4 +132,4 @@ def scope_of(
 ) -> tuple[SqlScope, list[str]]:
     """The scope of a request, and sentences on what was asked and cannot be served. An empty `agents` is unscoped."""
     left, said = served(request, profile, has_agents=schema.has("agent_id"), has_times=schema.has("created_at"))
-    return SqlScope(left, profile, vector_live, schema=schema), said
+    return SqlScope(left, profile, vector_live, schema=schema, asked=request), said

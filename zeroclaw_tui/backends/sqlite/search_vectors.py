@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.search_scope import Conditions
 from zeroclaw_tui.backends.sqlite.search_thread import SearchThread, Ticket
-from zeroclaw_tui.scoring.evidence import VectorFaults
-from zeroclaw_tui.scoring.fusion import Hit
+from zeroclaw_tui.scoring.evidence import Hit, VectorFaults
 from zeroclaw_tui.scoring.vectors import VectorIndex
 
 if TYPE_CHECKING:

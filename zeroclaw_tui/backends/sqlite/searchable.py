@@ -45,8 +45,19 @@ class SearchableSqlite(WritableSqlite):
         query_vector: np.ndarray | None = None,
     ) -> StoreRecall:
         """ZeroClaw's recall with every part of the score, by the rules of `profile`."""
-        searching = await self._searching()
-        return await searching.recall(request, profile, settings, query_vector)
+        # Its own, whatever a store that adds to these rows gives as evidence.
+        evidence = await SearchableSqlite.recall_evidence(self, request, profile, settings, query_vector)
+        return generic_recall.store_recall(evidence, request, profile, settings)
+
+    async def recall_evidence(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> Evidence:
+        """The keyword, vector and LIKE hits that this recall looks at, cut as ZeroClaw's statements cut them."""
+        return await (await self._searching()).recall_evidence(request, profile, settings, query_vector)
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
         """The vector ZeroClaw's cache holds for exactly this text."""

@@ -22,6 +22,7 @@ from zeroclaw_tui.backends.sqlite.connection import (
     connect_read_only,
     file_identity,
     translated,
+    wal_file,
 )
 from zeroclaw_tui.backends.sqlite.facets import facets
 from zeroclaw_tui.backends.sqlite.health import health
@@ -30,8 +31,10 @@ from zeroclaw_tui.backends.sqlite.rows import agent_join, bound, entry_columns, 
 from zeroclaw_tui.backends.sqlite.schema import Schema, read_schema
 from zeroclaw_tui.backends.sqlite.searchable import SearchableSqlite
 from zeroclaw_tui.backends.sqlite.statistics import statistics
-from zeroclaw_tui.backends.sqlite.writing import Writing, take_back_unfinished_write, why_not_writable
-from zeroclaw_tui.config.layouts import exists, has_markdown
+from zeroclaw_tui.backends.sqlite.upkeep.alone import holders
+from zeroclaw_tui.backends.sqlite.writing import Writing, fold_in, take_back_unfinished_write, why_not_writable
+from zeroclaw_tui.backends.waiting import to_its_end
+from zeroclaw_tui.config.layouts import exists, file_size, has_markdown
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
@@ -108,10 +111,10 @@ class SqliteMemory(SearchableSqlite):
         self._file = file
         self.generation = schema.generation
         self.newest_version = schema.newest_version
-        self.notices = (*taken_back, *schema.notices)
+        self.notices, self.facts = (*taken_back, *schema.notices), schema.facts
         self.read_only_because = (
             schema.read_only_because
-            or (_FOLDER_READ_ONLY if connection.notice else None)
+            or (_FOLDER_READ_ONLY if connection.notice and not connection.is_full else None)
             or why_not_writable(self.path)
             or (ASKED_READ_ONLY if self._asked_read_only else None)
         )
@@ -136,7 +139,12 @@ class SqliteMemory(SearchableSqlite):
         return await connect_read_only(self.path), (_TAKEN_BACK,)
 
     async def close(self) -> None:
-        """Stop what runs and let go of every connection."""
+        """Stop what runs and let go of every connection.
+
+        What was written here goes into the database itself where no other program has it open: who copies or moves the
+        file alone, as ZeroClaw 0.8 does, would leave the log behind (SQLite does not fold it in for a last connection
+        that only reads).
+        """
         for reading in self._readings:
             reading.stop()
         for writing in self._writings:
@@ -147,6 +155,9 @@ class SqliteMemory(SearchableSqlite):
             connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
+        if self._has_written:
+            self._has_written = False
+            await to_its_end(asyncio.get_running_loop().run_in_executor(None, _leave_whole, self.path), _nothing)
 
     @asynccontextmanager
     async def without_connections(self) -> AsyncIterator[None]:
@@ -287,6 +298,10 @@ class SqliteMemory(SearchableSqlite):
         no file, and what `open` raises for the new one.
         """
         async with self._looking:
+            if self._is_blind:
+                await self._open_anew()
+                if self._is_blind:
+                    return self._changes
             if self._file is None or file_identity(self.path) != self._file:
                 # Forgotten until the new file is open: the same one may come back, and it too counts as a change.
                 self._file = self._seen_version = None
@@ -296,6 +311,11 @@ class SqliteMemory(SearchableSqlite):
                 self._seen_version = version
                 self._changes += 1
             return self._changes
+
+    @property
+    def _is_blind(self) -> bool:
+        """Whether the file is read as it was when opened, since the disk had no room for SQLite's -shm file."""
+        return self._connection is not None and self._connection.is_full
 
     async def open_anew(self) -> None:
         """Look at the file again, and let go of every earlier connection."""
@@ -340,6 +360,16 @@ class SqliteMemory(SearchableSqlite):
         finally:
             self._readings.discard(reading)
             self._finds.discard(reading)
+
+
+def _leave_whole(path: Path) -> None:
+    """Where another program has it open, that one folds in the log when it ends."""
+    if file_size(wal_file(path)) and not holders(path):
+        fold_in(path)
+
+
+def _nothing() -> None:
+    """Folding in a log cannot be asked to stop."""
 
 
 def _select(schema: Schema, found: browse.Where, order: str, excerpt: int | None = None) -> str:

@@ -53,11 +53,17 @@ class WritableSqlite(Memory):
 
     path: Path
     _writings: set[Writing]
+    _has_written = False
 
     @property
     @abstractmethod
     def schema(self) -> Schema:
         """What the database has."""
+
+    @property
+    @abstractmethod
+    def _is_blind(self) -> bool:
+        """Whether the file is read as it was when opened, so that no write is seen."""
 
     @abstractmethod
     async def open_anew(self) -> None:
@@ -221,10 +227,14 @@ class WritableSqlite(Memory):
             raise self.refuse_to_write()
         writing = Writing(self.path, self.schema, zero=zero)
         self._writings.add(writing)
+        self._has_written = True
         try:
-            return await writing.run(work)
+            written = await writing.run(work)
         finally:
             self._writings.discard(writing)
+        if self._is_blind:
+            await self.open_anew()
+        return written
 
 
 def _keep_nothing(changes: Sequence[RowChange]) -> None:

@@ -7,22 +7,33 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from zeroclaw_tui.backends.sqlite import connection as connections
-from zeroclaw_tui.backends.sqlite.connection import any_text, check_file, explained, translated, wal_file
+from zeroclaw_tui.backends.sqlite.connection import (
+    any_text,
+    check_file,
+    explained,
+    is_for_want_of_room,
+    translated,
+    wal_file,
+)
 from zeroclaw_tui.backends.sqlite.ddl import TRIGGERS
 from zeroclaw_tui.backends.sqlite.raw_rows import RawTable, aliases_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.waiting import to_its_end
+from zeroclaw_tui.config.document.replacing import MAKE_ROOM
+from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.memory.change import MEMORIES, Keep, RowChange, TriggersMissing
-from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused, SearchInterrupted, Unreadable
+from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Refused, SearchInterrupted, Unreadable
 
 Answer = TypeVar("Answer")
+_Row = tuple[str, str]
+"""A table and an id."""
 
 HELD_SECONDS = 0.04
 """How long a batch may hold the write lock."""
@@ -32,6 +43,7 @@ MOST_ROWS = 250
 MOST_BYTES = 4_000_000
 _FIRST_ROWS = 60
 _INDEX = "memories_fts"
+_UNCONFIRMED = "Whether the last of it was done could not be confirmed: look with `zeroclaw memory list`."
 
 
 class SchemaMoved(Exception):
@@ -41,10 +53,10 @@ class SchemaMoved(Exception):
 class IndexOutOfStep(TriggersMissing):
     """The keyword index contradicts the memories, so that SQLite takes no change of them; `repair` builds it anew."""
 
-    def __init__(self, so_far: str) -> None:
+    def __init__(self) -> None:
         super().__init__(())
         self.message = "The keyword index does not match the memories, so SQLite changes none of them."
-        self.hint = f"{so_far} Building the index anew repairs that."
+        self.hint = "Building the index anew repairs that."
 
 
 class Pace:
@@ -93,6 +105,8 @@ class Writing:
         self._given_up = False
         self._released = 0.0
         self._not_ours: BaseException | None = None
+        self._batch: Sequence[RowChange] = ()
+        self._is_unsure = False
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -134,16 +148,22 @@ class Writing:
     def transaction(self, *, needs_index: bool = True) -> Iterator[Transaction]:
         """Hold the write lock; commit at the end, or roll everything back.
 
-        Raises SchemaMoved, and with `needs_index` TriggersMissing, before anything can be written.
+        Raises SchemaMoved, and with `needs_index` TriggersMissing, before anything can be written. A commit that fails
+        is looked after: where its changes are there all the same, and durable, it counts as done.
         """
         connection = self.connection
+        self._batch = ()
         connection.execute("BEGIN IMMEDIATE")
         try:
             transaction = self.look()
             if needs_index:
                 check_index(connection)
             yield transaction
-            connection.execute("COMMIT")
+            try:
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                if connection.in_transaction or self._became(error) != "done":
+                    raise
             self._released = time.perf_counter()
         except BaseException:
             # Closing the connection rolls back as well, whatever this meets.
@@ -161,10 +181,36 @@ class Writing:
             raise SchemaMoved
         return Transaction(self.connection, self.schema, memories, aliases, began)
 
-    def zeroed(self) -> None:
-        """Have what was overwritten leave the write-ahead log too, unless another program still reads from it."""
-        self.connection.execute("PRAGMA busy_timeout = 0").fetchall()
-        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    def zeroed(self) -> bool:
+        """Have what was overwritten leave the write-ahead log too; False where another program still reads from it, or
+        the disk does not take it."""
+        return _folded(self.connection)
+
+    def _became(self, error: sqlite3.Error) -> Literal["done", "not done", "unknown"]:
+        """What is there after a commit that failed.
+
+        SQLite rolls back what it knows of, but a frame that commits may be in the log already (an fsync failed, or the
+        shared memory could not grow), and whoever opens the database next would take it for done. Folding in the log
+        ends that: what this connection does not know of is cut off with it.
+        """
+        self._is_unsure = True
+        # It says so of a write that is not whole, and the frame that commits is the last one.
+        is_certain = getattr(error, "sqlite_errorname", "") == "SQLITE_FULL"
+        is_certain = _folded(self.connection) or is_certain
+        before, after = _ends(self._batch)
+        try:
+            now = self._states_of(before)
+        except (sqlite3.Error, SchemaMoved):
+            return "unknown"
+        if not is_certain or before == after or now not in (before, after):
+            return "unknown"
+        self._is_unsure = False
+        return "done" if now == after else "not done"
+
+    def _states_of(self, rows: Iterable[_Row]) -> dict[_Row, str | None]:
+        transaction = self.look()
+        found = {row: transaction.table(row[0]).with_id(row[1]) for row in rows}
+        return {row: None if held is None else held.fingerprint for row, held in found.items()}
 
     def keep(self, keep: Keep, changes: Sequence[RowChange]) -> None:
         """Have changes kept. What that raises is no error of this database's."""
@@ -172,6 +218,7 @@ class Writing:
             raise SearchInterrupted
         if not changes:
             return
+        self._batch = changes
         try:
             keep(changes)
         except BaseException as error:
@@ -185,9 +232,60 @@ class Writing:
         except (sqlite3.Error, OverflowError) as error:
             if error is self._not_ours:
                 raise
-            raise _not_written(self.path, error, self.done) from error
+            raise self._explained(error) from error
         finally:
             self._connection = None
+
+    def _explained(self, error: sqlite3.Error | OverflowError) -> InspectorError:
+        """The sentence for an error, and what the store shows of what was done."""
+        told = _not_written(self.path, error)
+        before = f"{self.done:,} rows were done before." if self.done else ""
+        told.is_unsure = self._is_unsure
+        told.so_far = f"{before} {_UNCONFIRMED}".strip() if self._is_unsure else before or "Nothing was changed."
+        told.hint = f"{told.so_far} {told.hint}"
+        return told
+
+
+def _ends(changes: Sequence[RowChange]) -> tuple[dict[_Row, str | None], dict[_Row, str | None]]:
+    """The fingerprints of all rows of a batch before and after it, None where there is no row."""
+    before: dict[_Row, str | None] = {}
+    after: dict[_Row, str | None] = {}
+    for change in changes:
+        if change.before is not None:
+            row = change.before.table, change.before.id
+            before.setdefault(row, change.before.fingerprint)
+            after[row] = None
+        if change.after is not None:
+            row = change.after.table, change.after.id
+            before.setdefault(row, None)
+            after[row] = change.after.fingerprint
+    return before, after
+
+
+def fold_in(path: Path) -> None:
+    """Fold the write-ahead log into its database where nobody is in the way; what fails is left as it is.
+
+    Nothing is waited for. Blocks.
+    """
+    with suppress(sqlite3.Error, InspectorError):
+        if file_size(wal_file(path)):
+            with closing(_connected(path, zero=False)) as connection:
+                _folded(connection)
+
+
+def _folded(connection: sqlite3.Connection) -> bool:
+    """Write the log back, and cut it to nothing; False where somebody is in the way or the disk does not take it.
+
+    True for a database that has no such log.
+    """
+    try:
+        connection.execute("PRAGMA busy_timeout = 0").fetchall()
+        ((is_busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except sqlite3.Error:
+        return False
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {connections.BUSY_SECONDS * 1000:.0f}").fetchall()
+    return not is_busy
 
 
 def check_index(connection: sqlite3.Connection) -> None:
@@ -247,36 +345,30 @@ def _connected(path: Path, *, zero: bool) -> sqlite3.Connection:
     return connection
 
 
-def _not_written(path: Path, error: Exception, done: int) -> InspectorError:
+def _not_written(path: Path, error: Exception) -> InspectorError:
     """The sentence for one of SQLite's result codes (https://sqlite.org/rescode.html)."""
     name = getattr(error, "sqlite_errorname", None)
-    so_far = f"{done:,} rows were done before and can be undone." if done else "Nothing was changed."
     if (isinstance(error, (OverflowError, sqlite3.DataError)) and name is None) or name == "SQLITE_TOOBIG":
-        return Refused("A memory is longer than SQLite takes.", hint=f"{so_far} Store it in parts.")
+        return Refused("A memory is longer than SQLite takes.", hint="Store it in parts.")
     if name is None or not isinstance(error, sqlite3.Error):
         raise error
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return Locked(
             f"{path} is locked by another program, so it could not be written.",
-            hint=f"{so_far} Try again when that program has finished, or stop ZeroClaw.",
+            hint="Try again when that program has finished, or stop ZeroClaw.",
         )
-    if name == "SQLITE_FULL":
-        return Unreadable(
-            f"There is no space left for {path}.", hint=f"{so_far} Make room on its disk.", title="Disk full"
-        )
+    if is_for_want_of_room(path, name):
+        return DiskFull(f"{path} could not be written: the disk is full.", hint=MAKE_ROOM)
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
         return Refused(
             f"{path} may not be written by this user.",
-            hint=f"{so_far} Check the permissions of the file, of its folder and of the -wal and -shm files beside it.",
+            hint="Check the permissions of the file, of its folder and of the -wal and -shm files beside it.",
             title="Read-only",
         )
     if name == "SQLITE_CORRUPT_VTAB":
-        return IndexOutOfStep(so_far)
+        return IndexOutOfStep()
     if name.startswith("SQLITE_CONSTRAINT"):
-        return Refused(f"The database does not take this: {error}.", hint=f"{so_far} A rule of its tables forbids it.")
+        return Refused(f"The database does not take this: {error}.", hint="A rule of its tables forbids it.")
     if name.startswith("SQLITE_IOERR") and name != "SQLITE_IOERR_SHORT_READ":
-        return Unreadable(
-            f"{path} could not be written to its disk.", hint=f"{so_far} Check the disk or the network mount."
-        )
-    meant = explained(path, name, error)
-    return type(meant)(meant.message, hint=f"{so_far} {meant.hint}", title=meant.title)
+        return Unreadable(f"{path} could not be written to its disk.", hint="Check the disk or the network mount.")
+    return explained(path, name, error)

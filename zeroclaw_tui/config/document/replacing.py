@@ -1,21 +1,36 @@
-"""Putting a whole file in its place in one step, durable, readable by its owner only."""
+"""Putting a whole file in its place in one step, durable, readable by its owner only.
+
+What is not whole yet bears this program's mark in its name (`.brain.db.zeroclaw-tui-0123456789abcdef.tmp`) and is
+locked with flock(2) for as long as its writer lives: whoever gets the lock knows that the writer is gone.
+"""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import secrets
-from collections.abc import Iterator
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from zeroclaw_tui.memory.errors import Refused, Unreadable
+from zeroclaw_tui.memory.errors import DiskFull, Refused, Unreadable
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""What a system answers whose disk is full, or of which this user may have no more."""
+MAKE_ROOM = "Make room on that disk (old backups and logs, for instance), then do it again."
+_TRIED_BYTES = 64 * 1024
+"""More than the smallest file that SQLite needs beside a database, which has 32 KiB."""
 _MARK = ".zeroclaw-tui-"
-_LEFT_OVER = re.compile(rf"\..+{re.escape(_MARK)}[0-9a-f]{{16}}")
+_UNFINISHED = re.compile(rf"\..+{re.escape(_MARK)}[0-9a-f]{{16}}(\.tmp)?")
+_LONGEST_NAME = 200
+"""In bytes; with the mark it stays below the 255 that file systems take."""
 _NOT_OFFERED = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP})
 """What a file system answers that has no such operation (fsync of a folder, hard links, locks)."""
 
@@ -39,12 +54,66 @@ _REASONS = {
 }
 
 
+class NotRegular(OSError):
+    """A pipe, a socket or a device where a file belongs."""
+
+
+def read_regular(path: Path) -> bytes:
+    """The bytes of a regular file. Raises NotRegular for a pipe or a device, which could be read for ever; OSError."""
+    # Opening a named pipe would wait for a writer.
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb") as file:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(mode):
+            raise NotRegular(errno.EINVAL, "it is no regular file", str(path))
+        return file.read()
+
+
 def cannot_write(path: Path, error: OSError) -> Unreadable:
     """One sentence for each way in which writing fails."""
     reason, hint = _REASONS.get(
         error.errno or 0, (error.strerror or type(error).__name__, "Look at the disk, then run it again.")
     )
-    return Unreadable(f"{path} cannot be written: {reason}.", hint=hint, title="Not written")
+    kind = DiskFull if error.errno in FULL else Unreadable
+    return kind(f"{path} cannot be written: {reason}.", hint=hint, title="Not written")
+
+
+def cannot_write_temporary(error: OSError) -> Unreadable:
+    """The sentence for a folder of temporary files that takes no more, or for want of one. Blocks."""
+    hint = "Free some space there, or name another one with TMPDIR."
+    # Where none is usable Python does not say why.
+    if error.errno in FULL or (error.errno == errno.ENOENT and is_full(Path(os.environ.get("TMPDIR") or "/tmp"))):
+        return DiskFull("The folder of temporary files cannot be written: the disk is full.", hint=hint)
+    return Unreadable(
+        f"The folder of temporary files cannot be written: {error.strerror or error}.", hint=hint, title="Not written"
+    )
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """A folder that only this user may enter, gone at the end. Raises Unreadable."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix=prefix)
+    except OSError as error:
+        raise cannot_write_temporary(error) from error
+    with folder as name:
+        yield Path(name)
+
+
+def is_full(folder: Path) -> bool:
+    """Whether a folder's disk has no room left, even for a small file; a file without a name is tried. Blocks.
+
+    SQLite gives only its own result code for most of what a system refuses, so that this has to be asked.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(_TRIED_BYTES))
+            file.flush()
+    except OSError as error:
+        return error.errno in FULL
+    return False
 
 
 @contextmanager
@@ -56,14 +125,14 @@ def failures_told(path: Path) -> Iterator[None]:
         raise cannot_write(path, error) from error
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, 0700 and durable; one that is there stays as it is. Raises OSError.
+def make_folder(folder: Path, *, synced: bool = True) -> None:
+    """Make a folder and those above it, 0700; one that is there stays as it is. Raises OSError.
 
-    Made by root below another user's folder, it is that user's.
+    Made by root below another user's folder, it is that user's. With `synced` their names are durable, or it fails.
     """
     if folder.is_dir():
         return
-    make_folder(folder.parent)
+    make_folder(folder.parent, synced=synced)
     try:
         folder.mkdir(mode=PRIVATE_FOLDER)
     except FileExistsError:
@@ -72,32 +141,86 @@ def make_folder(folder: Path) -> None:
     else:
         if (owner := _owner_above(folder)) is not None:
             os.chown(folder, owner.st_uid, owner.st_gid)
-    sync_folder(folder.parent)
+    if synced:
+        sync_folder(folder.parent)
+
+
+def new_file(path: Path) -> int:
+    """A descriptor of a new file, 0600 from its first moment on; made by root in another user's folder, it is that
+    user's. Raises FileExistsError, OSError."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+    try:
+        if (owner := _owner_above(path)) is not None:
+            os.fchown(handle, owner.st_uid, owner.st_gid)
+        os.fchmod(handle, PRIVATE_FILE)
+    except BaseException:
+        os.close(handle)
+        with suppress(OSError):
+            path.unlink()
+        raise
+    return handle
+
+
+@contextmanager
+def unfinished_file(target: Path) -> Iterator[tuple[Path, int]]:
+    """A new file beside `target` and its descriptor, marked, locked and 0600, gone at the end if it is still there.
+
+    Raises OSError.
+    """
+    beside, handle = _locked(target, new_file)
+    try:
+        yield beside, handle
+    finally:
+        # Where even this fails a later run removes it; the reason already on its way is the one to be told.
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        os.close(handle)
+
+
+@contextmanager
+def work_folder(target: Path) -> Iterator[Path]:
+    """A new folder beside `target` for what is made there, marked, locked and 0700, gone at the end with what is left
+    in it. Raises OSError."""
+    room, handle = _locked(target, _new_folder)
+    try:
+        yield room
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+        os.close(handle)
 
 
 @contextmanager
 def written_beside(target: Path, data: bytes, owner: os.stat_result | None = None) -> Iterator[Path]:
-    """A durable temporary file with `data` in the folder of `target`, 0600, gone at the end if it is still there.
+    """A durable `unfinished_file` with `data`, 0600. `owner` is the status of the file to be replaced.
 
-    `owner` is the status of the file to be replaced. Without one, what root makes in another user's folder is that
-    user's. Raises OSError, and Refused when that file belongs to another user, who could not read the new one.
+    Raises OSError, and Refused when that file belongs to another user, who could not read the new one.
     """
-    owner = _owner_above(target) if owner is None else owner
-    beside = target.with_name(f".{target.name}{_MARK}{secrets.token_hex(8)}")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            if owner is not None:
-                _give_to(owner, file.fileno(), target)
-            os.fchmod(file.fileno(), PRIVATE_FILE)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+    with unfinished_file(target) as (beside, handle):
+        if owner is not None:
+            _give_to(owner, handle, target)
+        write_all(handle, data)
+        os.fsync(handle)
         yield beside
-    finally:
-        # Where even this fails the next run removes it; the reason already on its way is the one to be told.
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Write all of it, as a single write need not. Raises OSError."""
+    left = memoryview(data)
+    while left:
+        left = left[os.write(handle, left) :]
+
+
+def keep_looks(handle: int, target: Path) -> None:
+    """Give what is to replace a file the owner and the mode of that one; nothing where there is none.
+
+    Raises OSError, and Refused when the file belongs to another user, who would lose it.
+    """
+    try:
+        looks = target.stat()
+    except FileNotFoundError:
+        return
+    _give_to(looks, handle, target)
+    os.fchmod(handle, stat.S_IMODE(looks.st_mode))
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -135,13 +258,98 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def is_unfinished(name: str) -> bool:
+    """Whether a file or folder of that name is one that this program writes to and then renames."""
+    return _UNFINISHED.fullmatch(name) is not None
+
+
+def is_abandoned(path: Path) -> bool | None:
+    """Whether the writer of what bears our mark is gone; None where that cannot be proved (no locks, no rights)."""
+    try:
+        handle = _try_lock(path)
+    except OSError:
+        return None
+    if handle is None:
+        return False
+    os.close(handle)
+    return True
+
+
 def remove_left_over(folder: Path) -> None:
-    """Remove the temporary files of runs that were killed; only those with our own pattern. Raises OSError."""
+    """Remove what runs that were killed left in a folder: what bears our mark and whose lock can be had. What another
+    run is writing, and what no lock tells anything about, stays. Raises OSError when the folder cannot be read."""
     with os.scandir(folder) as entries:
-        found = [entry.path for entry in entries if _LEFT_OVER.fullmatch(entry.name)]
+        found = [Path(entry.path) for entry in entries if is_unfinished(entry.name)]
     for path in found:
-        with suppress(FileNotFoundError):
-            os.unlink(path)
+        with suppress(OSError):
+            remove_abandoned(path)
+
+
+def remove_abandoned(path: Path) -> bool:
+    """Remove one of those; False where its writer is not proved to be gone. Raises OSError."""
+    handle = _try_lock(path)
+    if handle is None:
+        return False
+    try:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    finally:
+        os.close(handle)
+    return True
+
+
+def _new_folder(path: Path) -> int:
+    path.mkdir(mode=PRIVATE_FOLDER)
+    if (owner := _owner_above(path)) is not None:
+        os.chown(path, owner.st_uid, owner.st_gid)
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def _locked(target: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
+    """Something new beside `target`, marked and locked."""
+    stem = os.fsdecode(os.fsencode(target.name)[:_LONGEST_NAME])
+    while True:
+        beside = target.with_name(f".{stem}{_MARK}{secrets.token_hex(8)}.tmp")
+        try:
+            handle = make(beside)
+        except FileNotFoundError:
+            if not target.parent.is_dir():
+                raise
+            continue
+        # Where a file system has no locks, nobody ever removes it unasked.
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        # Between its making and its lock another run may have taken it for left behind.
+        if _is_still(beside, handle):
+            return beside, handle
+        os.close(handle)
+
+
+def _is_still(path: Path, handle: int) -> bool:
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(handle))
+    except FileNotFoundError:
+        return False
+
+
+def _try_lock(path: Path) -> int | None:
+    """A descriptor that holds the lock, None while its writer has it. Raises OSError where that cannot be told."""
+    mode = path.lstat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), str(path))
+    access = os.O_RDONLY | os.O_DIRECTORY if stat.S_ISDIR(mode) else os.O_RDWR
+    handle = os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
 
 
 def _owner_above(path: Path) -> os.stat_result | None:
@@ -163,6 +371,6 @@ def _give_to(owner: os.stat_result, handle: int, target: Path) -> None:
                 hint="Run it as that user.",
             ) from error
     elif own.st_gid != owner.st_gid:
-        # The mode gives a group nothing, so that its loss changes nothing for anyone.
+        # A group that this user is not in cannot be given; the owner still has the file.
         with suppress(PermissionError):
             os.fchown(handle, -1, owner.st_gid)

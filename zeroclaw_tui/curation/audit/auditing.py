@@ -14,12 +14,12 @@ from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates
 from zeroclaw_tui.curation.audit.finding import KINDS, AuditReport, Finding, FindingKind, Sample
 from zeroclaw_tui.curation.audit.remarks import REMARKS
-from zeroclaw_tui.curation.audit.texts import digest, excerpt_of, told_by_itself, trimmed
+from zeroclaw_tui.curation.audit.texts import beginning_of, digest, hidden_text_in, told_by_itself, trimmed
 from zeroclaw_tui.curation.audit.vectors import Vectors
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
 from zeroclaw_tui.memory.entry import Handle
-from zeroclaw_tui.memory.errors import SearchInterrupted
+from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 
 _TOLD_AFTER_ROWS, _TOLD_AFTER_BYTES = 200, 2_000_000
 _FETCHED = 500
@@ -33,6 +33,8 @@ async def audit_memories(library: Library, advance: Advance | None = None) -> Au
     One pass over the rows, a content at a time; works on a thread, never holding more than a bounded share of the
     contents. Near duplicates go by cosine where both rows have vectors of one length, else by shared word shingles.
     """
+    if library.memory.not_read_because is not None:
+        raise Refused(library.memory.not_read_because, hint="An audit looks at what an agent remembers.")
     stop = threading.Event()
 
     def going(done: int) -> None:
@@ -60,6 +62,7 @@ class _Look:
         self.rows = self.size = 0
         self.contents = Contents()
         self.handles: list[Handle] = []
+        self.superseded: set[Handle] = set()
         self.found: Found = {kind: [] for kind in KINDS}
         self._states = array("Q")
         self._stamp_of, self._going = stamp_of, going
@@ -70,19 +73,24 @@ class _Look:
         stamp, content = self._stamp_of(row), _text(row.values.get("content"))
         bounds = trimmed(content)
         owner = stamp.agent or ""
-        written = moment(stamp.updated_at or stamp.timestamp)
+        written = moment(stamp.updated_at or stamp.when)
         self.contents.add(owner, digest(owner, content, bounds), content, written.timestamp() if written else 0.0)
         dimensions = row.values.get("embedding_dimensions")
         vector = row.values.get("embedding")
         self.contents.vectors.add(vector, dimensions if isinstance(dimensions, int) else None)
         self.handles.append(stamp.handle)
         self._states.append(_state(stamp))
+        if row.values.get("superseded_by") is not None:
+            self.superseded.add(stamp.handle)
         told = told_by_itself(stamp.key, content, bounds)
+        pinned = bool(row.values.get("pinned"))
         if told:
-            excerpt = excerpt_of(content)
-            pinned = bool(row.values.get("pinned"))
+            excerpt = beginning_of(content)
             for kind, remark in told.items():
                 self.found[kind].append((self.rows, Sample(stamp, excerpt, remark, pinned)))
+        if hidden := hidden_text_in(stamp.key, content):
+            sample = Sample(stamp, hidden.excerpt, hidden.remark, pinned, hidden.spelled)
+            self.found["hidden text"].append((self.rows, sample))
         self.rows += 1
         self.size += stamp.size
         self._tell()
@@ -123,7 +131,7 @@ async def _report(library: Library, looked: _Look, duplicates: Duplicates, going
     if changed := len(numbers) - len(samples):
         what = "1 memory" if changed == 1 else f"{changed:,} memories"
         notes.append(f"{what} changed while this was looked at, and may be missing here; look again to have all.")
-    return AuditReport(tuple(findings), looked.rows, looked.size, tuple(notes))
+    return AuditReport(tuple(findings), looked.rows, looked.size, tuple(notes), frozenset(looked.superseded))
 
 
 def _of_groups(
@@ -160,7 +168,7 @@ async def _samples(
         for entry in await memory.rows(list(some)):
             number, stamp = some[entry.handle], stamps.get(entry.handle)
             if stamp is not None and looked.is_as_seen(number, stamp):
-                excerpt = excerpt_of(entry.content, is_cut=entry.is_excerpt)
+                excerpt = beginning_of(entry.content, is_cut=entry.is_excerpt)
                 found[number] = Sample(stamp, excerpt, pinned=bool(entry.pinned))
     return found
 

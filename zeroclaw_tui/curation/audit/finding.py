@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.entry import Handle
 
 FindingKind = Literal[
     "assistant replies", "recall blobs", "tool results", "heartbeat and cron", "too short", "too long", "empty keys",
-    "exact duplicates", "near duplicates", "stale vectors", "secrets",
+    "exact duplicates", "near duplicates", "stale vectors", "secrets", "hidden text",
 ]  # fmt: skip
 
 KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
@@ -22,7 +23,7 @@ TOO_LONG = 4000
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A memory of a finding as shown: `excerpt` is cleaned for display and, where it holds a secret, masked."""
+    """A memory of a finding: `excerpt` is a piece of its content, on one line, secrets masked, not cleaned for eyes."""
 
     stamp: Stamp
     excerpt: str
@@ -30,6 +31,8 @@ class Sample:
     """What exactly was found, such as "96 % alike" or "an API key"."""
     pinned: bool = False
     """Pinned memories are never merged away."""
+    spelled: str = ""
+    """What its hidden characters spell, secrets masked, not cleaned for a screen; "" where they spell nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ class AuditReport:
     rows: int
     size: int
     notes: tuple[str, ...] = ()
+    superseded: frozenset[Handle] = frozenset()
+    """Which of the rows a newer memory replaced: a list of the store hides them."""
 
     def finding(self, kind: FindingKind) -> Finding | None:
         """What was found of one kind."""

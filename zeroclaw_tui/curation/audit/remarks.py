@@ -41,4 +41,8 @@ REMARKS: Mapping[FindingKind, str] = {
         "They look like secrets: in plain text in the database and its copies, and sent to the model whenever they are"
         " recalled."
     ),
+    "hidden text": (
+        "Characters that no screen shows and the agent reads: this is how a memory is poisoned. Others split a word, so"
+        " that no search finds it. Look at what they say, then edit the memory or let it go."
+    ),
 }

@@ -116,7 +116,7 @@ def _merged(alike: Sequence[Sample], keeps: Keeps) -> tuple[Sample, tuple[Sample
 
     def rank(sample: Sample) -> tuple[bool, int, float, int]:
         stamp = sample.stamp
-        when = moment(stamp.updated_at or stamp.timestamp)
+        when = moment(stamp.updated_at or stamp.when)
         size = stamp.size if keeps == "longest" else 0
         return sample.pinned, size, when.timestamp() if when else 0.0, alike.index(sample)
 

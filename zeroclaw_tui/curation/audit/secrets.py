@@ -37,7 +37,7 @@ def look_alike_secrets(text: str) -> list[str]:
     for shape in _SHAPES:
         places = list(islice(_places(shape, text), _MOST_PLACES))
         if any(not any(start < end and begin < stop for begin, end in told) for start, stop in places):
-            names.append(shape.name)
+            names += [shape.name] if shape.name not in names else []
         told += places
     return names
 
@@ -93,6 +93,13 @@ def _is_token(value: str) -> bool:
     return _is_password(value) and _has_digit(value) and any(map(str.isalpha, value))
 
 
+def _is_password_beside_words(value: str) -> bool:
+    """As a password, and no word or name: in a script or case that a program does not know, only that tells."""
+    word = value.rstrip(".!?")
+    return _is_password(value) and (_has_digit(word) or _SYMBOL_OR_HUMP.search(word) is not None)
+
+
+_SYMBOL_OR_HUMP = re.compile(r"[!@#$%^&*~?]|[a-z][A-Z]")
 _PLACEHOLDER = re.compile(
     r"(?i)\A(?:your|my|the|some|example|sample|test|dummy|change_?me|replace|insert|placeholder|redacted|hidden|secret"
     r"|password|passwd|token|api_?key|none|null|nil|true|false|undefined|todo|input|env|process|os|self|settings|config"
@@ -103,7 +110,8 @@ _PLACEHOLDER = re.compile(
 def _assigned(names: str, shortest: int) -> re.Pattern[str]:
     """A name, `=` or `:`, and a value that stands alone: no call, no address, no variable."""
     return re.compile(
-        rf"""(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?:{names})(?![A-Za-z0-9])["'`]?[ \t]{{0,3}}[:=][ \t]{{0,3}}["'`]?"""
+        rf"""(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?:{names})(?![A-Za-z0-9])["'`]?"""
+        r"""[ \t]{0,3}[:=：＝][ \t]{0,3}["'`]?"""
         rf"""(?P<secret>[A-Za-z0-9_.+/=!@#$%^&*~?\-]{{{shortest},400}}+)(?![A-Za-z0-9_(\[{{@:])"""
     )
 
@@ -113,6 +121,32 @@ _TOKENS = (
     "ecret", "ECRET", "oken", "OKEN", "pi_key", "PI_KEY", "pikey", "piKey", "PIKEY", "pi-key", "PI-KEY", "PI key",
     "ccess_key", "CCESS_KEY", "ccess-key", "ccessKey",
 )  # fmt: skip
+
+
+_PASSWORD_WITH_CASE = (
+    "contraseña", "contrasena", "contrasenya", "senha", "mot de passe", "passwort", "kennwort", "wachtwoord", "passord",
+    "adgangskode", "lösenord", "losenord", "salasana", "parool", "hasło", "haslo", "heslo", "geslo", "lozinka",
+    "slaptažodis", "jelszó", "parola", "parolă", "parole", "şifre", "sifre", "kata sandi", "mật khẩu", "пароль",
+    "парола", "лозинка", "κωδικός", "κωδικος",
+)  # fmt: skip
+_PASSWORD_WITHOUT_CASE = (
+    "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호", "패스워드", "รหัสผ่าน", "पासवर्ड", "পাসওয়ার্ড",
+    "סיסמה", "סיסמא", "كلمة المرور", "كلمة السر", "رمز عبور", "گذرواژه",
+)  # fmt: skip
+"""The word for password where people write of it; English has its own shape, with the names that programs give it."""
+
+
+def _beside_words(words: tuple[str, ...], *, alone: bool) -> re.Pattern[str]:
+    """One of the words, in whatever emphasis, a colon or "is", and a value in letters of a keyboard.
+
+    With `alone` no letter stands beside the word, as in scripts that put blanks between words.
+    """
+    begins, ends = (r"(?<![^\W\d_])", r"(?![^\W\d_])") if alone else ("", "")
+    return re.compile(
+        rf"""{begins}(?i:{"|".join(words)}){ends}[*_"'`]{{0,3}}"""
+        r"""(?:[ ]?[(（][^()（）\n]{1,30}[)）])?[ \t\u3000]{0,3}(?:[:=：＝]|是|为|為|は)[*_]{0,3}[ \t\u3000]{0,3}"""
+        r"""["'`「『“]?(?P<secret>[A-Za-z0-9_.+/=!@#$%^&*~?\-]{6,400}+)(?![A-Za-z0-9_(\[{@:])"""
+    )
 
 
 def _token(name: str, literals: tuple[str, ...], pattern: str, holds: Callable[[str], bool] = bool) -> _Shape:
@@ -163,6 +197,15 @@ _SHAPES = (
     _Shape(
         "a password", _PASSWORDS, _assigned("[Pp]ass(?:word|wd|phrase)|PASS(?:WORD|WD|PHRASE)", 6),
         lambda value: _is_password(value) and not (value.isalpha() and value.islower()), ahead=1,
+    ),
+    _Shape(
+        "a password",
+        tuple(dict.fromkeys(tail for word in _PASSWORD_WITH_CASE for tail in (word[1:], word[1:].upper()))),
+        _beside_words(_PASSWORD_WITH_CASE, alone=True), _is_password_beside_words, ahead=1,
+    ),
+    _Shape(
+        "a password", _PASSWORD_WITHOUT_CASE, _beside_words(_PASSWORD_WITHOUT_CASE, alone=False),
+        _is_password_beside_words,
     ),
     _Shape(
         "a token or key", _TOKENS,

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass
+from itertools import islice
 
 from zeroclaw_tui.curation.audit.finding import TOO_LONG, TOO_SHORT, FindingKind
 from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked, secrets_remark
+from zeroclaw_tui.memory.hidden_text import suspicious_runs
 from zeroclaw_tui.memory.text import WHITE_SPACE, cut, one_line
 
 EXCERPT_CELLS = 120
+"""Also the characters of an excerpt."""
+_BEFORE_HIDDEN = 24
+_MOST_RUNS = 1000
+_MOST_SPELLED = 2000
+_BLANKS = re.compile(r"[ \t\r\n\f\v]+")
 _MASKED_AHEAD = 4000
 """So much of a content is masked before its beginning is shown."""
 _SHOWN_OF_LAST = 12
@@ -49,6 +57,36 @@ def told_by_itself(key: str, content: str, bounds: tuple[int, int]) -> dict[Find
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class HiddenText:
+    """What a memory hides: what it is in a few words, what it spells, and a piece of the content around the first."""
+
+    remark: str
+    spelled: str
+    excerpt: str
+
+
+def hidden_text_in(key: str, content: str) -> HiddenText | None:
+    """What the content hides, or else the key; None where nothing is hidden."""
+    for text, where in ((content, ""), (key, "in the key: ")):
+        runs = list(islice(suspicious_runs(text), _MOST_RUNS))
+        if not runs:
+            continue
+        count = sum(run.end - run.start for run in runs)
+        kinds = tuple(dict.fromkeys(kind for run in runs for kind in run.kinds))
+        if len(kinds) > 1:
+            told = f"{count:,} hidden characters: {', '.join(kinds)}"
+        elif kinds[0].startswith("U+"):
+            told = kinds[0] if count == 1 else f"{count:,} × {kinds[0]}"
+        else:
+            told = kinds[0].removesuffix("s") if count == 1 else f"{count:,} {kinds[0]}"
+        spelled = " ".join(run.spelled for run in runs if run.spelled)
+        spelled = masked(spelled if len(spelled) <= _MOST_SPELLED else spelled[:_MOST_SPELLED] + "…")
+        start = max(0, runs[0].start - _BEFORE_HIDDEN) if text is content else 0
+        return HiddenText(where + told, spelled, ("…" if start else "") + beginning_of(content[start:]))
+    return None
+
+
 def trimmed(content: str) -> tuple[int, int]:
     """Where a content begins and ends without the blanks around it, by Unicode's White_Space as ZeroClaw trims."""
     start, end = 0, len(content)
@@ -70,12 +108,22 @@ def digest(owner: str, content: str, bounds: tuple[int, int]) -> bytes:
 
 
 def excerpt_of(content: str, *, is_cut: bool = False) -> str:
-    """The beginning of a content in one line, its secrets masked; `is_cut` where it is itself only a beginning."""
+    """The beginning of a content as shown on one line, its secrets masked; `is_cut` where it is only a beginning."""
+    return cut(one_line(_beginning(content, is_cut=is_cut)), EXCERPT_CELLS)
+
+
+def beginning_of(content: str, *, is_cut: bool = False) -> str:
+    """As that, but with its characters as they are: whoever shows it cleans it."""
+    line = _BLANKS.sub(" ", _beginning(content, is_cut=is_cut)).strip(" ")
+    return line if len(line) <= EXCERPT_CELLS else line[: EXCERPT_CELLS - 1] + "…"
+
+
+def _beginning(content: str, *, is_cut: bool) -> str:
     head = masked(content[:_MASKED_AHEAD])
     if is_cut or len(content) > _MASKED_AHEAD:
         # What stands last may be the beginning of a secret.
         head = _LAST_TOKEN.sub(lambda last: last[0][:_SHOWN_OF_LAST], head) + "…"
-    return cut(one_line(head), EXCERPT_CELLS)
+    return head
 
 
 def _runtime(content: str, start: int) -> str | None:

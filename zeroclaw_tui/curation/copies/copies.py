@@ -1,31 +1,61 @@
-"""Where the text of a memory still lies after it was deleted or changed, and cleaning what can be cleaned."""
+"""Where the text of a memory still lies after it was deleted or changed."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
-from zeroclaw_tui.curation.changing import Outcome
-from zeroclaw_tui.curation.copies import in_databases, in_files, in_store, snapshot_text
-from zeroclaw_tui.curation.copies.cleaning import cut_for, kept_as, rewrite
-from zeroclaw_tui.curation.copies.found import Copy, Kind, Text, Wanted, not_looked_at, too_large
-from zeroclaw_tui.curation.copies.in_databases import Fragments, Stored
-from zeroclaw_tui.curation.copies.places import Places, find_places
+from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.curation.copies import databases, lines
+from zeroclaw_tui.curation.copies.databases import Fragments, Stored, cache_hash, read_store
+from zeroclaw_tui.curation.copies.places import (
+    HYDRATED,
+    LARGEST,
+    LARGEST_CLEANED,
+    LARGEST_SEARCHED,
+    Copy,
+    Kind,
+    Place,
+    Places,
+    find_places,
+    found,
+    not_looked_at,
+    too_large,
+)
+from zeroclaw_tui.curation.copies.texts import Phrases, Text, Wanted
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan
-from zeroclaw_tui.memory.change import MEMORIES, Keep
+from zeroclaw_tui.curation.trash.reads import ids_move
+from zeroclaw_tui.memory.change import MEMORIES
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import one_line
 
-__all__ = ["Copy", "Kind", "Text", "clean_copies", "find_copies", "summary", "texts_of", "texts_of_plan"]
+__all__ = ["Copy", "Kind", "Text", "find_copies", "living_in", "summary", "texts_of", "texts_of_plan"]
+
+Answer = TypeVar("Answer")
 
 _ROWS_AT_ONCE = 500
-
-_PLURALS = {
+_KEYS_NAMED = 5
+_HISTORIES = 200
+"""For so many texts it is looked up whether the trash has earlier versions."""
+_EMPTIES = "Undo needs them; `zeroclaw memory trash empty` lets go of them."
+_PLURALS: Mapping[Kind, str] = {
     "snapshot": "snapshots",
     "archive": "archived files",
     "markdown": "Markdown files",
+    "prompt file": "prompt files",
+    "chat": "chats",
+    "trace": "traces",
+    "knowledge": "knowledge graphs",
+    "schedule": "files of schedules",
+    "tasks": "files of tasks",
+    "security log": "files of the security log",
+    "service log": "service logs",
+    "deleted agent": "files of deleted agents",
     "backup": "files of backups",
     "other database": "other databases",
 }
@@ -36,9 +66,10 @@ async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
     """Every place beside the store itself where one of these texts still lies (ZeroClaw's own files only).
 
     A memory that is stored is no copy, even of a text that it shares with one that went; before a removal the
-    memories the texts stand for do not count. Contents of fewer than SHORT characters are only found as a whole row,
-    entry or line, contents in the log and in free pages not at all while another memory holds them too. Reads only,
-    in threads. Raises InspectorError kinds where the store cannot be read; any other place tells that by itself.
+    memories the texts stand for do not count. Contents of fewer than SHORT characters are only found as a whole
+    memory, entry or line, contents in the log and in free pages not at all while another memory holds them too. Reads
+    only, in threads that end soon when this is cancelled. Raises InspectorError kinds where the store cannot be read;
+    any other place tells that by itself.
     """
     wanted = await asyncio.to_thread(Wanted, list(texts))
     if not wanted.texts:
@@ -47,18 +78,18 @@ async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
     snapshots, keys, unread = await asyncio.to_thread(_snapshots, places, wanted)
     fragments = await asyncio.to_thread(Fragments, wanted)
     if places.database is not None:
-        unread += await asyncio.to_thread(in_databases.in_own_bytes, places.database, fragments)
-    stored = await in_store.stored_now(library, places, wanted, keys, fragments)
-    elsewhere = await asyncio.to_thread(lambda: list(_elsewhere(places, wanted, stored, snapshots)))
-    leftovers = in_databases.own_leftovers(places.database, fragments, wanted) if places.database else []
+        unread += await asyncio.to_thread(databases.in_own_bytes, places.database, fragments)
+    stored = await _stored_now(library, places, wanted, keys, fragments)
+    elsewhere = await _stoppable(lambda stop: list(_elsewhere(places, wanted, stored, snapshots, stop)))
+    leftovers = databases.own_leftovers(places.database, fragments, wanted) if places.database else []
     lucid = "lucid" in (library.config.backend, library.config.zeroclaw_backend)
     return [
-        *in_store.in_memories(library, stored, wanted),
-        *await in_store.in_embedding_cache(library, stored, wanted),
+        *_in_memories(library, stored, wanted),
+        *await _in_embedding_cache(library, stored, wanted),
         *elsewhere,
         *leftovers,
         *([Copy("lucid", "lucid", None, False, _LUCID)] if lucid else []),
-        *await in_store.in_trash(library, wanted),
+        *await _in_trash(library, wanted),
         *places.problems,
         *unread,
     ]
@@ -96,32 +127,6 @@ async def texts_of_plan(library: Library, plan: PurgePlan) -> list[Text]:
     return texts
 
 
-async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
-    """Remove the texts from those places that allow it; what goes is kept, and an undo brings it back.
-
-    `count` is how many texts went from a place, each place by itself. A place that cannot be cleaned becomes a note.
-    Raises Refused where the store is read-only, and what the trash raises.
-    """
-    if library.read_only_because is not None:
-        raise library.memory.refuse_to_write()
-    chosen = list({(copy.kind, copy.place): copy for copy in copies if copy.can_clean}.values())
-    if not chosen:
-        return Outcome("clean", 0)
-    count, notes = 0, list[str]()
-    number = await library.trash.begin("clean", f"cleaned {summary(chosen)}")
-    try:
-        keep = library.trash.keeper(number)
-        for copy in chosen:
-            try:
-                count += await _clean(library, copy, keep)
-            except InspectorError as error:
-                notes.append(str(error))
-                await _take_back(library, number, kept_as(Path(copy.place)))
-    finally:
-        action = await library.trash.finish(number)
-    return Outcome("clean", count, action if count else None, notes=tuple(notes))
-
-
 def summary(copies: Sequence[Copy]) -> str:
     """One line: "embedding cache (290), MEMORY_SNAPSHOT.md (3)"; empty when there are none.
 
@@ -133,77 +138,187 @@ def summary(copies: Sequence[Copy]) -> str:
     return ", ".join(_summed(kind, some) for kind, some in by_kind.items())
 
 
-async def _clean(library: Library, copy: Copy, keep: Keep) -> int:
-    if copy.kind == "embedding cache":
-        contents = list(dict.fromkeys(text.content for text in copy.texts))
-        return await library.memory.forget_cached_vectors(contents, keep)
-    living: dict[str, set[str]] = {}
-    path = Path(copy.place)
-    if copy.kind == "snapshot":
-        wanted = Wanted(copy.texts)
-        places = await asyncio.to_thread(find_places, library.config, library.memory.name)
-        keys = await asyncio.to_thread(_keys_of, path, wanted)
-        living = (await in_store.stored_now(library, places, wanted, keys)).living
-    return await asyncio.to_thread(rewrite, path, cut_for(copy, living), keep)
+async def living_in(library: Library, snapshot: Path, wanted: Wanted) -> dict[str, set[str]]:
+    """What the store holds now under the keys of a snapshot, contents by key: memories that are no copies in it."""
+
+    def keys() -> set[str]:
+        try:
+            return lines.keys_in_question(_read_lines(snapshot) or [], wanted)
+        except OSError:
+            # Cleaning it says why it cannot be read.
+            return set()
+
+    places = await asyncio.to_thread(find_places, library.config, library.memory.name)
+    return (await _stored_now(library, places, wanted, await asyncio.to_thread(keys))).living
 
 
-async def _take_back(library: Library, action: int, path: str) -> None:
-    """What was kept of a file that was left alone in the end is nothing to undo."""
-
-    def kept() -> list[int]:
-        changes = [change for batch in library.trash.open_changes(action)() for change in batch]
-        return [change.number for change in changes if change.row.id == path and change.number is not None]
-
-    await library.trash.take_as_reversed(action, await asyncio.to_thread(kept))
+async def _stoppable(work: Callable[[threading.Event], Answer]) -> Answer:
+    """What some work in a thread answers; it is told to stop when nobody waits for that any more."""
+    stop = threading.Event()
+    try:
+        return await asyncio.to_thread(work, stop)
+    finally:
+        stop.set()
 
 
 def _snapshots(places: Places, wanted: Wanted) -> tuple[dict[Path, list[str]], set[str], list[Copy]]:
     """The lines of each snapshot, the keys in question, and the snapshots that could not be read."""
-    lines_of: dict[Path, list[str]] = {}
+    lines_in: dict[Path, list[str]] = {}
     keys: set[str] = set()
     unread: list[Copy] = []
-    for path in places.snapshots:
+    for _, path in places.holding("snapshot"):
         try:
-            lines = in_files.read_lines(path)
+            read = _read_lines(path)
         except OSError as error:
             unread.append(not_looked_at("snapshot", path, error))
             continue
-        if lines is None:
-            unread.append(too_large("snapshot", path))
+        if read is None:
+            unread.append(too_large("snapshot", path, LARGEST))
         else:
-            lines_of[path] = lines
-            keys |= snapshot_text.keys_in_question(lines, wanted)
-    return lines_of, keys, unread
+            lines_in[path] = read
+            keys |= lines.keys_in_question(read, wanted)
+    return lines_in, keys, unread
 
 
-def _keys_of(path: Path, wanted: Wanted) -> set[str]:
-    try:
-        return snapshot_text.keys_in_question(in_files.read_lines(path) or [], wanted)
-    except OSError:
-        # Cleaning it says why it cannot be read.
-        return set()
-
-
-def _elsewhere(places: Places, wanted: Wanted, stored: Stored, snapshots: dict[Path, list[str]]) -> Iterator[Copy]:
-    """Everything in files and other databases."""
+def _elsewhere(
+    places: Places, wanted: Wanted, stored: Stored, snapshots: dict[Path, list[str]], stop: threading.Event
+) -> Iterator[Copy]:
+    """Everything in files and other databases, in the order of the table."""
     gone = stored.gone_keys()
-    for path, lines in snapshots.items():
-        is_live = path == places.live_snapshot
-        yield from in_files.in_snapshot(path, wanted, stored.living, is_live=is_live, lines=lines)
-    yield from in_files.in_notes("archive", places.archived, wanted)
-    yield from in_files.in_conversations(places.conversations, wanted)
-    yield from in_files.in_notes("markdown", places.notes, wanted)
-    notes = [path for path in places.backups if path.suffix == ".md"]
-    yield from in_files.in_notes("backup", notes, wanted)
-    for path in places.backups:
-        if path.suffix != ".md":
-            yield from in_databases.in_rows("backup", path, wanted, gone, in_files.BACKUP)
-    for path in places.audits:
-        yield from in_databases.in_audit(path, wanted, gone)
-    for path in places.response_caches:
-        yield from in_databases.in_response_cache(path, wanted)
-    for path in places.databases:
-        yield from in_databases.in_rows("other database", path, wanted, gone, in_databases.OTHER)
+    notes: dict[Kind, lines.LineSearch] = {}
+    for kind in {place.kind for place, _ in places.holding("notes")}:
+        of_kind = [path for place, path in places.holding("notes") if place.kind == kind]
+        notes[kind] = lines.LineSearch(wanted, sum(map(_size, of_kind)))
+    # Making thousands of texts ready takes a second.
+    phrases = Phrases(wanted if places.holding("lines", "rows", "anything") else Wanted(()))
+    for place, path in places.files:
+        if stop.is_set():
+            return
+        if place.holds == "snapshot":
+            if path in snapshots:
+                spans = lines.spans_in_snapshot(snapshots[path], wanted, stored.living)
+                remark = HYDRATED if path == places.live_snapshot else place.remark
+                yield from found(place.kind, path, wanted.in_order(_of_spans(spans)), remark, place)
+        elif place.holds == "notes":
+            yield from _in_notes(place, path, wanted, notes[place.kind])
+        elif place.holds == "memories":
+            yield from databases.in_memories_table(place, path, wanted, gone)
+        elif place.holds == "rows":
+            yield from databases.in_any_table(place, path, phrases, gone, stop)
+        else:
+            yield from _in_file(place, path, phrases, stop)
+
+
+def _in_notes(place: Place, path: Path, wanted: Wanted, search: lines.LineSearch) -> list[Copy]:
+    """A Markdown file with lines that hold a text."""
+    try:
+        read = _read_lines(path)
+    except OSError as error:
+        return [not_looked_at(place.kind, path, error)]
+    if read is None:
+        return [too_large(place.kind, path, LARGEST)]
+    remark = place.remark
+    if search.inside < len(wanted.texts):
+        remark += f" Only the first {search.inside:,} texts were also looked for inside longer lines."
+    return found(place.kind, path, wanted.in_order(_of_spans(search.spans_of(read))), remark, place)
+
+
+def _in_file(place: Place, path: Path, phrases: Phrases, stop: threading.Event) -> list[Copy]:
+    """A file of lines, or of any form."""
+    look = lines.searched if place.holds == "lines" else lines.searched_as_bytes
+    try:
+        size = path.stat().st_size
+        if size > LARGEST_SEARCHED:
+            return [too_large(place.kind, path, LARGEST_SEARCHED)]
+        texts = phrases.wanted.in_order(look(path, phrases, stop))
+    except OSError as error:
+        return [not_looked_at(place.kind, path, error)]
+    if place.can_clean and size > LARGEST_CLEANED:
+        remark = (
+            "It is too large to be kept for an undo, so it is not cleaned here: delete it while ZeroClaw is stopped."
+        )
+        return found(place.kind, path, texts, remark)
+    return found(place.kind, path, texts, place.remark, place)
+
+
+def _of_spans(spans: Iterable[lines.Span]) -> Iterator[Text]:
+    return (text for _, _, texts in spans for text in texts)
+
+
+def _read_lines(path: Path) -> list[str] | None:
+    """The lines of a file; None when it is too large. Raises OSError."""
+    if path.stat().st_size > LARGEST:
+        return None
+    return lines.lines_of(path.read_bytes())
+
+
+def _size(path: Path) -> int:
+    try:
+        return file_size(path)
+    except OSError:
+        # Reading it says why.
+        return 0
+
+
+async def _stored_now(
+    library: Library, places: Places, wanted: Wanted, keys: Iterable[str], fragments: Fragments | None = None
+) -> Stored:
+    """What the store holds now, with the contents under these keys; finds of `fragments` in rows are explained."""
+    stored = Stored(wanted, keys, fragments)
+    if places.database is not None:
+        await asyncio.to_thread(read_store, places.database, stored)
+    else:
+        for entry in await library.memory.entries(MemoryFilter(superseded=Superseded.SHOW)):
+            stored.add(entry.id, entry.key, entry.content)
+    if fragments is not None:
+        fragments.explain(await asyncio.to_thread(stored.held))
+    return stored
+
+
+def _in_memories(library: Library, stored: Stored, wanted: Wanted) -> list[Copy]:
+    """Other memories with the same content, superseded ones and those of other agents too."""
+    texts = wanted.in_order(text for _, content in stored.same for text in wanted.by_content[content])
+    keys = list(dict.fromkeys(one_line(key) for key, _ in stored.same))
+    named = ", ".join(keys[:_KEYS_NAMED]) + (
+        f" and {len(keys) - _KEYS_NAMED:,} more" if len(keys) > _KEYS_NAMED else ""
+    )
+    remark = f"Other memories have the same content: {named}. Select and delete them."
+    return found("memories", library.memory.location, texts, remark)
+
+
+async def _in_embedding_cache(library: Library, stored: Stored, wanted: Wanted) -> list[Copy]:
+    """ZeroClaw's cached vectors of the contents."""
+    count = await library.memory.count_cached_vectors(list(wanted.by_content))
+    if not count:
+        return []
+    cached = [content for content in wanted.by_content if cache_hash(content) in stored.hashes]
+    texts = wanted.in_order(text for content in cached for text in wanted.by_content[content]) or wanted.texts
+    remark = "A hash of the content and its vector remain, not the text itself."
+    return [Copy("embedding cache", library.memory.location, count, True, remark, texts)]
+
+
+async def _in_trash(library: Library, wanted: Wanted) -> list[Copy]:
+    """Earlier versions of the memories in the trash of this program."""
+    place = library.trash.file
+    try:
+        texts = [text for text in wanted.texts[:_HISTORIES] if await _has_earlier(library, text)]
+    except InspectorError as error:
+        return [not_looked_at("trash", place, error)]
+    if not texts:
+        return []
+    remark = f"Earlier versions of these memories are in the trash. {_EMPTIES}"
+    if len(wanted.texts) > _HISTORIES:
+        remark = f"Of the first {_HISTORIES:,} of these memories the trash has earlier versions. {_EMPTIES}"
+    return found("trash", place, tuple(texts), remark)
+
+
+async def _has_earlier(library: Library, text: Text) -> bool:
+    """Whether the trash has more of a memory than the change that took this text away."""
+    versions = await library.trash.history(text.id)
+    newest = versions[0].before if versions else None
+    is_this = newest is not None and newest.entry().content == text.content
+    # Where ids move, what the trash has under this one may be another memory.
+    return len(versions) > is_this and (is_this or not ids_move(library.trash.store))
 
 
 def _summed(kind: Kind, copies: Sequence[Copy]) -> str:

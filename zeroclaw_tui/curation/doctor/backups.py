@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
-import time
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from zeroclaw_tui.backends.sqlite.upkeep.copying import copy_database, remove_database
 from zeroclaw_tui.backends.sqlite.upkeep.stoppable import Stoppable
+from zeroclaw_tui.config.document.replacing import (
+    FULL,
+    MAKE_ROOM,
+    make_folder,
+    remove_left_over,
+    sync_folder,
+    work_folder,
+)
 from zeroclaw_tui.config.layouts import names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.errors import Unreadable
+from zeroclaw_tui.memory.errors import DiskFull, Unreadable
 
 KEPT = 5
 _FOLDER = "backups"
 _END = ".db"
-_UNFINISHED = ".part"
-_STALE_SECONDS = 3600
 
 
 async def back_up(config: MemoryConfig, now: datetime) -> Path:
@@ -39,36 +44,35 @@ def backups_of(config: MemoryConfig) -> list[Path]:
 def _made(config: MemoryConfig, now: datetime, stoppable: Stoppable) -> Path:
     folder = _folder(config)
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _remove_unfinished(folder)
+        make_folder(folder)
+        remove_left_over(folder)
+        target = _free(folder, config.database.name, now)
+        with work_folder(target) as room:
+            made = room / target.name
+            copy_database(config.database, made, stoppable)
+            os.rename(made, target)
+        sync_folder(folder)
     except OSError as error:
-        raise Unreadable(
-            f"No backup can be made in {folder}: {error.strerror}.", hint="Nothing was changed. Check its permissions."
-        ) from error
-    target = _free(folder, config.database.name, now)
-    unfinished = target.with_name(target.name + _UNFINISHED)
-    copy_database(config.database, unfinished, stoppable)
-    os.rename(unfinished, target)
+        raise _no_backup(folder, error) from error
     # Never the one just made: a clock that was put back makes it look like the oldest.
     for old in [backup for backup in backups_of(config) if backup != target][KEPT - 1 :]:
         remove_database(old)
     return target
 
 
+def _no_backup(folder: Path, error: OSError) -> Unreadable:
+    if error.errno in FULL:
+        return DiskFull(f"No backup can be made in {folder}: the disk is full.", hint=MAKE_ROOM)
+    return Unreadable(f"No backup can be made in {folder}: {error.strerror}.", hint="Check its permissions.")
+
+
 def _free(folder: Path, name: str, now: datetime) -> Path:
     at = now.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     number, target = 1, folder / f"{name}.{at}{_END}"
-    while target.exists() or target.with_name(target.name + _UNFINISHED).exists():
+    while target.exists():
         number += 1
         target = folder / f"{name}.{at}_{number}{_END}"
     return target
-
-
-def _remove_unfinished(folder: Path) -> None:
-    """A copy that was cut off by a kill is no backup; a young one may be another process's, under way."""
-    for name in names_in(folder):
-        if name.endswith(_UNFINISHED) and time.time() - (folder / name).stat().st_mtime > _STALE_SECONDS:
-            remove_database(folder / name)
 
 
 def _folder(config: MemoryConfig) -> Path:

@@ -6,9 +6,10 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from zeroclaw_tui.backends.sqlite.connection import Reading, file_size, wal_file
+from zeroclaw_tui.backends.sqlite.connection import Reading, wal_file
 from zeroclaw_tui.backends.sqlite.upkeep.alone import holders, named
 from zeroclaw_tui.backends.sqlite.upkeep.row_facts import free_bytes
+from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.errors import Refused
 

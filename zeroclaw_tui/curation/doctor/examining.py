@@ -21,7 +21,9 @@ from zeroclaw_tui.curation.doctor.in_files import file_findings
 from zeroclaw_tui.curation.doctor.in_vectors import vector_findings
 from zeroclaw_tui.curation.doctor.not_open import not_open_finding
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.superseded import among_fact, superseded_hidden
 from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
 
 _ORDER: dict[Risk, int] = {"serious": 0, "worth knowing": 1, "fine": 2}
@@ -40,6 +42,7 @@ async def examine(config: MemoryConfig, library: Library | None, *, deep: bool =
             notes.append("The pages are only checked of a store that opens.")
     elif isinstance(library.memory, WritableSqlite):
         found = await _of_database(config, library, library.memory)
+        notes += await _counted_too(library)
         if deep:
             found += await _deep(library.memory, notes)
     else:
@@ -75,6 +78,16 @@ async def _of_database(config: MemoryConfig, library: Library, memory: WritableS
     others = await asyncio.to_thread(holders, memory.path)
     found = database_findings(config, memory, health, rows, others)
     return found + vector_findings(library, health, rows)
+
+
+async def _counted_too(library: Library) -> list[str]:
+    """That the counts hold what a list hides."""
+    try:
+        hidden = await superseded_hidden(library, MemoryFilter())
+    except InspectorError:
+        # What damage keeps from being read is among the findings.
+        return []
+    return [f"Counted is every memory, {among_fact(hidden)} and hidden from the agent."] if hidden else []
 
 
 async def _deep(memory: WritableSqlite, notes: list[str]) -> list[DoctorFinding]:

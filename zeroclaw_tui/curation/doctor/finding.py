@@ -7,7 +7,7 @@ from typing import Literal
 
 RepairName = Literal[
     "rebuild keyword index", "repair hydrated database", "name unknown agents", "fold in write-ahead log", "compact",
-    "fill vectors", "remove leftover", "join split log",
+    "fill vectors", "remove leftover", "remove unfinished", "join split log",
 ]  # fmt: skip
 Risk = Literal["serious", "worth knowing", "fine"]
 

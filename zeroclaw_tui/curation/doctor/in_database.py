@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from zeroclaw_tui.backends.base import Health
+from zeroclaw_tui.backends.sqlite.health import RESPELLED
+from zeroclaw_tui.backends.sqlite.raw_rows import FARTHEST
 from zeroclaw_tui.backends.sqlite.upkeep.alone import Holder, named
 from zeroclaw_tui.backends.sqlite.upkeep.integrity import Integrity
 from zeroclaw_tui.backends.sqlite.upkeep.row_facts import RowFacts
@@ -156,15 +158,25 @@ def _rows(facts: Facts, rows: RowFacts) -> Iterator[DoctorFinding]:
             f"{are(rows.superseded_by_none)} replaced by a memory that is not there.",
             "worth knowing",
             "They stay hidden from the agent although nothing stands for them.",
-            by_hand="`zeroclaw memory list --superseded only` shows them; store what is still wanted under a new key.",
+            by_hand="`zeroclaw memory list --superseded only` shows them, `zeroclaw memory edit KEY --unsupersede` "
+            "lets the agent have one again.",
         )
-    if rows.old_sessions:
+    if RESPELLED in facts:
         yield DoctorFinding(
             "old-sessions",
-            f"{counted(rows.old_sessions, 'session')} spelled as before ZeroClaw 0.8.",
+            str(facts[RESPELLED]),
             "worth knowing",
             "A recall within such a session finds nothing until they are respelled.",
-            by_hand="ZeroClaw 0.8 and later respells them itself when it next opens the database.",
+            by_hand="Nothing needs to be done: ZeroClaw 0.8 and later does it by itself.",
+        )
+    if rows.highest > FARTHEST:
+        yield DoctorFinding(
+            "rowids",
+            f"The highest rowid is {rows.highest:,}, close to the last one that SQLite has.",
+            "worth knowing",
+            "Once that is in use SQLite gives new memories random rowids, and no order tells which came last.",
+            by_hand=f"`sqlite3 FILE 'SELECT id FROM memories WHERE rowid > {FARTHEST}'` names them; `zeroclaw memory "
+            "purge --id ID` and then `undo` gives such a memory a rowid among the others.",
         )
     undated = facts.get("without a readable date")
     if undated:

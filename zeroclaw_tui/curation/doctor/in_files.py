@@ -8,17 +8,18 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from zeroclaw_tui.backends.sqlite.connection import file_size, wal_file
-from zeroclaw_tui.config.layouts import names_in
+from zeroclaw_tui.backends.sqlite.connection import wal_file
+from zeroclaw_tui.config.layouts import file_size, names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor.finding import DoctorFinding, Risk
 from zeroclaw_tui.curation.doctor.words import fine, size
+from zeroclaw_tui.curation.leftovers import Leftover, find_leftovers
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
 
 _CONFIGS = ("config.toml.bak", "config.toml.backup")
-_UNFINISHED_SAVE = ".config.toml.tmp-"
 _IN_TRASH = ("Keep its bytes in the trash.", "Remove it; undo brings it back.")
+_REMOVED = ("Remove it for good: nobody is writing it any more, and it was never put in its place.",)
 _LITTLE_ROOM = 64 * 1024 * 1024
 _LEGACY = Path("legacy-workspace", "memory")
 _DATABASES = ("sqlite", "lucid")
@@ -43,7 +44,7 @@ def _leftovers(config: MemoryConfig, is_open: bool) -> list[DoctorFinding]:
     if folder is not None and config.location is None:
         for name in names_in(folder):
             path = folder / name
-            if name in _CONFIGS or name.startswith(_UNFINISHED_SAVE):
+            if name in _CONFIGS:
                 found.append(_leftover(path, name, _config_words(name), is_open))
             elif name.startswith("backup-") and path.is_dir():
                 found.append(_tree(path, name))
@@ -56,7 +57,36 @@ def _leftovers(config: MemoryConfig, is_open: bool) -> list[DoctorFinding]:
                     "It still holds what was deleted since, and lacks what was only in the log.",
                 )
                 found.append(_leftover(database.parent / name, name, words, is_open))
+    found += [_unfinished(left, is_open) for left in find_leftovers(config)]
     return found or [fine("leftovers", "Nothing was left behind by an update or an unfinished save.")]
+
+
+def _unfinished(left: Leftover, is_open: bool) -> DoctorFinding:
+    """A file that was never put in its place, or a folder in which one was being made."""
+    path, name = left.path, one_line(left.path.name)
+    can_repair = is_open and left.is_abandoned is True
+    if left.writer == "zeroclaw":
+        title = f"{name} was left by a save of ZeroClaw's that did not finish."
+        by_hand = "When ZeroClaw does not run: remove it."
+    elif left.writer == "unknown":
+        title = f"{name} looks like what a save that did not finish left behind."
+        by_hand = "When no program is writing it: look at it, and remove it where it is not needed."
+    elif left.is_abandoned:
+        title = f"{name} was left by a command of this program that was ended in the middle."
+        by_hand = "" if can_repair else "The next command that changes something removes it."
+    else:
+        title = f"{name} is a file this program was writing; no lock tells whether it still does."
+        by_hand = "When no command of this program runs: remove it."
+    return DoctorFinding(
+        f"unfinished:{left.path.name}", title, "worth knowing", "It may hold memories, keys or tokens.",
+        "remove unfinished" if can_repair else None, _REMOVED if can_repair else (), by_hand, str(path),
+        (("folder", str(path.parent)), ("size", size(_bytes_in(path)))),
+    )  # fmt: skip
+
+
+def _bytes_in(path: Path) -> int:
+    """The size of a file, or of all in a folder."""
+    return sum(map(file_size, path.iterdir())) if path.is_dir() else file_size(path)
 
 
 def _config_words(name: str) -> tuple[str, str]:
@@ -65,8 +95,6 @@ def _config_words(name: str) -> tuple[str, str]:
             "config.toml.bak was left by a save that did not finish, or by an update of the config.",
             "It holds an old config with its keys and tokens.",
         )
-    if name.startswith(_UNFINISHED_SAVE):
-        return f"{one_line(name)} was left by a save that did not finish.", "It may hold keys and tokens."
     return "config.toml.backup is the config before ZeroClaw updated it.", "It holds its keys and tokens of that day."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
@@ -18,15 +19,16 @@ from zeroclaw_tui.backends.sqlite.upkeep.mending import name_unknown_agents, rep
 from zeroclaw_tui.backends.sqlite.upkeep.stoppable import Stoppable
 from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
 from zeroclaw_tui.backends.sqlite.writing import Writing, why_not_writable
+from zeroclaw_tui.config.document.replacing import remove_abandoned
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.changing import Outcome, carried_out
+from zeroclaw_tui.curation.changing import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.doctor.backups import back_up
 from zeroclaw_tui.curation.doctor.compact_plan import CompactPlan, plan_compact, refuse_other_backends
 from zeroclaw_tui.curation.doctor.finding import DoctorFinding
 from zeroclaw_tui.curation.doctor.words import counted, size
 from zeroclaw_tui.curation.files.doing import FileVanished, remove_file
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.reindex import plan_reindex, reindex
+from zeroclaw_tui.curation.reindex import plan_reindex, reindex, zeros_words
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Locked, NotThere, Refused
 from zeroclaw_tui.memory.text import one_line
@@ -58,6 +60,8 @@ async def repair_finding(
         raise Refused("The store is not open, so nothing can be repaired in it.", hint=finding.by_hand)
     if finding.repair == "remove leftover":
         return await _remove_leftover(library, finding)
+    if finding.repair == "remove unfinished":
+        return await asyncio.to_thread(_remove_unfinished, library, Path(finding.target))
     _refuse_unwritable(config)
     if finding.repair == "compact":
         async with AsyncExitStack() as stack:
@@ -119,6 +123,8 @@ async def _fill_vectors(config: MemoryConfig, library: Library, now: datetime, a
     sentences = [f"{counted(done.filled)} of {plan.count:,} got a vector."]
     if done.left:
         sentences.append(f"{counted(done.left)} changed meanwhile and stayed as they are.")
+    if done.zeros:
+        sentences.append(zeros_words(done.zeros))
     if done.stopped:
         sentences.append("It was stopped; doing it again goes on.")
     return Repaired((*sentences, *done.failed), backup)
@@ -136,6 +142,19 @@ async def _remove_leftover(library: Library, finding: DoctorFinding) -> Repaired
     except FileVanished:
         raise NotThere(f"{path} is no longer there.", hint="Examine again.") from None
     return Repaired((f"{path.name} is in the trash; undo brings it back.",), None)
+
+
+def _remove_unfinished(library: Library, path: Path) -> Repaired:
+    refuse_read_only(library)
+    try:
+        removed = remove_abandoned(path)
+    except FileNotFoundError:
+        raise NotThere(f"{path} is no longer there.", hint="Examine again.") from None
+    except OSError as error:
+        raise Refused(f"{path} cannot be removed: {error.strerror}.", hint="Check its permissions.") from error
+    if not removed:
+        raise Refused(f"{path} is being written by another run of this program.", hint="Try again when it is done.")
+    return Repaired((f"{one_line(path.name)} was removed.",), None)
 
 
 async def _written(memory: WritableSqlite, work: Callable[[Writing], Answer]) -> Answer:

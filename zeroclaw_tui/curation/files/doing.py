@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from zeroclaw_tui.backends.markdown.disk import Rewritten, replace_bytes
-from zeroclaw_tui.config.document.replacing import sync_folder
+from zeroclaw_tui.config.document.replacing import FULL, MAKE_ROOM, make_folder, sync_folder
 from zeroclaw_tui.curation.files.rows import (
     MADE,
     MOVED_FROM,
@@ -57,7 +57,7 @@ def move_file(source: Path, target: Path, keep: Keep) -> None:
     )
     _check_same(source, looks)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent, synced=False)
     except OSError as error:
         raise _refused(source, f"cannot be moved, since there is no folder {target.parent}", error) from error
     try:
@@ -163,6 +163,8 @@ def _made(path: Path) -> dict[str, Value]:
 
 
 def _refused(path: Path, what: str, error: OSError) -> Refused:
+    if error.errno in FULL:
+        return Refused(f"{path} {what}: the disk is full.", hint=MAKE_ROOM, title="Disk full")
     return Refused(
         f"{path} {what}: {error.strerror}.", hint="Check the permissions of its folder.", title="Not permitted"
     )

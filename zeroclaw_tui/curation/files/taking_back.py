@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.markdown.disk import Rewritten, replace_bytes, until_it_holds
+from zeroclaw_tui.config.document.replacing import make_folder
 from zeroclaw_tui.curation.files.doing import remove_empty_folders, sync_done
 from zeroclaw_tui.curation.files.rows import (
     MADE,
@@ -173,7 +174,7 @@ class _Moved:
         try:
             if now == self._file.after:
                 _give_back_looks(target, kept)
-            place.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(place.parent, synced=False)
             target.replace(place)
         except OSError as error:
             raise Refused(

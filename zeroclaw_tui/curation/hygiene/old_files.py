@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from zeroclaw_tui.curation.hygiene.dates import Cutoff, cutoff_at, day_of_note, day_of_session, shown_day
+from zeroclaw_tui.curation.hygiene.dates import Cutoff, cutoff_at
 from zeroclaw_tui.curation.hygiene.item import HygieneItem
 from zeroclaw_tui.curation.hygiene.rules import HygieneRules, RuleName
+from zeroclaw_tui.memory.days import day_of_note, day_of_session, shown_day
 from zeroclaw_tui.memory.text import one_line
 
 ARCHIVE = "archive"

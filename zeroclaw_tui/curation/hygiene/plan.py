@@ -13,7 +13,7 @@ from typing import get_args
 from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.retention import Budget, Outdated, Retention, outdated_rows
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.files.audit_log import OldEntry, old_entries
+from zeroclaw_tui.curation.files.database_rows import OldEntry, old_entries
 from zeroclaw_tui.curation.files.rows import canonical, digest_now, led_to
 from zeroclaw_tui.curation.hygiene.dates import cutoff_at
 from zeroclaw_tui.curation.hygiene.item import HygieneItem

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zeroclaw_tui.curation.changing import Outcome, carried_out, refuse_read_only
-from zeroclaw_tui.curation.files.audit_log import AT_ONCE, entry_id, remove_entries
+from zeroclaw_tui.curation.files.database_rows import AT_ONCE, entry_id, remove_entries
 from zeroclaw_tui.curation.files.doing import FileVanished, move_file, remove_file, write_file
 from zeroclaw_tui.curation.files.rows import bytes_now, canonical, led_to
 from zeroclaw_tui.curation.hygiene.dates import cutoff_at

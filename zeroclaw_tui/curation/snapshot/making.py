@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
-import tempfile
-import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from zeroclaw_tui.backends.sqlite.clock import utc_now
-from zeroclaw_tui.backends.sqlite.connection import any_text, file_size, wal_file
-from zeroclaw_tui.backends.sqlite.ddl import create_database
-from zeroclaw_tui.backends.sqlite.making import generation_made_by
+from zeroclaw_tui.backends.sqlite.connection import any_text, wal_file
+from zeroclaw_tui.backends.sqlite.ddl import new_database
+from zeroclaw_tui.backends.sqlite.making import could_not_be_made, generation_made_by
 from zeroclaw_tui.backends.sqlite.owners import DEFAULT
 from zeroclaw_tui.backends.sqlite.raw_rows import RawTable
 from zeroclaw_tui.backends.sqlite.schema import COLUMNS
-from zeroclaw_tui.config.document.replacing import put_new, sync_folder
+from zeroclaw_tui.config.document.replacing import make_folder, put_new, remove_left_over, sync_folder, work_folder
+from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.snapshot.fitting import Target, first_of_each_key
-from zeroclaw_tui.curation.trash.file import let_go, try_lock
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Refused
 
 SMALLEST = 4096
 """ZeroClaw takes a database of fewer bytes for none, and hydrates."""
-
-_ROOM, _NEW_ROOM, _LOCK = ".hydrating-", ".new-hydrating-", "lock"
-_LONG = 3600.0
 
 
 def is_empty_store(config: MemoryConfig) -> bool:
@@ -71,19 +64,15 @@ def make_store(
     given = [known.get(entry.id) or _row(entry) for entry in entries]
     wanted = first_of_each_key(given, target_of(generation, given, agent))
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with _room_beside(target) as room:
+        make_folder(target.parent)
+        remove_left_over(target.parent)
+        with work_folder(target) as room:
             made = room / target.name
             _fill(made, generation, wanted)
-            _sync(made)
             _check_free(config, target)
             _put(made, target)
-    except sqlite3.Error as error:
-        raise Unreadable(
-            f"{target} could not be made: {error}.", hint="Nothing is in its place; check the space on its disk."
-        ) from error
-    except OSError as error:
-        raise Refused(f"{target} could not be made: {error.strerror or error}.", title="Not written") from error
+    except (OSError, sqlite3.Error) as error:
+        raise could_not_be_made(target, error) from error
     return target
 
 
@@ -103,35 +92,6 @@ def _check_free(config: MemoryConfig, path: Path) -> None:
         )
     if not is_empty_store(config):
         raise Refused(f"There is a database {path} by now.", hint="Look again: it may be hydrated as it is.")
-
-
-@contextmanager
-def _room_beside(path: Path) -> Iterator[Path]:
-    """A folder for what is not whole yet; those that killed processes left are removed."""
-    _clear_left(path.parent)
-    new = Path(tempfile.mkdtemp(prefix=_NEW_ROOM, dir=path.parent))
-    descriptor = try_lock(new / _LOCK)
-    # Only now under the name by which others look for it: without its lock they would take it for left.
-    room = new.rename(new.with_name(new.name.replace(_NEW_ROOM, _ROOM)))
-    try:
-        yield room
-    finally:
-        shutil.rmtree(room, ignore_errors=True)
-        if descriptor is not None:
-            let_go(descriptor)
-
-
-def _clear_left(folder: Path) -> None:
-    for left in folder.glob(f"{_ROOM}*"):
-        with suppress(FileNotFoundError, InspectorError):
-            descriptor = try_lock(left / _LOCK) if left.exists() else None
-            if descriptor is not None:
-                shutil.rmtree(left, ignore_errors=True)
-                let_go(descriptor)
-    for left in folder.glob(f"{_NEW_ROOM}*"):
-        with suppress(FileNotFoundError):
-            if time.time() - left.stat().st_mtime > _LONG:
-                shutil.rmtree(left, ignore_errors=True)
 
 
 def _row(entry: MemoryEntry) -> StoredRow:
@@ -154,19 +114,14 @@ def _row(entry: MemoryEntry) -> StoredRow:
 
 def _fill(path: Path, generation: str, rows: Sequence[StoredRow]) -> None:
     """A database with these rows, the last of them first, so that the newest are stored last."""
-    create_database(path, generation, now=utc_now())
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    with new_database(path, generation, now=utc_now()) as connection:
         connection.text_factory = any_text
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("BEGIN IMMEDIATE")
         owners = _owners(connection, rows) if "agent_id" in COLUMNS[generation] else {}
         table = RawTable(connection)
         for row in reversed(rows):
             owner: dict[str, Value] = {"agent_id": owners[row.agent or DEFAULT]} if owners else {}
             table.insert({**row.values, **owner})
         connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
-        connection.execute("COMMIT")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _owners(connection: sqlite3.Connection, rows: Sequence[StoredRow]) -> dict[str, str]:
@@ -178,13 +133,6 @@ def _owners(connection: sqlite3.Connection, rows: Sequence[StoredRow]) -> dict[s
             added = agents.insert({"id": str(uuid.uuid4()), "alias": alias, "created_at": utc_now()})
             ids[alias] = added.id
     return ids
-
-
-def _sync(path: Path) -> None:
-    """Onto the disk; nobody has it open."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-    sync_folder(path.parent)
 
 
 def _put(made: Path, path: Path) -> None:

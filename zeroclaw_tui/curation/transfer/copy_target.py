@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.profiles import backend_profile
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.config.document.replacing import temporary_folder
 from zeroclaw_tui.config.given_path import install_to_be
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.load import load_config
@@ -22,7 +22,7 @@ from zeroclaw_tui.config.locations import home_folder
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.server_url import is_url
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import OpenOptions, check_location, configs_for
 from zeroclaw_tui.curation.profile_choice import choose_profile
 from zeroclaw_tui.curation.trash.reads import store_name
 from zeroclaw_tui.memory.errors import NothingYet, Refused, WrongUse
@@ -96,6 +96,7 @@ async def open_target(
 
 def _config(given: MemoryConfig, backend: str, location: str | None, environ: Mapping[str, str]) -> MemoryConfig:
     """The config of this install with that backend."""
+    check_location(location)
     known = backend_profile(backend)
     kind = backend if known is None else known.key
     if location is None and kind == "sqlite":
@@ -133,8 +134,8 @@ async def foreseen(target: CopyTarget) -> AsyncIterator[Memory]:
             await memory.close()
         return
     profile = (await choose_profile(target.config, memory, target.profile)).profile
-    with tempfile.TemporaryDirectory(prefix="zeroclaw-tui-") as folder:
-        sample = await _sample(Path(folder) / "brain.db", profile)
+    with temporary_folder("zeroclaw-tui-") as folder:
+        sample = await _sample(folder / "brain.db", profile)
         sample.location = target.location
         try:
             yield sample

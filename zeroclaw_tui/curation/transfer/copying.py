@@ -14,6 +14,7 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.changing import Outcome, carried_out
 from zeroclaw_tui.curation.changing_rows import change_rows
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.superseded import superseded_hidden
 from zeroclaw_tui.curation.transfer.copy_comparing import EVERYTHING, Compared, asking, compared_stores
 from zeroclaw_tui.curation.transfer.copy_target import CopyTarget, foreseen, open_target
 from zeroclaw_tui.curation.transfer.importing import OnClash, Stopped
@@ -49,6 +50,8 @@ class CopyPlan:
     beside: int = 0
     second: int = 0
     refused: int = 0
+    superseded_hidden: int = 0
+    filtered_out: int = 0
 
     @property
     def count(self) -> int:
@@ -89,6 +92,9 @@ async def plan_copy(
         if target.library is not None:
             _refuse(memory)
         async with compared_stores(source, memory, target, filter, advance) as compared:
+            hidden = await superseded_hidden(source, filter)
+            given = compared.counts.total() + compared.refused
+            rest = 0 if filter.is_empty else max(0, await source.memory.count() - given - hidden)
             return CopyPlan(
                 source=source.memory.location,
                 target=target.location,
@@ -101,6 +107,8 @@ async def plan_copy(
                 beside=compared.beside,
                 second=compared.of(What.SECOND),
                 refused=compared.refused,
+                superseded_hidden=hidden,
+                filtered_out=rest,
             )
 
 

@@ -45,6 +45,8 @@ def unpacked(packed: Any) -> Value:
         return int(packed)
     if isinstance(packed, int) and not _LEAST <= packed <= _MOST:
         raise ValueError("a number of more than 64 bits")
+    if isinstance(packed, float) and not math.isfinite(packed):
+        raise ValueError("no finite number")
     if packed is None or isinstance(packed, str | int | float):
         return packed
     if not isinstance(packed, dict) or len(packed) != 1:

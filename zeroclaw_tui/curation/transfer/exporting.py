@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-import secrets
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
 
 from zeroclaw_tui.backends.markdown.files import DAILY_FOLDER
-from zeroclaw_tui.config.document.replacing import put_new, sync_folder
+from zeroclaw_tui.config.document.replacing import (
+    keep_looks,
+    put_new,
+    remove_left_over,
+    sync_folder,
+    unfinished_file,
+)
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer import sections, table
 from zeroclaw_tui.curation.transfer.identity import identity_of
@@ -134,38 +138,22 @@ async def export_file(
     overwrite: bool = False,
     advance: Advance | None = None,
 ) -> Exported:
-    """The same into a file, whole or not at all (temporary file, fsync, rename), 0600. Raises Refused when there is one
-    already and not `overwrite`, Unreadable when it cannot be written."""
+    """The same into a file, whole or not at all (temporary file, fsync, rename): a new one 0600, one that is replaced
+    with its mode and owner. Raises Refused when there is one already and not `overwrite`, Unreadable when it cannot be
+    written."""
     name = one_line(str(path))
     target = _target(library, path, name, overwrite=overwrite)
-    beside = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}")
     try:
-        try:
-            exported = await _written(library, filter, beside, format, vectors=vectors, advance=advance)
+        remove_left_over(target.parent)
+        with unfinished_file(target) as (beside, handle):
+            with os.fdopen(handle, "wb", buffering=1 << 20, closefd=False) as file:
+                exported = await export_memories(library, filter, file, format, vectors=vectors, advance=advance)
+            keep_looks(handle, target)
+            os.fsync(handle)
             if not exported.cancelled:
                 _put_in_place(beside, target, name, overwrite=overwrite)
-        finally:
-            with suppress(FileNotFoundError):
-                beside.unlink()
     except OSError as error:
         raise Unreadable(f"{name} cannot be written: {error.strerror}.", hint="Name another place.") from error
-    return exported
-
-
-async def _written(
-    library: Library,
-    filter: MemoryFilter,
-    beside: Path,
-    format: Format,
-    *,
-    vectors: bool,
-    advance: Advance | None,
-) -> Exported:
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(handle, "wb", buffering=1 << 20) as file:
-        exported = await export_memories(library, filter, file, format, vectors=vectors, advance=advance)
-        file.flush()
-        os.fsync(file.fileno())
     return exported
 
 

@@ -7,9 +7,10 @@ line back under the name of its file and its number.
 from __future__ import annotations
 
 import re
-from datetime import datetime, time
+from datetime import datetime
 
 from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode
 
 _KEYED = re.compile(r"\*\*(.+?)\*\*:(?:[ ](.*))?\Z", re.DOTALL)
@@ -54,8 +55,5 @@ def is_told_again(key: str) -> bool:
 
 def _day_begins(stem: str) -> str | None:
     """The local midnight of a day's file, RFC 3339; None for a file that names no day."""
-    try:
-        day = datetime.fromisoformat(stem[:10]).date()
-    except ValueError:
-        return None
-    return datetime.combine(day, time()).astimezone().isoformat()
+    day = date_of_note(f"{stem}.md")
+    return datetime.fromisoformat(day).astimezone().isoformat() if day else None

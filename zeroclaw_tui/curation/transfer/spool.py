@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
+from zeroclaw_tui.config.document.replacing import cannot_write_temporary
 from zeroclaw_tui.memory.change import RowChange, StoredRow
-from zeroclaw_tui.memory.errors import Unreadable
 
 _IN_MEMORY = 16_000_000
 _AT_ONCE, _BYTES_AT_ONCE = 250, 8_000_000
@@ -46,11 +46,7 @@ class Spool:
             try:
                 pickle.dump(self._batch, self._file, pickle.HIGHEST_PROTOCOL)
             except OSError as error:
-                raise Unreadable(
-                    f"The folder of temporary files cannot be written: {error.strerror}.",
-                    hint="Free some space there, or name another one with TMPDIR. Nothing was copied.",
-                    title="Not written",
-                ) from error
+                raise cannot_write_temporary(error) from error
             self._batch, self._size = [], 0
 
     def batches(self) -> Iterator[Sequence[RowChange]]:

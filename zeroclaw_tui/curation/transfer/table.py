@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
@@ -106,15 +107,21 @@ def _value(name: str, cell: str, number: int) -> Value:
         return None
     try:
         if name == "importance":
-            return float(cell)
+            return _finite(float(cell))
         if name == "pinned":
             return {"true": 1, "1": 1, "false": 0, "0": 0}[cell.strip().lower()]
         return kind_stored(cell) if name == "kind" else cell
     except (ValueError, KeyError) as failure:
         raise WrongUse(
             f"Line {number:,} has {cut(one_line(cell[:_TOLD]), _TOLD)!r} for {name}.",
-            hint="Importance is a number, pinned true or false, kind one of ZeroClaw's own.",
+            hint="Importance is a finite number, pinned true or false, kind one of ZeroClaw's own.",
         ) from failure
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise ValueError("no finite number")
+    return number
 
 
 def _cell(name: str, row: StoredRow) -> str:

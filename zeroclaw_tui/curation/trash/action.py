@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -39,10 +40,14 @@ class ActionUnderWay:
         self._since = (now - timedelta(days=days)).timestamp()
         self._guard = threading.Lock()
         self._forgets = False
+        self.has_dropped = False
+        """Whether earlier versions of rows have left the trash for good."""
         self._rows = 0
         self._connection = for_writing(file)
         try:
-            with explained(file, "written"):
+            with explained(file, "written"), transaction(self._connection):
+                if writes.clock_is_doubtful(self._connection, now):
+                    self._since = -math.inf
                 self.number = writes.begin(self._connection, store, verb, now, summary)
         except BaseException:
             self._connection.close()
@@ -60,27 +65,38 @@ class ActionUnderWay:
         connection = self._connection
         with self._guard, self._explained(), transaction(connection):
             store = reads.store_number(connection, self._store)
+            before = connection.total_changes
             if store is not None:
                 writes.forget_rows(connection, store, [change.row for change in changes])
+            dropped = connection.total_changes - before
         self._rows += len(changes)
+        self.has_dropped = self.has_dropped or dropped > 0
 
     def take_as_reversed(self, numbers: Sequence[int]) -> None:
         """Note that these changes are taken back already."""
-        with self._guard, explained(self._file, "written"), transaction(self._connection):
+        with self._guard, explained(self._file, "written further"), transaction(self._connection):
             writes.take_as_reversed(self._connection, self.number, numbers)
 
     def strike_changes(self, numbers: Sequence[int]) -> None:
         """Take out changes of it that were kept but not done."""
-        with self._guard, explained(self._file, "written"), transaction(self._connection):
+        with self._guard, explained(self._file, "written further"), transaction(self._connection):
             writes.strike(self._connection, numbers)
 
-    def finish(self) -> reads.ActionFacts | None:
-        """End it, drop what is too old or too much, and give up the lock; None when nothing was kept."""
+    def finish(self, nothing: str | None = None) -> reads.ActionFacts | None:
+        """End it, drop what is too old or too much, and give up the lock; None when nothing was kept.
+
+        Then it is struck out, or noted with `nothing` for its summary.
+        """
         connection = self._connection
         try:
-            with self._guard, explained(self._file, "written"), closing(connection):
+            with self._guard, explained(self._file, "written further"), closing(connection):
                 with transaction(connection):
-                    left = writes.finish(connection, self.number)
+                    writes.drop_empty(connection, self.number)
+                    if nothing is not None and not self._forgets and not writes.has_kept(connection, self.number):
+                        writes.note_nothing(connection, self.number, nothing)
+                        left = False
+                    else:
+                        left = writes.finish(connection, self.number)
                     if self._forgets:
                         writes.count_anew(connection)
                 if self._forgets:
@@ -94,26 +110,24 @@ class ActionUnderWay:
 
     def strike(self) -> None:
         """End it as if it had never begun."""
-        with self._guard, explained(self._file, "written"), transaction(self._connection):
-            writes.strike_action(self._connection, self.number)
+        try:
+            with self._guard, explained(self._file, "written further"), transaction(self._connection):
+                writes.strike_action(self._connection, self.number)
+        except InspectorError:
+            self.leave()
+            raise
         self.finish()
 
     def retell(self, summary: str) -> None:
         """Say otherwise what it does."""
-        with self._guard, explained(self._file, "written"), transaction(self._connection):
+        with self._guard, explained(self._file, "written further"), transaction(self._connection):
             writes.retell(self._connection, self.number, summary)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Errors in words, which after the first batch also say how much was done before."""
-        try:
-            with explained(self._file, "written further" if self._rows else "written"):
-                yield
-        except InspectorError as error:
-            if self._rows:
-                way_back = "." if self._forgets else " and can be undone."
-                error.hint = f"{self._rows:,} rows were done before{way_back} {error.hint}"
-            raise
+        """Errors in words, which after the first batch do not say that nothing is changed."""
+        with explained(self._file, "written further" if self._rows else "written"):
+            yield
 
     def _drop_old(self) -> None:
         """Only at the end: while a batch is kept the store is locked, and an agent may wait for it."""

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from zeroclaw_tui.memory.errors import InspectorError, Locked, Unreadable
+from zeroclaw_tui.config.document.replacing import FULL, MAKE_ROOM, is_full, make_folder, new_file
+from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Unreadable
 
 try:
     import fcntl
@@ -22,6 +23,14 @@ BUSY_SECONDS = 5.0
 
 _CHECKPOINT_PAGES = 4000
 """Pages of the write-ahead log before it is written back, four times SQLite's own: fewer syncs in a long purge."""
+
+_FOR_WANT_OF_ROOM = ("SQLITE_IOERR", "SQLITE_CANTOPEN")
+"""What SQLite answers, among other causes, when a file it needs cannot be made or grow."""
+
+_DAMAGED = (
+    "Try `sqlite3 trash.db .recover` on a copy to save what it holds. Or move the file away: the trash then begins "
+    "anew, and nothing done before can be undone."
+)
 
 _VACUUM_BYTES = 16_000_000
 """Up to so much content is written anew to make the file small."""
@@ -68,15 +77,26 @@ def for_reading(file: Path) -> sqlite3.Connection | None:
     if not file.exists():
         return None
     with explained(file, "read"):
-        connection = _connect(file, _reading_mode(file))
         try:
-            connection.execute("PRAGMA query_only = ON")
-            if _checked_version(connection, file) == 0:
-                connection.close()
-                return None
-        except BaseException:
+            return _read_only(file, _reading_mode(file))
+        except sqlite3.OperationalError:
+            # Without room for SQLite's shared memory the file is read as it lies there, which is all of it without a
+            # log.
+            if size_on_disk(file) > file.stat().st_size or not is_full(file.parent):
+                raise
+        return _read_only(file, "mode=ro&immutable=1")
+
+
+def _read_only(file: Path, mode: str) -> sqlite3.Connection | None:
+    connection = _connect(file, mode)
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        if _checked_version(connection, file) == 0:
             connection.close()
-            raise
+            return None
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -120,10 +140,15 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def explained(file: Path, verb: str) -> Iterator[None]:
-    """Turn errors of SQLite and of the system into one sentence; `verb` is "read" or "written"."""
+    """Turn errors of SQLite and of the system into one sentence; `verb` is "read", "written" or "written further".
+
+    It is "written" only where a change has not begun, so that without it nothing is changed.
+    """
     try:
         yield
     except OSError as error:
+        if error.errno in FULL:
+            raise _is_full(file, verb) from error
         raise _cannot(file, verb, error.strerror or str(error)) from error
     except sqlite3.Error as error:
         raise _explained(file, verb, error) from error
@@ -160,7 +185,9 @@ def try_lock(file: Path) -> int | None:
     """
     with explained(file, "written"):
         _make_folder(file.parent)
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with contextlib.suppress(FileExistsError):
+            os.close(new_file(file))
+        descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
         try:
             if fcntl is not None:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -186,14 +213,14 @@ def _make(file: Path) -> None:
     except FileNotFoundError:
         # A file that is there is not opened: closing it would drop the locks of this process's connections to it.
         with contextlib.suppress(FileExistsError):
-            os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            os.close(new_file(file))
         return
     if mode & 0o077:
         file.chmod(0o600)
 
 
 def _make_folder(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(folder, synced=False)
     if folder.stat().st_mode & 0o077:
         folder.chmod(0o700)
 
@@ -249,15 +276,23 @@ def _explained(file: Path, verb: str, error: sqlite3.Error) -> InspectorError:
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return Locked(f"The trash {file} is held by another program.", hint="Try again when it has finished.")
-    if name == "SQLITE_FULL":
-        return _cannot(file, verb, "the disk is full", hint="Make room, then try again.")
+    if name == "SQLITE_FULL" or (name.startswith(_FOR_WANT_OF_ROOM) and is_full(file.parent)):
+        return _is_full(file, verb)
     if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        return _cannot(file, verb, "it is damaged", hint="Move the file away: the trash then begins anew.")
+        return _cannot(file, verb, "it is damaged", hint=_DAMAGED)
     return _cannot(file, verb, str(error))
+
+
+def _is_full(file: Path, verb: str) -> DiskFull:
+    return DiskFull(_sentence(file, verb, "the disk is full"), hint=MAKE_ROOM)
 
 
 def _cannot(
     file: Path, verb: str, why: str, hint: str = "Check the permissions of the folder and the disk."
 ) -> Unreadable:
+    return Unreadable(_sentence(file, verb, why), hint=hint)
+
+
+def _sentence(file: Path, verb: str, why: str) -> str:
     nothing = " Without it nothing is changed." if verb == "written" else ""
-    return Unreadable(f"The trash {file} cannot be {verb}: {why}.{nothing}", hint=hint)
+    return f"The trash {file} cannot be {verb}: {why}.{nothing}"

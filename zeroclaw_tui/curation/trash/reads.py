@@ -11,7 +11,7 @@ from typing import Any
 
 from zeroclaw_tui.curation.trash.places import Places
 from zeroclaw_tui.curation.trash.rows import Packed, bindable, file_path, file_state, unpack
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, StoredRow
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, StoredRow
 
 BATCH = 250
 """How many changes are read at once."""
@@ -20,6 +20,9 @@ BATCH_BYTES = 32_000_000
 
 NOTHING_DONE = ""
 """In place of a table's name: a row that only says that the one it reverses is taken back."""
+
+EMPTY = f"table_name = '{NOTHING_DONE}' AND reverses IS NULL"
+"""Of the one row of an action that changed nothing."""
 
 EARLIER = """WITH RECURSIVE earlier(number) AS (VALUES (?) UNION
   SELECT before.number FROM earlier JOIN kept this ON this.number = earlier.number
@@ -33,7 +36,7 @@ EARLIER = """WITH RECURSIVE earlier(number) AS (VALUES (?) UNION
 """A kept change and those of the same memory before it: the same id, or where ids move the text it grew out of."""
 
 _IN_TRASH = "deleted = 1 AND taken_back = 0"
-_LOOKED_AT = "table_name IN ('memories', 'file', 'memory_audit')"
+_LOOKED_AT = "table_name IN ('memories', 'file', 'memory_audit', 'other_row')"
 """What a person meant to change; agents and cached vectors come along."""
 _UNSEEN = """table_name = 'file' AND ((before IS NULL AND instr(after, '"moved_from"') > 0)
   OR instr(after, '"stays_if_changed"') > 0)"""
@@ -48,6 +51,7 @@ _ACTION = f"""SELECT a.number, a.verb, a.at, a.moment, a.summary, a.size, s.name
   (SELECT count(*) FROM kept WHERE action = a.number AND taken_back = 0 AND {_LOOKED_AT}) AS open_looked_at,
   (SELECT count(*) FROM kept WHERE action = a.number AND taken_back = 0 AND {_UNSEEN}) AS open_unseen
   FROM actions a JOIN stores s ON s.number = a.store"""
+_IS_EMPTY = f"EXISTS (SELECT 1 FROM kept WHERE action = a.number AND {EMPTY})"
 _KEPT = """SELECT k.number, k.action, k.reverses, a.verb, a.at, a.moment, s.name AS store, k.before, k.content, k.after,
   k.content_after, b.before AS blob, b.after AS blob_after
   FROM kept k JOIN actions a ON a.number = k.action JOIN stores s ON s.number = k.store
@@ -116,7 +120,8 @@ def begun(connection: sqlite3.Connection, store: str) -> list[int]:
 
 def actions(connection: sqlite3.Connection, store: str, limit: int) -> list[ActionFacts]:
     """The newest actions of a store."""
-    found = _dicts(connection, f"{_ACTION} WHERE s.name = ? ORDER BY a.number DESC LIMIT ?", (store, limit))
+    query = f"{_ACTION} WHERE s.name = ? AND NOT {_IS_EMPTY} ORDER BY a.number DESC LIMIT ?"
+    found = _dicts(connection, query, (store, limit))
     return [_action(row) for row in found]
 
 
@@ -137,6 +142,13 @@ def last(connection: sqlite3.Connection, store: str) -> ActionFacts | None:
         "EXISTS (SELECT 1 FROM kept WHERE action = a.number AND table_name <> '' AND taken_back = 0))"
         " ORDER BY a.number DESC LIMIT 1"
     )
+    return next((_action(row) for row in _dicts(connection, query, (store,))), None)
+
+
+def newest_if_empty(connection: sqlite3.Connection, store: str) -> ActionFacts | None:
+    """The newest action of a store, where that changed nothing."""
+    query = f"""{_ACTION} WHERE s.name = ? AND {_IS_EMPTY}
+      AND a.number = (SELECT max(newest.number) FROM actions newest WHERE newest.store = a.store)"""
     return next((_action(row) for row in _dicts(connection, query, (store,))), None)
 
 
@@ -260,7 +272,7 @@ def states(connection: sqlite3.Connection, action: int, places: Places) -> list[
             file_path(row) if row.table == FILE else row.id,
             _state(kept.before),
             _state(kept.after),
-            row if row.table == AUDIT_LOG else None,
+            row if row.table in (AUDIT_LOG, OTHER_ROW) else None,
         )
         for batch in batches(connection, numbers)
         for kept in batch

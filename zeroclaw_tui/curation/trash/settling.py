@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.files.audit_log import present_now
+from zeroclaw_tui.curation.files.database_rows import present_now
 from zeroclaw_tui.curation.files.rows import digest_now
 from zeroclaw_tui.curation.trash.reads import States
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW
 
 _ROWS_AT_ONCE = 500
 
@@ -38,7 +38,7 @@ async def never_happened(kept: Sequence[States], memory: Memory) -> list[int]:
     memories = {states.number for states in kept if states.table == MEMORIES}
     if memories and memories <= struck:
         # Agents and cached vectors change in the same transaction as the memories they belong to.
-        struck.update(states.number for states in kept if states.table not in (FILE, AUDIT_LOG))
+        struck.update(states.number for states in kept if states.table not in (FILE, AUDIT_LOG, OTHER_ROW))
     return sorted(struck)
 
 
@@ -52,7 +52,7 @@ def _not_reached(chain: Sequence[States], now: str | None) -> list[int]:
 
 
 def _entries_as_before(kept: Sequence[States]) -> list[int]:
-    """Entries of the audit log that still are, or still are not, there as before their change."""
+    """Rows of other databases that still are, or still are not, there as before their change."""
     rows = {states.number: states.entry for states in kept if states.entry is not None}
     there = present_now(list(rows.values())) if rows else set()
     return [

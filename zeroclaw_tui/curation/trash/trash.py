@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -21,8 +21,8 @@ from zeroclaw_tui.curation.trash.action import ActionUnderWay
 from zeroclaw_tui.curation.trash.places import Places
 from zeroclaw_tui.curation.trash.reads import ActionFacts, KeptFacts
 from zeroclaw_tui.curation.trash.settling import never_happened
-from zeroclaw_tui.memory.change import Batches, Keep, RowChange, StoredRow
-from zeroclaw_tui.memory.errors import Locked, NotThere
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, Batches, Keep, RowChange, StoredRow
+from zeroclaw_tui.memory.errors import InspectorError, Locked, NotThere
 
 NAME = "trash.db"
 LOCK = "trash.lock"
@@ -30,6 +30,8 @@ LOCK = "trash.lock"
 LOCK_SECONDS = 5.0
 """How long an action waits for another one."""
 _LOOK_AGAIN_SECONDS = 0.05
+_COUNTED = (MEMORIES, FILE, AUDIT_LOG)
+"""What a person meant to change; agents and cached vectors come along."""
 
 Answer = TypeVar("Answer")
 
@@ -135,10 +137,25 @@ class Trash:
         """The same for what shall never come back: earlier versions of these rows leave the trash as well, zeroed."""
         return self._under_way[action].forget
 
-    async def finish(self, action: int) -> Action | None:
-        """The action is over: let go of the lock. One that changed nothing is struck out and gives None."""
-        facts = await asyncio.to_thread(self._under_way.pop(action).finish)
+    async def finish(self, action: int, *, nothing: str | None = None) -> Action | None:
+        """The action is over: let go of the lock. One that changed nothing gives None; it is struck out, or with
+        `nothing`, what was asked for in words, kept for `last_if_empty` until something else is done."""
+        facts = await asyncio.to_thread(self._under_way.pop(action).finish, nothing)
         return None if facts is None else self._action(facts)
+
+    def has_dropped(self, action: int) -> bool:
+        """Whether earlier versions of rows have left the trash for good in an action under way."""
+        return self._under_way[action].has_dropped
+
+    async def done_of(self, action: int, memory: Memory) -> int:
+        """How many rows and files an action has changed, as the trash, the store and the files now show.
+
+        Only reads; for an action that is over or was left.
+        """
+        kept = await self._read(partial(reads.states, action=action, places=self._places)) or []
+        struck = set(await never_happened(kept, memory))
+        changed = [states for states in kept if states.table in _COUNTED and states.before != states.after]
+        return sum(states.number not in struck for states in changed)
 
     async def leave(self, action: int) -> None:
         """The action failed: let go of the lock, and leave it to `settle` to tell what of it was done."""
@@ -176,6 +193,15 @@ class Trash:
         """The last action on this store, other than an undo, with something not yet taken back."""
         facts = await self._read(lambda connection: reads.last(connection, self.store))
         return None if facts is None else self._action(facts)
+
+    async def last_if_empty(self) -> Action | None:
+        """The last action on this store, where that changed nothing."""
+        facts = await self._read(lambda connection: reads.newest_if_empty(connection, self.store))
+        return None if facts is None else self._action(facts)
+
+    async def drop_empty(self, action: int) -> None:
+        """Let go of an action that changed nothing."""
+        await asyncio.to_thread(self._drop, action)
 
     async def actions(self, limit: int = 100) -> list[Action]:
         """What was done to this store, the newest first."""
@@ -301,29 +327,52 @@ class Trash:
 
     def _settle(self, action: int, struck: Sequence[int]) -> None:
         with self._writing() as connection:
-            writes.strike(connection, struck)
-            writes.finish(connection, action)
-            writes.count_anew(connection)
+            with trash_file.transaction(connection):
+                writes.strike(connection, struck)
+                writes.finish(connection, action)
+                writes.count_anew(connection)
+            # What was struck out is in the store, so that it need not leave the log as well.
+            with suppress(sqlite3.Error):
+                trash_file.wipe(connection)
+
+    def _drop(self, action: int) -> None:
+        with self._writing() as connection:
+            writes.drop_actions(connection, [action])
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside a transaction."""
         with trash_file.explained(self.file, "written"), closing(trash_file.for_writing(self.file)) as connection:
-            with trash_file.transaction(connection):
-                yield connection
-            trash_file.wipe(connection)
+            yield connection
 
     def _empty(self, numbers: Sequence[int] | None) -> int:
         with self._writing() as connection:
-            in_trash = reads.numbers_in_trash(connection, self.store if numbers is None else None)
-            if numbers is None:
-                writes.forget_store(connection, self.store)
-                going = len(in_trash)
-            else:
-                chosen = sorted(set(numbers).intersection(in_trash))
-                writes.forget_numbers(connection, chosen)
-                going = len(chosen)
-            writes.count_anew(connection)
+            with trash_file.transaction(connection):
+                going = self._let_go(connection, numbers)
+            try:
+                trash_file.wipe(connection)
+            except sqlite3.Error as error:
+                raise self._not_wiped(error) from error
+        return going
+
+    def _not_wiped(self, error: sqlite3.Error) -> InspectorError:
+        try:
+            with trash_file.explained(self.file, "written further"):
+                raise error
+        except InspectorError as told:
+            told.message = f"It has left the trash for ever, but may still be read in its file. {told.message}"
+            told.hint = f"Emptying the trash again cleans the file. {told.hint}"
+            return told
+
+    def _let_go(self, connection: sqlite3.Connection, numbers: Sequence[int] | None) -> int:
+        in_trash = reads.numbers_in_trash(connection, self.store if numbers is None else None)
+        if numbers is None:
+            writes.forget_store(connection, self.store)
+            going = len(in_trash)
+        else:
+            chosen = sorted(set(numbers).intersection(in_trash))
+            writes.forget_numbers(connection, chosen)
+            going = len(chosen)
+        writes.count_anew(connection)
         return going
 
     async def _versions(self, choose: Callable[[sqlite3.Connection], Sequence[int]]) -> list[Version]:

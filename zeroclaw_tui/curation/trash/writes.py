@@ -1,4 +1,4 @@
-"""What is written to trash.db, in SQL; but for `begin`, callers open the transaction."""
+"""What is written to trash.db, in SQL; callers open the transaction."""
 
 from __future__ import annotations
 
@@ -6,22 +6,50 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from zeroclaw_tui.curation.trash.file import transaction
-from zeroclaw_tui.curation.trash.reads import EARLIER, NOTHING_DONE, ids_move, store_number
+from zeroclaw_tui.curation.trash.reads import EARLIER, EMPTY, NOTHING_DONE, ids_move, store_number
 from zeroclaw_tui.curation.trash.rows import bindable, pack_change
 from zeroclaw_tui.memory.change import FILE, MEMORIES, RowChange, StoredRow, Value
+
+_DAY = 24 * 60 * 60
+_JUMP_SECONDS = 40 * _DAY
+_DOUBT_SECONDS = _DAY
+"""For so long a clock that jumped may still be found wrong."""
+
+_NO_ROW = b"\0"
+"""The id of the row that stands for nothing, which no row of a store has."""
 
 
 def begin(connection: sqlite3.Connection, store: str, verb: str, now: datetime, summary: str) -> int:
     """A new action."""
-    with transaction(connection):
-        connection.execute("INSERT OR IGNORE INTO stores (name) VALUES (?)", (store,))
-        number = store_number(connection, store)
-        made = connection.execute(
-            "INSERT INTO actions (store, verb, at, moment, summary, state) VALUES (?, ?, ?, ?, ?, 'begun')",
-            (number, verb, now.isoformat(), now.timestamp(), bindable(summary)),
-        )
+    connection.execute("INSERT OR IGNORE INTO stores (name) VALUES (?)", (store,))
+    number = store_number(connection, store)
+    made = connection.execute(
+        "INSERT INTO actions (store, verb, at, moment, summary, state) VALUES (?, ?, ?, ?, ?, 'begun')",
+        (number, verb, now.isoformat(), now.timestamp(), bindable(summary)),
+    )
     return int(made.lastrowid or 0)
+
+
+def clock_is_doubtful(connection: sqlite3.Connection, now: datetime) -> bool:
+    """Whether the clock jumped far ahead less than a day ago, so that nothing shall go for its age; notes the time.
+
+    Far ahead of the time noted last: after a wrong clock was put right, the newest action still has the wrong time.
+    Call it before `begin`.
+    """
+    # Not one of the first tables, so that a file made without it gets it and stays readable for who does not know it.
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS clock"
+        " (number INTEGER PRIMARY KEY CHECK (number = 1), seen REAL NOT NULL, jumped REAL)"
+    )
+    moment = now.timestamp()
+    noted = connection.execute("SELECT seen, jumped FROM clock").fetchone()
+    seen, jumped = noted or (connection.execute("SELECT max(moment) FROM actions").fetchone()[0], None)
+    if seen is not None and moment > seen + _JUMP_SECONDS:
+        jumped = moment
+    if jumped is not None and not jumped <= moment < jumped + _DOUBT_SECONDS:
+        jumped = None
+    connection.execute("INSERT OR REPLACE INTO clock (number, seen, jumped) VALUES (1, ?, ?)", (moment, jumped))
+    return jumped is not None
 
 
 def keep(connection: sqlite3.Connection, action: int, changes: Iterable[RowChange]) -> None:
@@ -159,6 +187,28 @@ def finish(connection: sqlite3.Connection, action: int) -> bool:
         return False
     connection.execute("UPDATE actions SET state = 'done', size = ? WHERE number = ?", (size, action))
     return True
+
+
+def has_kept(connection: sqlite3.Connection, action: int) -> bool:
+    """Whether anything is kept of an action."""
+    return connection.execute("SELECT 1 FROM kept WHERE action = ? LIMIT 1", (action,)).fetchone() is not None
+
+
+def note_nothing(connection: sqlite3.Connection, action: int, summary: str) -> None:
+    """Keep an action that changed nothing, for the next undo to tell; one row that no table has stands for that."""
+    connection.execute("UPDATE actions SET state = 'done', summary = ? WHERE number = ?", (bindable(summary), action))
+    connection.execute(
+        "INSERT INTO kept (action, store, table_name, id, deleted, size) SELECT number, store, ?, ?, 0, 0 FROM actions"
+        " WHERE number = ?",
+        (NOTHING_DONE, _NO_ROW, action),
+    )
+
+
+def drop_empty(connection: sqlite3.Connection, action: int) -> None:
+    """Let go of the actions before this one of its store that changed nothing."""
+    store = "(SELECT store FROM actions WHERE number = ?)"
+    found = connection.execute(f"SELECT action FROM kept WHERE {EMPTY} AND store = {store}", (action,)).fetchall()
+    drop_actions(connection, [number for (number,) in found if number != action])
 
 
 def count_anew(connection: sqlite3.Connection) -> None:

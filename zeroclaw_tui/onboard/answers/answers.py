@@ -161,7 +161,7 @@ class Answers:
                 f"{target.reading_version} reads this config.",
                 hint="Leave it out.",
             )
-        value = checked_value(name, given.value)
+        value = checked_value(name, given.value, target.reading_version)
         return replace(given, value=backend_answer(value, target) if name == BACKEND else value)
 
     def without(self, name: str) -> Answers:

@@ -63,7 +63,7 @@ def settings_in_environment(environ: Mapping[str, str], target: Target, kind: st
     elif kind == "lucid":
         answers = dict(_lucid(environ)) | answers
     return {
-        name: _checked(name, answer)
+        name: _checked(name, answer, target)
         for name, answer in answers.items()
         if answer.value != "" and (is_read(name, target) or environment_variable(name, target))
     }
@@ -74,16 +74,17 @@ def others_database(environ: Mapping[str, str]) -> Given | None:
     WrongUse for bytes that are no text."""
     text = given(environ, OTHERS_DB_URL)
     is_postgres = text.startswith(("postgres://", "postgresql://"))
-    return _checked(_DB_URL, _answer(text, OTHERS_DB_URL)) if is_postgres else None
+    return _checked(_DB_URL, _answer(text, OTHERS_DB_URL), None) if is_postgres else None
 
 
 def _answer(value: object, variable: str) -> Given:
     return Given(value, "environment", source_of(variable))
 
 
-def _checked(name: str, answer: Given) -> Given:
+def _checked(name: str, answer: Given, target: Target | None) -> Given:
+    version = None if target is None else target.reading_version
     try:
-        return replace(answer, value=checked_value(name, answer.value))
+        return replace(answer, value=checked_value(name, answer.value, version))
     except WrongUse as problem:
         raise WrongUse(
             f"The {answer.told.replace(' ', ' variable ', 1)} cannot be used: {problem.message}",

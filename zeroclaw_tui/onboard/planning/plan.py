@@ -12,9 +12,10 @@ from zeroclaw_tui.config.document.saving import save_config
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.secrets import make_key_file
 from zeroclaw_tui.config.setting_names import SETTINGS, environment_lines, is_read
+from zeroclaw_tui.config.validation import check_change
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.onboard.answers.answers import Answers
-from zeroclaw_tui.onboard.planning.new_file import TEMPERATURE, TEMPERATURE_PATH, new_document
+from zeroclaw_tui.onboard.planning.new_file import first_key, new_document
 from zeroclaw_tui.onboard.planning.reasons import notes_of
 from zeroclaw_tui.onboard.planning.sealing import seal_values
 from zeroclaw_tui.onboard.planning.wanted import (
@@ -74,9 +75,11 @@ def make_plan(answers: Answers) -> Plan:
     defaults file where the backend changes, [memory] is new, or defaults were asked for; `backend` and `auto_save`
     always where [memory] is touched; `storage.provider.config.provider` put right where it names another backend.
 
-    A new file is `default_temperature = 0.7` and the commented defaults file of the backend. Raises WrongUse naming
-    the flag for each missing answer, BrokenConfig for a wrong type in a key that would be edited, SecretUnreadable
-    where a secret must be encrypted and the key file is missing beside encrypted values, or damaged.
+    A new file is the commented defaults file of the backend; it, and a file that holds no key, begins with
+    `default_temperature = 0.7`, or with `schema_version = 3` where ZeroClaw 0.8.0 or later reads it. Raises WrongUse
+    naming the flag for each missing answer and for what ZeroClaw's own validation would refuse, BrokenConfig for a
+    wrong type in a key that would be edited, SecretUnreadable where a secret must be encrypted and the key file is
+    missing beside encrypted values, or damaged.
     """
     _check_complete(answers)
     wanted = _all_wanted(answers)
@@ -92,13 +95,17 @@ def make_plan(answers: Answers) -> Plan:
         frozenset(change.path for change in changes if change.is_secret),
         answers.situation,
     )
-    base = before
+    base, values = before, dict(sealing.values)
+    if answers.situation.has_no_key:
+        path, value = first_key(answers.situation.target)
+        changes = (Change(path[0], path, None, value), *changes)
+        values = {path: value, **values}
     if answers.situation.is_new:
-        base = new_document(answers.backend(), sealing.values)
-        changes = (Change("default_temperature", TEMPERATURE_PATH, None, TEMPERATURE), *changes)
-    return Plan(
-        answers, before, base.with_values(sealing.values), changes, (*notes, *sealing.notes), exports, sealing.new_key
-    )
+        base = new_document(answers.backend(), answers.situation.target, sealing.values)
+    after = base.with_values(values)
+    touched = [".".join(change.path) for change in changes]
+    check_change(before.values, after.values, touched, answers.situation.target.reading_version)
+    return Plan(answers, before, after, changes, (*notes, *sealing.notes), exports, sealing.new_key)
 
 
 def apply_plan(plan: Plan) -> str | None:

@@ -12,13 +12,13 @@ from zeroclaw_tui.config.environment import (
     STORAGE_TIMEOUT,
     given,
 )
-from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, environment_variable, is_read, parsed_value
-from zeroclaw_tui.config.setting_table import DAYS_BY_CATEGORY
+from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, environment_variable, parsed_value
+from zeroclaw_tui.config.setting_table import DAYS_BY_CATEGORY, version_numbers
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.answers.backend_names import BACKEND_TITLES
 from zeroclaw_tui.onboard.answers.retention import PROFILE_SETTINGS, is_tightened
-from zeroclaw_tui.onboard.planning.wanted import PROVIDER, in_force, is_backend_asked, is_same
+from zeroclaw_tui.onboard.planning.wanted import ASKED_BY_NAME, PROVIDER, in_force, is_backend_asked, is_same
 
 _HYGIENE = "memory.hygiene_enabled"
 _WHY_NO_HYGIENE = {
@@ -28,8 +28,9 @@ _WHY_NO_HYGIENE = {
     "markdown": "With Markdown hygiene goes off, so that no file of a day is archived or deleted.",
     "none": "Nothing is remembered from now on, so hygiene goes off.",
 }
+_OLDEST = {False: (0, 1, 2), True: (0, 8, 0)}
+"""The first version of each generation."""
 _REMOTE = ("postgres", "qdrant")
-_SQLITE_ONLY = ("memory.types.enabled", "memory.consolidation_extract_facts")
 _VECTOR_SETTINGS = ("memory.embedding_provider", "memory.embedding_model", "memory.embedding_dimensions")
 
 
@@ -43,7 +44,7 @@ def notes_of(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]
         *_asked_retention(answers, after, changed),
         *_of_vectors(answers, after, changed),
         *_of_the_backend(answers, changed),
-        *_with_sqlite_only(answers, changed),
+        *_of_newer_keys(answers, changed),
         *_of_another_store(answers, changed),
         *_taken_from_environment(answers, changed),
         *_overridden(answers, after),
@@ -147,14 +148,16 @@ def _of_the_backend(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
         yield "ZeroClaw 0.6.3 to 0.7.3 do not know the backend postgres and would use Markdown."
 
 
-def _with_sqlite_only(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
-    """What ZeroClaw >= 0.8.4 refuses beside another backend."""
-    if answers.backend() == "sqlite":
+def _of_newer_keys(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
+    """Where nobody knows which ZeroClaw reads the file: the keys asked for that an older one of its form ignores."""
+    target = answers.situation.target
+    if target.version is not None:
         return
-    for name in _SQLITE_ONLY:
-        is_concerned = name in changed or BACKEND in changed
-        if is_concerned and is_read(name, answers.situation.target) and answers.value(name) is True:
-            yield f"{name} is on, and ZeroClaw takes that with SQLite only: `--set {name}=false` switches it off."
+    oldest = _OLDEST[target.is_modern]
+    for name in sorted(changed & set(answers.given)):
+        since = SETTINGS[name].since
+        if answers.given[name].source in ASKED_BY_NAME and version_numbers(since) > oldest:
+            yield f"{name} is read by ZeroClaw from {since} on; an older one ignores it."
 
 
 def _of_another_store(answers: Answers, changed: frozenset[str]) -> Iterator[str]:

@@ -21,7 +21,8 @@ PROVIDER_PATH: KeyPath = ("storage", "provider", "config", "provider")
 """It names the backend above memory.backend (ZeroClaw <= 0.7.5); no setting of its own."""
 
 _DB_URL = "storage.postgres.db_url"
-_ASKED_BY_NAME = ("flag", "answers file")
+ASKED_BY_NAME = ("flag", "answers file")
+"""The sources of an answer that somebody gave for this one setting."""
 
 
 def wanted_settings(answers: Answers) -> dict[str, Any]:
@@ -158,7 +159,7 @@ def _is_to_write(answers: Answers, name: str) -> bool:
     if given.source == "environment" and not writes_defaults(answers):
         # What the shell has set for the agent is no wish to have it in the file; asking for a backend is.
         return False
-    is_asked_by_name = given.source in _ASKED_BY_NAME
+    is_asked_by_name = given.source in ASKED_BY_NAME
     if name.startswith("storage.") and not name.startswith(f"storage.{answers.backend()}."):
         return is_asked_by_name
     if written_of(answers, name) is not None or is_asked_by_name:

@@ -79,7 +79,7 @@ def reader(setting: str, *, empty: Empty = "default", check: Check | None = None
         present = answers.value(setting)
         if typed == as_text(present).strip():
             return present
-        value = parsed_value(setting, typed)
+        value = parsed_value(setting, typed, answers.situation.target.reading_version)
         if check is not None and not (isinstance(value, str) and is_filled_in_later(value)):
             check(answers, value)
         return value

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.config.document.replacing import read_regular
 from zeroclaw_tui.config.document.saving import write_private
 from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, checked_value
 from zeroclaw_tui.memory.errors import Unreadable, WrongUse
@@ -52,7 +53,7 @@ def kept(situation: Situation) -> Kept | None:
     """The kept answers put on top of the situation, and the question to go on with; None when there are none, when
     the config changed since they were kept, or when the file cannot be used (it is then as if there were none)."""
     try:
-        document = tomllib.loads(_file(situation).read_text(encoding="utf-8"))
+        document = tomllib.loads(read_regular(_file(situation)).decode("utf-8"))
     except (OSError, ValueError):
         return None
     values, question, secrets = (document.get(name) for name in ("answers", "question", "secrets"))

@@ -9,8 +9,8 @@ from zeroclaw_tui.scoring.explaining.step import Step, Told
 from zeroclaw_tui.scoring.explaining.text import first, listed, name, ordinal
 from zeroclaw_tui.scoring.meaning import POSTGRES_RANKS_SINCE
 from zeroclaw_tui.scoring.profiles import parse_version
-from zeroclaw_tui.scoring.replay import StageName
 from zeroclaw_tui.scoring.scope import DEFAULT_NAMESPACE, DURABLE
+from zeroclaw_tui.scoring.way import StageName
 
 _HELPS: dict[StageName, tuple[str, str]] = {
     "superseded": ("look at the newer one", "x"),

@@ -10,8 +10,8 @@ from zeroclaw_tui.scoring.explaining.text import first, listed, name, number, or
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.keywords import LIKE_WORDS, like_search
 from zeroclaw_tui.scoring.keywords import words as message_words
-from zeroclaw_tui.scoring.replay import NoVector, StagePlace
 from zeroclaw_tui.scoring.settings import SearchMode
+from zeroclaw_tui.scoring.way import NoVector, StagePlace
 
 _NOT_BY_VECTOR: dict[NoVector, str] = {
     "no query vector": "the message has no vector",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from zeroclaw_tui.memory.recall import ScoredEntry
+from zeroclaw_tui.memory.recall import UNLIMITED, ScoredEntry
+from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.explaining.step import Step, Told
-from zeroclaw_tui.scoring.explaining.text import name, number, ordinal, told_apart
+from zeroclaw_tui.scoring.explaining.text import LONGEST_NAME, name, number, ordinal, told_apart
 from zeroclaw_tui.scoring.injection import (
-    HALF_LIFE_DAYS,
     MOST_CHARACTERS,
     MOST_ENTRIES,
     MOST_ENTRY_CHARACTERS,
@@ -16,6 +16,7 @@ from zeroclaw_tui.scoring.injection import (
     age_in_days,
     characters_used,
 )
+from zeroclaw_tui.scoring.rerank import HALF_LIFE_DAYS
 
 _SKIPPED = {
     "assistant reply": (
@@ -29,6 +30,7 @@ _SKIPPED = {
     "tool result": ("it holds <tool_result, which ZeroClaw leaves out", "edit it", "e"),
     "auto-save noise": ("ZeroClaw takes its content for what it saved of itself, and leaves it out", "edit it", "e"),
     "empty content": ("its content is blank", "edit it", "e"),
+    "conversation on a scheduled turn": ("conversation, which cron and heartbeat do not get", "another category", "e"),
     "conversation without a session": ("conversation, and the message comes without a session", "recall in one", "w"),
 }
 _FLAGGED = {
@@ -43,37 +45,85 @@ _FLAGGED = {
     "private_key": "a private key",
 }
 _SHOWN_AS_0 = 0.005
+_ROUNDING = 1e-9
 
 
 def limit_step(told: Told) -> Step | None:
     """Its rank among what is recalled."""
-    rank, limit = told.way.rank, told.trial.request.limit
+    rank, limit = told.way.rank, _recalled(told)
     if rank is None:
         return None
-    return Step(
-        "limit", "passed", f"rank {rank:,}, and the first {limit:,} are recalled", {"rank": rank, "limit": limit}
-    )
+    what = f"and the first {limit:,} are recalled" if limit < UNLIMITED else "and everything found is recalled"
+    words = f"rank {rank:,}, {what}{_for_rerank(told)}"
+    return Step("limit", "passed", words, {"rank": rank, "limit": limit})
 
 
 def limit_stop(told: Told) -> Step:
-    """Behind what is recalled, or behind the five of one message."""
-    rank, limit = told.way.rank, told.trial.request.limit
-    numbers = {"rank": rank, "limit": min(limit, RECALL_LIMIT) if _is_over_five(told) else limit}
-    if _is_over_five(told):
-        place = f"ranked {ordinal(rank)}" if rank is not None else "ranked behind"
-        return Step(
-            "limit",
-            "stopped",
-            f"{place}, and ZeroClaw recalls only {RECALL_LIMIT} for a message",
-            numbers,
-            *_to_rank_higher(told),
-        )
+    """Behind what is recalled."""
+    rank, limit = told.way.rank, _recalled(told)
     place = f"ranked {ordinal(rank)}" if rank is not None else "ranked behind what is recalled"
     words = f"{place}, and only the first{f' {limit:,}' if limit != 1 else ''} {'is' if limit == 1 else 'are'} recalled"
     is_enough = rank is not None and limit < rank <= RECALL_LIMIT
+    helps = (f"a limit of {rank:,}", "w") if is_enough else _to_rank_higher(told)
+    return Step("limit", "stopped", words + _for_rerank(told), {"rank": rank, "limit": limit}, *helps)
+
+
+def _recalled(told: Told) -> int:
+    return told.way.recalled or told.trial.request.limit
+
+
+def _for_rerank(told: Told) -> str:
+    return " for rerank" if told.trial.reranks else ""
+
+
+def rerank_step(told: Told) -> Step | None:
+    """What the rerank stage makes of its score, and the place it gives it; None where it does not come so far."""
+    judged = told.way.judged
+    if judged is None:
+        return None
+    place = f" · handed on {ordinal(judged.place)}" if judged.place is not None else ""
+    return Step("rerank", "passed", f"{_blended(told)}{place}", _blend_numbers(told))
+
+
+def rerank_stop(told: Told) -> Step:
+    """A double of a memory before it, or behind what is handed on."""
+    because = (told.way.judged.not_injected_because if told.way.judged is not None else None) or ""
+    words = name(because.removeprefix("rerank: ")) if len(because) < LONGEST_NAME else one_line(because)[8:]
     return Step(
-        "limit", "stopped", words, numbers, *((f"a limit of {rank:,}", "w") if is_enough else _to_rank_higher(told))
+        "rerank", "stopped", f"{words} · {_blended(told)}", _blend_numbers(told), "other numbers for rerank", "w"
     )
+
+
+def _blended(told: Told) -> str:
+    """The blend with its numbers put in; weights that do not add up to 1 are divided by their sum."""
+    blend = told.way.blend
+    if blend is None:
+        return "without a score there is nothing to blend"
+    parts = (blend.relevance, blend.importance, blend.recency)
+    terms = " + ".join(
+        f"{what}{number(part)} × {weight:g}"
+        for what, part, weight in zip(("", "importance ", "recency "), parts, blend.weights, strict=True)
+    )
+    total = sum(blend.weights)
+    return (
+        f"({terms}) / {total:g} = {number(blend.score)}"
+        if abs(total - 1) > _ROUNDING
+        else f"{terms} = {number(blend.score)}"
+    )
+
+
+def _blend_numbers(told: Told) -> dict[str, object]:
+    blend, judged = told.way.blend, told.way.judged
+    if blend is None or judged is None:
+        return {"score": None, "place": None if judged is None else judged.place}
+    return {
+        "score": blend.relevance,
+        "importance": blend.importance,
+        "recency": blend.recency,
+        "weights": list(blend.weights),
+        "reranked": blend.score,
+        "place": judged.place,
+    }
 
 
 def _to_rank_higher(told: Told) -> tuple[str, str]:
@@ -81,10 +131,6 @@ def _to_rank_higher(told: Told) -> tuple[str, str]:
     if told.is_weighed:
         return "other weights that rank it higher", "w"
     return ("", "") if told.recall.own_rule == "qdrant" else ("edit it to have more of the message's words", "e")
-
-
-def _is_over_five(told: Told) -> bool:
-    return (told.way.judged is not None) and (told.way.judged.not_injected_because or "").startswith("limit:")
 
 
 def scanner_step(told: Told) -> Step | None:
@@ -164,7 +210,7 @@ def _held(told: Told) -> float | None:
     judged: ScoredEntry | None = told.way.judged
     if judged is None:
         return told.way.fused_score
-    return judged.score if judged.decayed is None else judged.decayed
+    return judged.held
 
 
 def _just_under(score: float) -> str:

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from zeroclaw_tui.scoring.explaining.finding import mode_of
 from zeroclaw_tui.scoring.explaining.step import Told
 from zeroclaw_tui.scoring.explaining.text import counted
-from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.meaning import best_scores, nothing_passes, threshold_meaning, told_apart, weights_meaning
-from zeroclaw_tui.scoring.replay import StageName
+from zeroclaw_tui.scoring.way import StageName
 
 _WITH_OWN_MEANING = ("markdown", "postgres", "qdrant")
 _LOST_PLACES: frozenset[StageName] = frozenset({"candidates", "merge", "rank", "recent", "limit"})
@@ -83,7 +82,8 @@ def _on_skipped_places(told: Told) -> Iterator[str]:
     """Rows among the first that the injection rule leaves out anyway, where a memory lost its place to them."""
     if told.way.stopped_at not in _LOST_PLACES:
         return
-    among = told.recall.results[: min(told.trial.request.limit, RECALL_LIMIT)]
+    # Before the rerank stage such rows go first, and cost nobody a place.
+    among = () if told.trial.reranks else told.recall.results
     reasons = Counter((scored.not_injected_because or "").removeprefix("skipped: ") for scored in among)
     taken = {reason: reasons[reason] for reason in _KINDS if reasons[reason]}
     if taken:

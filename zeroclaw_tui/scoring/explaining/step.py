@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.scoring.evidence import WordShare
-from zeroclaw_tui.scoring.replay import StageName, Trial, Way
+from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.way import StageName, Way
 
 Mark = Literal["passed", "stopped", "absent"]
 """✓, ✗ and –: passes, is stopped here, or has no part in it (which alone stops nothing)."""

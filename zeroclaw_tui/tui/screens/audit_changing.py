@@ -9,7 +9,7 @@ from typing import Any
 
 from zeroclaw_tui.curation.audit.finding import Finding
 from zeroclaw_tui.curation.audit.remedies import merge, recategorise
-from zeroclaw_tui.curation.changing import Outcome, remove_memories, undo
+from zeroclaw_tui.curation.changing import Outcome, last_change, remove_memories, undo
 from zeroclaw_tui.curation.purge import plan_of
 from zeroclaw_tui.curation.trash.trash import Verb
 from zeroclaw_tui.memory.change import Advance, Clash, Clashes, Stamp
@@ -104,7 +104,7 @@ class AuditChanging(AuditListing):
     async def undo(self) -> None:
         """Take back the last change, asking where something stands in the way."""
         await self.library.trash.settle(self.library.memory)
-        last = await self.library.trash.last()
+        last = await last_change(self.library)
         if last is None:
             self._say_done("There is nothing to take back: no change was made here.")
             return

@@ -69,7 +69,11 @@ def without(report: AuditReport, gone: Collection[Which]) -> AuditReport:
     left = (_finding_without(finding, gone) for finding in report.findings)
     findings = sorted((finding for finding in left if finding.samples), key=lambda finding: -finding.size)
     return replace(
-        report, findings=tuple(findings), rows=report.rows - len(sizes), size=report.size - sum(sizes.values())
+        report,
+        findings=tuple(findings),
+        rows=report.rows - len(sizes),
+        size=report.size - sum(sizes.values()),
+        superseded=report.superseded - {handle for _, handle in sizes},
     )
 
 

@@ -68,7 +68,7 @@ class MergeList(RowList):
             Segment(fit(_line(stamp.key) or EMPTY_KEY, key), plain),
             Segment("  " + fit(_line(sample.excerpt), memory), plain),
             Segment(fit(size_text(stamp.size), _SIZE + 1, "right"), styles.muted),
-            Segment("  " + fit(absolute_time(stamp.updated_at or stamp.timestamp), _WHEN), styles.muted),
+            Segment("  " + fit(absolute_time(stamp.updated_at or stamp.when), _WHEN), styles.muted),
         ]
 
     @property

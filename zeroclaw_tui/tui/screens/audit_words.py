@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.curation.audit.finding import AuditReport, Finding, FindingKind
+from zeroclaw_tui.curation.superseded import among_fact
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.format import count_text, size_text
 from zeroclaw_tui.tui.screens.audit_marks import polluted
@@ -26,6 +27,7 @@ GLYPHS: dict[FindingKind, str] = {
     "near duplicates": "≈",
     "stale vectors": "↺",
     "secrets": "!",
+    "hidden text": "◌",
 }
 _LONGEST_NAME = 60
 
@@ -34,7 +36,8 @@ EmptyWords = tuple[str, str, tuple[tuple[str, str], ...]]
 
 def title_words(report: AuditReport) -> tuple[str, str]:
     """What there is, and how much of it is pollution."""
-    whole = f"{memories_words(report.rows)}, {size_text(report.size)}"
+    among = f", {among_fact(len(report.superseded))}" if report.superseded else ""
+    whole = f"{memories_words(report.rows)}{among}, {size_text(report.size)}"
     kinds = len(report.findings)
     if not kinds:
         return whole, "no pollution found"
@@ -73,7 +76,7 @@ def nothing_words(report: AuditReport, backend: str) -> EmptyWords:
     return (
         f"No pollution was found in {memories_words(report.rows)}.",
         "Looked for: replies of the assistant, recall blobs, results of tools, heartbeat and cron text, too short and "
-        "too long contents, empty keys, duplicates, stale vectors, and what looks like a secret.",
+        "too long contents, empty keys, duplicates, stale vectors, hidden text, and what looks like a secret.",
         (("r", "audit again"), ("esc", "back")),
     )
 

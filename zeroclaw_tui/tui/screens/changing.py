@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.events import Key
 
-from zeroclaw_tui.memory.change import Clashes
+from zeroclaw_tui.memory.change import SUPERSEDED_BY, Clashes, Edit
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.tui.commands import Command, say_why_not
 from zeroclaw_tui.tui.dimming import why_dimmed
@@ -81,6 +81,10 @@ class ChangingScreen(MarkingScreen):
         """Delete all that the view shows."""
         self._change(self._delete_shown)
 
+    def action_show_again(self) -> None:
+        """Show the superseded memory under the cursor to the agent again."""
+        self._change(self._show_again)
+
     def action_undo(self) -> None:
         """Take back the last change."""
         self._change(self._undo)
@@ -144,6 +148,19 @@ class ChangingScreen(MarkingScreen):
         if row is not None:
             await self._after_writing(library, await edit_externally(self.app, library, row))
 
+    async def _show_again(self, library: Library) -> None:
+        from zeroclaw_tui.curation.changing import edit_memory
+        from zeroclaw_tui.tui.screens.saving import repairing
+
+        row = await self._stored_here(library)
+        if row is None:
+            return
+        if row.entry().superseded_by is None:
+            self.notify("This memory is not superseded: the agent has it already.", markup=False)
+            return
+        edit = partial(edit_memory, library, row.id, Edit({SUPERSEDED_BY: None}), row.fingerprint)
+        await self._after_writing(library, await repairing(self.app, library, edit))
+
     async def _after_writing(self, library: Library, outcome: Outcome | None) -> None:
         if outcome is None:
             return
@@ -164,16 +181,23 @@ class ChangingScreen(MarkingScreen):
 
     async def _delete(self, library: Library) -> None:
         from zeroclaw_tui.curation.purge import plan_of
+        from zeroclaw_tui.curation.superseded import superseded_hidden
 
         stamps = await self.chosen_stamps(library)
-        await self._remove(library, await asyncio.to_thread(plan_of, stamps))
+        hidden = 0
+        if self.facets is not None and len(stamps) == self.facets.total and not self.view.is_recall:
+            # All that the list shows is marked.
+            hidden = await superseded_hidden(library, self.view.listing_filter(self._clock()))
+        await self._remove(library, await asyncio.to_thread(plan_of, stamps, None, hidden))
 
     async def _delete_shown(self, library: Library) -> None:
         from zeroclaw_tui.curation.purge import plan_of
+        from zeroclaw_tui.curation.superseded import superseded_hidden
 
         stamps = await self.shown_stamps(library)
         chosen = None if self.view.is_recall else self.view.listing_filter(self._clock())
-        await self._remove(library, await asyncio.to_thread(plan_of, stamps, chosen))
+        hidden = 0 if chosen is None else await superseded_hidden(library, chosen)
+        await self._remove(library, await asyncio.to_thread(plan_of, stamps, chosen, hidden))
 
     async def _remove(self, library: Library, plan: PurgePlan) -> None:
         from zeroclaw_tui.curation.changing import remove_memories
@@ -247,7 +271,7 @@ class ChangingScreen(MarkingScreen):
             await self.stamp_again(library)
 
     async def _undo(self, library: Library) -> None:
-        from zeroclaw_tui.curation.changing import undo
+        from zeroclaw_tui.curation.changing import last_change, undo
         from zeroclaw_tui.tui.changing_words import taken_back_words
         from zeroclaw_tui.tui.screens.progress import with_progress
         from zeroclaw_tui.tui.screens.saving import repairing
@@ -255,7 +279,7 @@ class ChangingScreen(MarkingScreen):
         from zeroclaw_tui.tui.words import memories_words
 
         await library.trash.settle(library.memory)
-        last = await library.trash.last()
+        last = await last_change(library)
         if last is None:
             self.notify("There is nothing to take back: no change was made here.", markup=False)
             return

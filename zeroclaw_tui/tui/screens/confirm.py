@@ -141,7 +141,7 @@ class PurgeScreen(ModalScreen[bool]):
             if len(shown) < plan.count:
                 more = f"… {count_text(plan.count - len(shown))} more "
                 yield Static(Content.assemble(more, ("(v to see all)", ACCENT)), id="more")
-            yield Static(Content(plan_remarks(self._library)), id="remarks")
+            yield Static(Content(plan_remarks(self._library, plan)), id="remarks")
             yield Static("", id="where", markup=False)
             if plan.is_typed:
                 with Horizontal(id="typed"):

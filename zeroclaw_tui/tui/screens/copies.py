@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from zeroclaw_tui.curation import changing
 from zeroclaw_tui.curation.changing import Outcome
-from zeroclaw_tui.curation.copies import copies as cleaning
+from zeroclaw_tui.curation.copies import cleaning
 from zeroclaw_tui.curation.copies.copies import Copy
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line

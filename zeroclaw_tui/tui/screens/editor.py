@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,6 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE
+from zeroclaw_tui.curation.policy import look_at
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import display_text, one_line
@@ -203,11 +205,25 @@ class EditorScreen(ModalScreen["Outcome | None"]):
             self.query_one("#note", Static).update(Content("Saving …"))
             return
         parts: list[str | tuple[str, str]] = [" · ".join([*self._size_words(), *self._effects()])]
+        told = self._policy_words()
+        if told and not self._found:
+            parts.append((f"\n! {told}", "$text-warning"))
         if self._found:
             parts.append((f"\n! ZeroClaw keeps such a text from its agent: {self._found}", "$text-warning"))
         if self._form.legend:
             parts.append((f"\n{self._form.legend}", MUTED))
         self.query_one("#note", Static).update(Content.assemble(*parts))
+
+    def _policy_words(self) -> str:
+        """What ZeroClaw would refuse or blank out, as far as no rows have to be counted."""
+        library, content = self._library, self._form.content
+        is_looked_at = library.profile.profile.scans_content and len(content) <= SCANNED_AT_ONCE
+        if not is_looked_at or not self._form.changed():
+            return ""
+        policy = library.config.values.get("policy")
+        namespace = self._form.namespace
+        verdict = look_at(policy if isinstance(policy, Mapping) else {}, content, namespace)
+        return " ".join(verdict.words())
 
     def _size_words(self) -> list[str]:
         content = self._form.content

@@ -126,6 +126,11 @@ class EditorForm(Vertical):
         content = ("content",) if self.content != self._content_before else ()
         return (*content, *(name for name in FIELDS if self._typed(name) != self._before[name]))
 
+    @property
+    def namespace(self) -> str | None:
+        """The namespace as typed, None for the store's default."""
+        return self._typed("namespace").strip() or None
+
     def typed(self) -> tuple[str, ...]:
         """Everything as it stands, to tell whether it is still the same."""
         return (self.content, *(self._typed(name) for name in FIELDS))

@@ -16,7 +16,7 @@ from zeroclaw_tui.curation import explaining
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.explanation import Explanation
-from zeroclaw_tui.scoring.replay import Trial
+from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.tui.commands import Command, bindings, say_why_not
 from zeroclaw_tui.tui.dimming import why_dimmed, why_read_only
 from zeroclaw_tui.tui.external import copy_text
@@ -142,6 +142,15 @@ class ExplainScreen(MessageScreen[Explanation]):
         self.explanation = None
         self._show_empty(*words.wanting_words(self.entry))
         self._paint_title()
+
+    def action_what_if(self) -> None:
+        """What this message would recall with other numbers; what would put the memory in is set already."""
+        from zeroclaw_tui.tui.screens.what_if import WhatIfScreen
+
+        advice = self.explanation.advice if self.explanation is not None else None
+        tried = advice.trial if advice is not None and advice.key == "w" else None
+        screen = WhatIfScreen(self.library, self.request, self.clock, self.pace, tried=tried)
+        self.app.push_screen(screen, self.follow)
 
     def action_show_prompt(self) -> None:
         """The text before this message."""

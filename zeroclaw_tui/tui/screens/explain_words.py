@@ -35,7 +35,7 @@ def title_words(entry: MemoryEntry, explanation: Explanation | None, query: str,
 
 def memory_content(entry: MemoryEntry, width: int) -> Content:
     """Category, date and how it begins, in one line."""
-    facts = DOT.join([one_line(entry.category[:_LONGEST]) or "no category", absolute_time(entry.timestamp)])
+    facts = DOT.join([one_line(entry.category[:_LONGEST]) or "no category", absolute_time(entry.when)])
     words = one_line(entry.content[:_LONGEST]) or "(blank)"
     return Content.styled(fit(f"{facts}{DOT}{words}", width).rstrip(), MUTED)
 

@@ -150,7 +150,7 @@ class HygieneScreen(HygieneListing):
 
     async def _undo(self) -> None:
         await self.library.trash.settle(self.library.memory)
-        last = await self.library.trash.last()
+        last = await changing.last_change(self.library)
         if last is None or last.verb != "hygiene":
             what = f"The last change here is another: {one_line(last.summary[:200])}. " if last else ""
             self.warn(f"{what}There is no run of hygiene to take back.")

@@ -15,7 +15,7 @@ from textual.worker import Worker
 from zeroclaw_tui.curation import evidence
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.replay import Trial
+from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.screens.choice import ChoiceScreen
 from zeroclaw_tui.tui.screens.choosing import profile_choices

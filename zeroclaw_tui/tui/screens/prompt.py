@@ -19,7 +19,7 @@ from zeroclaw_tui.curation import prompting
 from zeroclaw_tui.curation.prompting import Prompt
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
-from zeroclaw_tui.scoring.replay import Trial
+from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.tui.commands import bindings
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.loader import Pace

@@ -23,13 +23,13 @@ async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan, now
     """Ask, by the size of the plan; False when nothing shall be deleted. Raises NotThere for one that has gone."""
     if plan.count == 1:
         entry = await library.whole(plan.stamps[0].handle)
-        return await app.push_screen_wait(delete_question(library, entry))
+        return await app.push_screen_wait(delete_question(library, entry, plan))
     return await app.push_screen_wait(PurgeScreen(library, plan, now))
 
 
-def delete_question(library: Library, entry: MemoryEntry) -> QuestionScreen:
+def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan | None = None) -> QuestionScreen:
     """Whether one memory shall go: what it is, how it begins, where it goes."""
     body = Content.assemble(
-        (memory_facts(entry), MUTED), "\n", first_line(entry.content), "\n\n", (one_remark(library), MUTED)
+        (memory_facts(entry), MUTED), "\n", first_line(entry.content), "\n\n", (one_remark(library, plan), MUTED)
     )
     return QuestionScreen(f"Delete {key_words(entry.key)}?", body, "Keep it", "Delete it")

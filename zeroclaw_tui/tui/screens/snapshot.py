@@ -223,7 +223,7 @@ class SnapshotScreen(SnapshotListing):
 
     async def _undo(self) -> None:
         await self.library.trash.settle(self.library.memory)
-        last = await self.library.trash.last()
+        last = await changing.last_change(self.library)
         if last is None:
             self.tell("There is nothing to take back: no change was made here.")
             return

@@ -135,7 +135,7 @@ class StatsScreen(WorkingScreen):
         why_not = memory.capabilities.why_not.get("vectors")
         blocks: dict[str, Lines] = {
             "category": partial(words.share_lines, "Categories", every.category),
-            "age": partial(words.share_lines, "Ages", every.age),
+            "age": partial(words.share_lines, "Ages", every.ages),
             "size": partial(words.share_lines, "Sizes", rows.size),
             "session": self._named("Sessions", every.session),
             "agent": self._named("Agents", every.agent),

@@ -10,6 +10,7 @@ from textual.content import Content
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.growth import Curve, Growth
 from zeroclaw_tui.curation.stats import StoreStats
+from zeroclaw_tui.curation.superseded import among_fact
 from zeroclaw_tui.memory.statistics import BigMemory, CacheUse, Storage
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.format import count_text, fit, size_text
@@ -40,7 +41,7 @@ def title_facts(counted: StoreStats) -> tuple[str, ...]:
         first, last = days[0][0], days[-1][0]
         facts.append(f"all of {first}" if first == last else f"{first} to {last}")
     if counted.every.superseded:
-        facts.append(f"{count_text(counted.every.superseded)} superseded")
+        facts.append(among_fact(counted.every.superseded))
     return tuple(facts)
 
 

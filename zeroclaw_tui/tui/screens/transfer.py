@@ -17,12 +17,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.superseded import superseded_hidden
 from zeroclaw_tui.curation.transfer import exporting, importing
 from zeroclaw_tui.curation.transfer.exporting import SUFFIXES, Exported, Format
 from zeroclaw_tui.curation.transfer.importing import ImportPlan
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.screens.asking import AnswersScreen, PathScreen, path_typed
 from zeroclaw_tui.tui.screens.confirm import QuestionScreen
@@ -153,10 +154,8 @@ async def export_shown(
 ) -> str | None:
     """Ask where to, and export what a filter leaves; gives what was done, None when a person left it."""
     count = (await library.facets(filter, now.isoformat())).total
-    if filter.superseded is Superseded.HIDE:
-        with_hidden = await library.facets(filter.but(superseded=Superseded.SHOW), now.isoformat())
-        if hidden := with_hidden.total - count:
-            narrowed = f"{narrowed}\n{hidden_words(hidden)}"
+    if hidden := await superseded_hidden(library, filter):
+        narrowed = f"{narrowed}\n{hidden_words(hidden)}"
     path = Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"
     screen = ExportScreen(count, narrowed, path, has_vectors=library.memory.capabilities.vectors)
     wish = await app.push_screen_wait(screen)

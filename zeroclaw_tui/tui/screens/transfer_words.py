@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from zeroclaw_tui.curation.superseded import left_out_words
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import count_text, fit, size_text
 from zeroclaw_tui.tui.looks import MUTED, WARNING
@@ -42,8 +43,7 @@ def narrowed_words(chips: list[str], text: str, *, is_recall: bool, verb: str = 
 
 def hidden_words(hidden: int) -> str:
     """That superseded memories stay out of the file, and how they come along."""
-    them = "1 superseded memory is" if hidden == 1 else f"{count_text(hidden)} superseded memories are"
-    return f"{them} hidden there and not exported; F shows {'it' if hidden == 1 else 'them'}."
+    return left_out_words(hidden, way="“superseded” in the facets takes")
 
 
 def exported_words(done: Exported, path: Path, format: Format) -> str:

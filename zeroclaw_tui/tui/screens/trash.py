@@ -209,7 +209,7 @@ class TrashScreen(TrashListing):
 
     async def _undo(self) -> None:
         await self.library.trash.settle(self.library.memory)
-        last = await self.library.trash.last()
+        last = await changing.last_change(self.library)
         expected = last.number if last is not None else None
 
         async def attempt(clash: Clash) -> changing.Outcome:

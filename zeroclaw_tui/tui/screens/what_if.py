@@ -77,7 +77,7 @@ class WhatIfScreen(WhatIfListing):
 
     def action_reset_all(self) -> None:
         """Every setting as it was."""
-        self._try(Tried.nothing(self.tried.before))
+        self._try(Tried.nothing(self.tried.before, self.tried.limits))
 
     def action_choose_value(self) -> None:
         """Take what was typed, or choose from all there is."""

@@ -13,10 +13,12 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.curation.evidence import GatheredEvidence, gather_evidence, trial_of
+from zeroclaw_tui.curation.recall import turn_limit
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
-from zeroclaw_tui.scoring.replay import Trial
+from zeroclaw_tui.scoring.injection import RECALL_LIMIT
+from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.scoring.what_if import Comparison, compare
 from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.loader import GOES_BY, Pace
@@ -66,10 +68,22 @@ class WhatIfListing(MessageScreen[Answer]):
     AUTO_FOCUS = "#settings"
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]  # noqa: RUF012
 
-    def __init__(self, library: Library, request: RecallRequest, clock: Callable[[], datetime], pace: Pace) -> None:
+    def __init__(
+        self,
+        library: Library,
+        request: RecallRequest,
+        clock: Callable[[], datetime],
+        pace: Pace,
+        *,
+        tried: Trial | None = None,
+    ) -> None:
         # What the store would fuse for a person's eye reaches no agent: there is nothing to try on it.
         super().__init__(library, replace(request, own_fusion=False), clock, pace)
-        self.tried = Tried.nothing(trial_of(library, replace(self.request, as_of=clock().isoformat())))
+        before = trial_of(library, replace(self.request, as_of=clock().isoformat()))
+        own_limit = turn_limit(library.config, before.profile, "library", request.agents)
+        self.tried = Tried.nothing(before, {"library": own_limit} if own_limit != RECALL_LIMIT else {})
+        if tried is not None:
+            self.tried = Tried(before, tried, limits=self.tried.limits).over(before)
         self.typed: str | None = None
         self.answer: Answer | None = None
         self.comparison: Comparison | None = None
@@ -99,7 +113,12 @@ class WhatIfListing(MessageScreen[Answer]):
         """Begin at what does something here; look for what other programs write from then on."""
         self.paint()
         standing = self.standing
-        works = (at for at, one in enumerate(SETTINGS) if idle_because(one.name, self.tried, standing) is None)
+        shown = self.tried.changed or SETTINGS
+        works = (
+            at
+            for at, one in enumerate(SETTINGS)
+            if one in shown and idle_because(one.name, self.tried, standing) is None
+        )
         self.query_one(TrialSettings).cursor = next(works, 0)
         if self.pace.poll is not None:
             self.set_interval(self.pace.poll, self._look_for_changes)
@@ -122,7 +141,7 @@ class WhatIfListing(MessageScreen[Answer]):
     def standing(self) -> Standing:
         """What of this store decides which settings do something."""
         gathered = self._serving(self.tried.now) or (self.answer.gathered[0] if self.answer is not None else None)
-        return Standing.of(self.library, None if gathered is None else gathered.evidence)
+        return Standing.of(self.library, None if gathered is None else gathered.evidence[0])
 
     @property
     def sessions(self) -> Sequence[str]:

@@ -3,47 +3,52 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.profiles import LANDMARKS, parse_version, profile_for
-from zeroclaw_tui.scoring.replay import Trial
-from zeroclaw_tui.scoring.settings import SearchMode
+from zeroclaw_tui.scoring.settings import RerankStrategy, SearchMode, Trial
 
 Name = Literal[
     "vector weight", "keyword weight", "threshold", "search mode", "limit",
     "scoring profile", "session", "decay on day", "injection rule",
+    "rerank", "rerank strategy", "mmr lambda", "mmr from", "importance", "recency", "candidates",
 ]  # fmt: skip
 MOST_RECALLED = 100
 """How many memories a trial recalls at most; ZeroClaw recalls 5 for a message."""
 MOST_DAYS = 3650
 MOST_SCORE = 1_000_000.0
 EVERY_SESSION = "any"
-_RULES: dict[Rule, str] = {"cli": "CLI", "channel": "channels"}
+_RULES: dict[Rule, str] = {"cli": "CLI", "channel": "channels", "cron": "cron", "library": "embedded"}
 _DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A recall as it is, and as it is tried. `days` is how far `now` counts time decay on from `before`."""
+    """A recall as it is, and as it is tried. `days` is how far `now` counts time decay on from `before`.
+
+    `limits` are those of the turns that do not recall 5.
+    """
 
     before: Trial
     now: Trial
     days: int = 0
+    limits: Mapping[Rule, int] = field(default_factory=dict)
 
     @classmethod
-    def nothing(cls, before: Trial) -> Tried:
+    def nothing(cls, before: Trial, limits: Mapping[Rule, int] | None = None) -> Tried:
         """Everything as it is."""
-        return cls(before, before)
+        return cls(before, before, limits=limits or {})
 
     def over(self, before: Trial) -> Tried:
         """The same changes over another recall of the same store: another message, or what was written meanwhile."""
-        tried = Tried.nothing(before)
+        tried = Tried.nothing(before, self.limits)
         for setting in SETTINGS:
             if setting.is_changed(self):
                 tried = setting.put(tried, setting.get(self))
@@ -56,6 +61,17 @@ class Tried:
     def with_settings(self, **changes: Any) -> Tried:
         """The same with these numbers."""
         return replace(self, now=replace(self.now, settings=replace(self.now.settings, **changes)))
+
+    def with_rerank(self, **changes: Any) -> Tried:
+        """The same with these knobs of the rerank stage."""
+        return self.with_settings(rerank=replace(self.now.settings.rerank, **changes))
+
+    def with_rule(self, rule: Rule) -> Tried:
+        """The same for a turn of this kind; the embedded agent may have a limit of its own."""
+        request = self.now.request
+        limit = self.limits.get(rule, RECALL_LIMIT)
+        is_tried = request.limit != request.turn_limit
+        return self.with_request(rule=rule, turn_limit=limit, limit=request.limit if is_tried else limit)
 
     def on_day(self, days: int) -> Tried:
         """Time decay counted to so many days later."""
@@ -129,14 +145,14 @@ class WordSetting:
     about: str
     get: Callable[[Tried], Any]
     put: Callable[[Tried, Any], Tried]
-    choices: Callable[[Tried, Sequence[str]], Sequence[str | None]]
+    choices: Callable[[Tried, Sequence[str]], Sequence[Any]]
     shown: Callable[[Any], str] = str
 
     def words(self, tried: Tried) -> str:
         """The word that holds."""
         return self.shown_words(self.get(tried))
 
-    def shown_words(self, value: str | None) -> str:
+    def shown_words(self, value: Any) -> str:
         """A value as a person reads it."""
         return one_line(self.shown(value))
 
@@ -204,7 +220,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     NumberSetting(
         "limit",
-        "How many memories are recalled; ZeroClaw asks for 5, and injects no more.",
+        "How many memories are recalled; ZeroClaw asks for 5, but where an embedded agent's profile says else.",
         lambda tried: _request(tried).limit,
         lambda tried, value: tried.with_request(limit=value),
         1, 5, 1, MOST_RECALLED, True,
@@ -233,11 +249,61 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     WordSetting(
         "injection rule",
-        "The command line's agent and the channels (Telegram, …) inject differently.",
+        "Whose turn it is: the CLI agent's, a channel's (Telegram, …), cron's, or the embedded agent's.",
         lambda tried: _request(tried).rule,
-        lambda tried, value: tried.with_request(rule=value),
+        lambda tried, value: tried.with_rule(value),
         lambda tried, sessions: get_args(Rule),
         lambda value: _RULES[value],
+    ),
+    WordSetting(
+        "rerank",
+        "More is recalled, blended with importance and age, doubles go, and the first of the rest go on.",
+        lambda tried: tried.now.settings.rerank.enabled,
+        lambda tried, value: tried.with_rerank(enabled=value),
+        lambda tried, sessions: (False, True),
+        lambda value: "on" if value else "off",
+    ),
+    WordSetting(
+        "rerank strategy",
+        "mmr reorders, so that what repeats an earlier memory comes later; none keeps the order of the scores.",
+        lambda tried: tried.now.settings.rerank.strategy,
+        lambda tried, value: tried.with_rerank(strategy=value),
+        lambda tried, sessions: get_args(RerankStrategy),
+    ),
+    NumberSetting(
+        "mmr lambda",
+        "With mmr: 1 looks at the score alone, 0 only at what repeats.",
+        lambda tried: tried.now.settings.rerank.mmr_lambda,
+        lambda tried, value: tried.with_rerank(mmr_lambda=value),
+        0.05, 0.25, 0.0, 1.0,
+    ),
+    NumberSetting(
+        "mmr from",
+        "How many memories mmr needs to reorder at all.",
+        lambda tried: tried.now.settings.rerank.threshold,
+        lambda tried, value: tried.with_rerank(threshold=value),
+        1, 5, 0, MOST_RECALLED, True,
+    ),
+    NumberSetting(
+        "importance",
+        "How much a memory's importance counts in rerank; the recall's own score gets what is left.",
+        lambda tried: tried.now.settings.rerank.importance_weight,
+        lambda tried, value: tried.with_rerank(importance_weight=value),
+        0.05, 0.25, 0.0, 1.0,
+    ),
+    NumberSetting(
+        "recency",
+        "How much youth counts in rerank, halved every 7 days but for core memories.",
+        lambda tried: tried.now.settings.rerank.recency_weight,
+        lambda tried, value: tried.with_rerank(recency_weight=value),
+        0.05, 0.25, 0.0, 1.0,
+    ),
+    NumberSetting(
+        "candidates",
+        "How many times the limit is recalled for rerank.",
+        lambda tried: tried.now.settings.rerank.candidate_multiplier,
+        lambda tried, value: tried.with_rerank(candidate_multiplier=value),
+        1, 5, 1, 20, True,
     ),
 )  # fmt: skip
 """Every setting of a trial, in the order they stand on the screen."""

@@ -14,7 +14,7 @@ from zeroclaw_tui.memory.recall import RecallResult
 from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence
 from zeroclaw_tui.scoring.keywords import lists_recent
-from zeroclaw_tui.scoring.replay import Trial
+from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.scoring.what_if import Comparison, complaints
 from zeroclaw_tui.scoring.what_if import Setting as ComplaintAbout
 from zeroclaw_tui.tui.format import count_text
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 CURSOR = "▏"
+_OF_RERANK: tuple[Name, ...] = (
+    "rerank", "rerank strategy", "mmr lambda", "mmr from", "importance", "recency", "candidates",
+)  # fmt: skip
 _NO_SCORES = ("no scores", "This message lists the newest memories, and they have no score.")
 NOTHING_WRITTEN = "only a look: W writes it"
 
@@ -67,13 +70,26 @@ def idle_because(name: Name, tried: Tried, standing: Standing) -> tuple[str, str
         return _NO_SCORES
     if name == "session" and not standing.has_sessions:
         return "no sessions", "This store does not tell sessions apart."
-    if name == "injection rule" and trial.profile.one_injection_rule:
-        return "one rule", "From ZeroClaw 0.8.3 on the CLI agent and the channels inject alike."
+    if name in _OF_RERANK:
+        return _idle_rerank(name, trial)
+    if name == "decay on day" and trial.reranks:
+        return None
     if name == "decay on day":
         is_channel = trial.request.rule == "channel" or trial.profile.one_injection_rule
         if not (trial.profile.decays_channel if is_channel else trial.profile.decays_cli):
             where = "in its channels" if is_channel else "on the command line"
             return "no decay", f"ZeroClaw {trial.profile.version} lets no score decay {where}."
+    return None
+
+
+def _idle_rerank(name: Name, trial: Trial) -> tuple[str, str] | None:
+    rerank = trial.settings.rerank
+    if not trial.profile.reranks:
+        return "since 0.8.4", "ZeroClaw reranks what is put before a message from 0.8.4 on."
+    if name != "rerank" and not rerank.enabled:
+        return "off", "The rerank stage is switched off."
+    if name in ("mmr lambda", "mmr from") and rerank.strategy != "mmr":
+        return "no mmr", "Only the strategy mmr reorders."
     return None
 
 
@@ -100,7 +116,9 @@ def about_content(setting: Setting, tried: Tried, standing: Standing) -> Content
 def complaint_sentences(memory: Memory, tried: Tried, standing: Standing) -> tuple[str, ...]:
     """Which settings cannot work as they stand; weights that do nothing here are told where they stand."""
     idle = idle_because("vector weight", tried, standing) is not None
-    about: tuple[ComplaintAbout, ...] = ("threshold", "mode") if idle else ("weights", "threshold", "mode")
+    about: tuple[ComplaintAbout, ...] = (
+        ("threshold", "mode", "rerank") if idle else ("weights", "threshold", "mode", "rerank")
+    )
     has_stages = standing.own_rule is None
     found = complaints(tried.now, has_vectors=standing.has_vectors, about=about, has_stages=has_stages)
     remark = profile_remark(tried.now.profile, memory)
@@ -142,7 +160,8 @@ def command_words(library: Library, tried: Tried) -> str:
     """The command that recalls like the trial."""
     request, settings = tried.now.request, tried.now.settings
     changed = {setting.name for setting in tried.changed}
-    words = ["zeroclaw", "memory", "recall", f"--limit={request.limit}"]
+    words = ["zeroclaw", "memory", "recall"]
+    words += [f"--limit={request.limit}"] if request.limit != request.turn_limit else []
     directory = library.config.install.config_dir
     has_config = library.config.install.config_file is not None
     words += [f"--config-dir={directory}" if has_config else f"--location={library.memory.location}"]
@@ -153,9 +172,16 @@ def command_words(library: Library, tried: Tried) -> str:
         ("threshold", "threshold", settings.threshold),
         ("search mode", "search-mode", settings.search_mode),
         ("decay on day", "day", tried.days),
+        ("rerank", "rerank", "on" if settings.rerank.enabled else "off"),
+        ("rerank strategy", "rerank-strategy", settings.rerank.strategy),
+        ("mmr lambda", "mmr-lambda", settings.rerank.mmr_lambda),
+        ("mmr from", "rerank-threshold", settings.rerank.threshold),
+        ("importance", "importance-weight", settings.rerank.importance_weight),
+        ("recency", "recency-weight", settings.rerank.recency_weight),
+        ("candidates", "candidate-multiplier", settings.rerank.candidate_multiplier),
     ):
         words += [f"--{option}={value}"] if name in changed else []
-    words += [f"--session={request.session_id}"] if request.session_id is not None else []
+    words += [f"--session={session}" for session in request.scopes if session is not None]
     words += [f"--namespace={request.namespace}"] if request.namespace is not None else []
     words += [f"--agent={agent}" for agent in request.agents or ()]
     words += [f"--rule={request.rule}"] if request.rule != "cli" else []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 
 from zeroclaw_tui.curation.what_if import plan_settings_change, save_settings_change
-from zeroclaw_tui.scoring.replay import Trial
+from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.tui.screens.hygiene_rules import RuleReviewScreen
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.agent_view import SCANNER_WINDOW
+from zeroclaw_tui.scoring.decide import SCANNER_WINDOW
+from zeroclaw_tui.scoring.injection import in_prompt_order
 from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
 from zeroclaw_tui.tui.format import absolute_time, relative_age, score_text, size_text
 from zeroclaw_tui.tui.widgets.ranked_rows import is_from_lucid, why_not_injected
@@ -25,6 +26,7 @@ OF_LUCID = "◇ from the lucid program; it cannot be changed here"
 NOT_THE_AGENTS = "fused in the store: our own ranking, the agent does not do this"
 KNOWN_SCALES = ("0..1", "raw bm25")
 """The scales of ZeroClaw's own scoring of words and vectors; every other one is only named."""
+FROM_THE_NAME = "day from the file's name (ours)"
 _LONGEST_PART = 120
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HALF_LIFE_DAYS = 7
@@ -34,12 +36,14 @@ _CANDIDATES = 2
 
 def origin_parts(entry: MemoryEntry, now: datetime | None) -> list[str]:
     """Category, date, session and agent; what the entry does not have is left out."""
-    written = absolute_time(entry.timestamp)
-    if moment(entry.timestamp) is None:
-        created = f"no readable date: {written}" if entry.timestamp.strip() else written
+    written = absolute_time(entry.when)
+    if moment(entry.when) is None:
+        created = f"no readable date: {written}" if entry.when.strip() else written
     else:
-        created = f"created {written}" + (f" ({relative_age(entry.timestamp, now)})" if now is not None else "")
+        created = f"created {written}" + (f" ({relative_age(entry.when, now)})" if now is not None else "")
     parts = [_part(entry.category) or "no category", created]
+    if entry.dated and entry.dated != entry.timestamp:
+        parts.append(FROM_THE_NAME)
     if entry.updated_at and absolute_time(entry.updated_at) != absolute_time(entry.timestamp):
         parts.append(f"updated {absolute_time(entry.updated_at)}")
     for name, value in (("session", entry.session_id), ("agent", entry.agent), ("tenant", entry.tenant_id)):
@@ -67,7 +71,7 @@ def fact_parts(entry: MemoryEntry, norm: float | None) -> list[str]:
     if entry.withheld:
         parts.append(f"✗ withheld from the agent: {_part(entry.withheld)}")
     if entry.superseded_by is not None:
-        parts.append(f"→ superseded by {_part(entry.superseded_by) or 'another'}")
+        parts.append(f"→ superseded by {_part(entry.superseded_by) or 'another'} (U shows it again)")
     parts.append(_part(entry.id) if _UUID.fullmatch(entry.id) else f"id {_part(entry.id)}")
     return parts
 
@@ -97,6 +101,8 @@ def score_lines(entry: MemoryEntry, result: ScoredEntry, recall: RecallResult) -
     lines += [line for line in (_keyword(result, recall, profile), _vector(result, recall, profile)) if line]
     if result.decayed is not None and result.decayed != result.score:
         lines.append(_decay(entry, result, recall))
+    if result.reranked is not None:
+        lines.append(_rerank(result))
     lines.append(_injection(result, recall))
     exact = _exact(result, recall)
     return [*lines, exact] if exact else lines
@@ -209,13 +215,20 @@ def _decay(entry: MemoryEntry, result: ScoredEntry, recall: RecallResult) -> Spa
     ]
 
 
+def _rerank(result: ScoredEntry) -> Spans:
+    words = f", place {result.place} of what it hands on" if result.place is not None else ""
+    return [("after rerank ", "muted"), (score_text(result.reranked), "final"), (words, "muted")]
+
+
 def _injection(result: ScoredEntry, recall: RecallResult) -> Spans:
     if result.withheld:
         return [("✗ ", "bad"), (f"withheld from the agent: {_part(result.withheld)}", "text")]
+    if recall.not_read_because is not None:
+        return [("– ", "muted"), (_part(recall.not_read_because), "text")]
     if not result.injected:
         words = why_not_injected(result)
         return [("✗ ", "bad"), (words if words == "not injected" else f"not injected: {words}", "text")]
-    above = sum(other.injected for other in recall.results if other.rank <= result.rank)
+    above = [each.entry.id for each in in_prompt_order(recall.results)].index(result.entry.id) + 1
     return [("✓ ", "good"), (f"injected as entry {above} of {recall.injected}", "text")]
 
 
@@ -224,6 +237,7 @@ def _exact(result: ScoredEntry, recall: RecallResult) -> Spans | None:
     named = (
         ("final", result.score),
         ("after decay", result.decayed if result.decayed != result.score else None),
+        ("after rerank", result.reranked),
         ("cosine", result.vector_score),
         ("keyword", result.keyword_score),
         (_raw_name(recall), result.keyword_raw),

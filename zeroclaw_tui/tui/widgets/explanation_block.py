@@ -28,6 +28,7 @@ _BARS = {
     "vector": ("cosine", "vector"),
     "fusion": ("score", "final"),
     "decay": ("decayed", "final"),
+    "rerank": ("reranked", "final"),
 }
 """By stage: which of its numbers lies in 0..1 and is drawn, and in which colour."""
 BAR = 8

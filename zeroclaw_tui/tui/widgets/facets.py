@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from zeroclaw_tui.memory.query import Facets
+from zeroclaw_tui.memory.query import NO_DATE, Facets
 from zeroclaw_tui.tui.format import count_text, fit
 from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.view import Part, View, value_words
@@ -110,6 +110,8 @@ class FacetList(OptionList):
         counts: Mapping[str, int] | None = getattr(facets, part, None) if facets else None
         if counts is None:
             return
+        if part == "age" and facets is not None and not self._view.has("age", NO_DATE):
+            counts = facets.ages
         chosen = () if part == "age" else (getattr(self._view.filter, part) or ())
         missing = {value: 0 for value in chosen if value not in counts}
         for value, count in {**missing, **counts}.items():

@@ -49,9 +49,9 @@ class FindingList(RowList):
         """One finding."""
         finding = self._report.findings[row]
         share = finding.size / self._report.size if self._report.size else 0.0
-        is_secret = finding.kind == "secrets"
+        is_danger = finding.kind in ("secrets", "hidden text")
         return [
-            Segment(fit(self._glyphs.get(finding.kind, "•"), 1) + " ", styles.bad if is_secret else styles.muted),
+            Segment(fit(self._glyphs.get(finding.kind, "•"), 1) + " ", styles.bad if is_danger else styles.muted),
             Segment(fit(finding.kind, _KIND), styles.text),
             Segment(fit(count_text(finding.count), _COUNT, "right"), styles.text),
             Segment(fit(size_text(finding.size), _SIZE + 2, "right"), styles.muted),

@@ -13,11 +13,13 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from zeroclaw_tui.curation.profile_choice import ASSUMED
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.looks import MUTED, STRONG_ACCENT, WARNING
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.profile_choice import ProfileChoice
 
 _NAME = "zeroclaw"
 READ_ONLY = "read-only"
@@ -50,12 +52,12 @@ class StoreHeader(Widget):
         self.location = one_line(mask_secrets(with_tilde(location)))
         self.scoring = scoring_words(library)
         self.is_read_only = library.read_only_because is not None and is_stored
-        self.notices = len(notices_of(library))
+        self.notices = len(needing_attention(library))
 
     def render(self) -> RenderResult:
         """The line, at this width."""
         width = self.content_size.width
-        badge = f"  ▲ {self.notices} {'notice' if self.notices == 1 else 'notices'}" if self.notices else ""
+        badge = f"  ▲ {self.notices} {'notice' if self.notices == 1 else 'notices'} (N)" if self.notices else ""
         badge = f"  {READ_ONLY}{badge}" if self.is_read_only else badge
         badge = f"  ◌ {self.standing}{badge}" if self.standing else badge
         room = width - len(_NAME) - _GAP * 2 - cell_len(badge)
@@ -69,7 +71,7 @@ class StoreHeader(Widget):
 
     def on_click(self, event: Click) -> None:
         """Show the notices when their count is clicked."""
-        if self.notices and event.x > self.size.width - 14:
+        if self.notices and event.x > self.size.width - 18:
             self.post_message(self.NoticesWanted())
 
 
@@ -81,6 +83,9 @@ def scoring_words(library: Library) -> tuple[str, ...]:
     long_name = name if theirs == library.config.backend else f"{name} (ZeroClaw would use {theirs})"
     if name == "none":
         return ("backend none: nothing is remembered", "backend none")
+    if memory.not_read_because is not None:
+        told = memory.not_read_because.rstrip(".")
+        return (f"{long_name} · {one_line(told)}", one_line(told), f"{name} · read by no agent")
     can = memory.capabilities
     if not (can.keyword or can.vectors or memory.recalls_by):
         return (f"{long_name} · its own ranking", name)
@@ -89,7 +94,7 @@ def scoring_words(library: Library) -> tuple[str, ...]:
     return (
         f"{long_name} · scoring {version} ({profile.source}) · {parts}",
         f"{name} · scoring {version} ({profile.source}) · {short}",
-        f"{name} · {version} · {short}",
+        f"{name} · {_version_words(profile)} · {short}",
         f"{name} · {short}",
     )
 
@@ -103,6 +108,21 @@ def notices_of(library: Library) -> tuple[str, ...]:
     read_only = (library.read_only_because,) if library.read_only_because and has_store else ()
     found = (*read_only, *library.memory.notices, *library.config.warnings, *keyword_only)
     return tuple(dict.fromkeys(found))
+
+
+def needing_attention(library: Library) -> tuple[str, ...]:
+    """Those of `notices_of` that are no plain facts, and that the line does not say in other words already."""
+    facts = {*library.memory.facts, *library.config.warned_about("fact"), library.why_no_vectors}
+    if library.memory.name != "none":
+        facts.add(library.read_only_because)
+    return tuple(sentence for sentence in notices_of(library) if sentence not in facts)
+
+
+def _version_words(profile: ProfileChoice) -> str:
+    """The version in the fewest words that neither pass for the store's own nor take an assumption for a fact."""
+    if profile.profile.newer is not None:
+        return f"{profile.profile.newer} scored as {profile.profile.version}"
+    return f"scoring {profile.profile.version}{'?' if profile.source == ASSUMED else ''}"
 
 
 def shorten_path(path: str, cells: int) -> str:

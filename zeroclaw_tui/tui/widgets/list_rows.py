@@ -237,8 +237,8 @@ def _quiet_text(name: str, entry: MemoryEntry, look: Look) -> str:
             return one_line((entry.agent or "")[:200])
         case "size":
             return size_text(entry.size)
-    shown = entry.updated_at if look.sort.field is SortField.UPDATED else entry.timestamp
-    age = relative_age(shown or entry.timestamp, look.now)
+    shown = entry.updated_at if look.sort.field is SortField.UPDATED else entry.when
+    age = relative_age(shown or entry.when, look.now)
     return "now" if age == "just now" else age
 
 

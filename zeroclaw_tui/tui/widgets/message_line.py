@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
+from zeroclaw_tui.memory.hidden_text import hidden_runs
 from zeroclaw_tui.memory.text import display_text, one_line
 
 _LEAST_INPUT = 30
@@ -29,7 +30,8 @@ class VisibleCharacters(Highlighter):
         typed = text if isinstance(text, str) else text.plain
         shown = display_text(typed.replace("\n", " ").replace("\t", " "))
         if len(shown) != len(typed):
-            shown = "".join(map(_visible, typed))
+            hidden = {at for run in hidden_runs(typed) for at in range(run.start, run.end)}
+            shown = "".join(_NO_SIGN if at in hidden else _visible(typed[at]) for at in range(len(typed)))
         return Text(shown, no_wrap=True, overflow="ignore", end="")
 
     def highlight(self, text: Text) -> None:
@@ -153,7 +155,6 @@ class MessageLine(Horizontal):
 
 
 def _visible(character: str) -> str:
-    if " " <= character <= "~":
-        return character
+    """A character that hides nothing where it stands, though it may elsewhere."""
     shown = display_text(" " if character in "\n\t" else character)
-    return shown if len(shown) == 1 else _NO_SIGN
+    return shown if len(shown) == 1 else character

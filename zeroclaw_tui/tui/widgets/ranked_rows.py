@@ -187,7 +187,7 @@ def _part(column: Column, row: RankedRow, ranking: Ranking, styles: RowStyles) -
 
 
 def _reaches(result: ScoredEntry, threshold: float) -> bool:
-    held = result.decayed if result.decayed is not None else result.score
+    held = result.held
     return result.injected or held is None or held >= threshold
 
 
@@ -203,6 +203,8 @@ def _reason(result: ScoredEntry, is_below_line: bool, recall: RecallResult) -> s
         return None
     if is_below_line and not _reaches(result, recall.threshold) and not _looks_enough(result, recall.threshold):
         return None
+    if result.reranked is not None and result.score is not None and result.reranked < recall.threshold <= result.score:
+        return f"reranked to {score_text(result.reranked)}"
     if result.decayed is not None and result.score is not None and result.decayed < recall.threshold <= result.score:
         return f"decayed to {score_text(result.decayed)}"
     return why_not_injected(result)

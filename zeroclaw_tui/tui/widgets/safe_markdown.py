@@ -11,7 +11,8 @@ from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights
 
 MOST_CHARACTERS = 20_000
 _MOST_TOKENS = 1_500
-_ACTING_RULES = ["link", "image", "autolink", "linkify", "reference", "html_inline", "html_block"]
+# An entity would turn into a character that was not seen before, such as a bidi control.
+_ACTING_RULES = ["entity", "link", "image", "autolink", "linkify", "reference", "html_inline", "html_block"]
 
 
 class SafeMarkdown(Markdown):
@@ -49,7 +50,7 @@ def _light_up(block: Static, lights: Lights, lit: Style) -> bool:
 
 
 def inert_parser() -> MarkdownIt:
-    """A parser of GitHub's Markdown that knows neither links nor pictures nor HTML."""
+    """A parser of GitHub's Markdown that knows neither links nor pictures nor HTML, its entities included."""
     parser = MarkdownIt("gfm-like", {"html": False, "linkify": False})
     return parser.disable(_ACTING_RULES, ignoreInvalid=True)
 

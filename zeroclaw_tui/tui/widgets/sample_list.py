@@ -81,7 +81,7 @@ class SampleList(RowList):
         sample = self._finding.samples[self._order[row]]
         key, memory, remark, category = self._cells
         name, text = _line(sample.stamp.key), _line(sample.excerpt)
-        age = relative_age(sample.stamp.timestamp, self._now)
+        age = relative_age(sample.stamp.when, self._now)
         pieces = [
             Segment(self._bracket(row), styles.faint),
             Segment(fit(name or EMPTY_KEY, key), styles.text if name else styles.faint),

@@ -25,6 +25,8 @@ LESS, MORE = "‹", "›"
 _COLUMNS_FROM = 70
 """From so many cells on the settings stand in two columns."""
 _GAP = 2
+_SHORT_VALUE = 4
+"""Reasons of idle settings stand in one column where their values are as short as most."""
 _ARROWS = cell_len(f" {LESS} {MORE}")
 
 
@@ -172,4 +174,4 @@ def _value_pieces(line: SettingLine, room: int, styles: RowStyles) -> Pieces:
         ]
     if line.idle is None:
         return [Segment(fit(now, room), styles.text)]
-    return [Segment(fit(f"{now}  {line.idle}", room), styles.faint)]
+    return [Segment(fit(f"{now:<{_SHORT_VALUE}}  {line.idle}", room), styles.faint)]

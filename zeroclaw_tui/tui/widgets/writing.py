@@ -51,7 +51,9 @@ class ContentArea(TextArea):
 
     def edit(self, edit: Edit) -> EditResult:
         """Every typed and pasted text comes through here."""
-        edit.text = self.stand_ins.shown(with_line_feeds(edit.text), beside=self.text)
+        row, column = min(edit.from_location, edit.to_location)
+        after = self.document.get_line(row)[max(0, column - 1) : column]
+        edit.text = self.stand_ins.shown(with_line_feeds(edit.text), beside=self.text, after=after)
         return super().edit(edit)
 
     def action_copy(self) -> None:
@@ -99,7 +101,8 @@ class LineInput(Input):
     def replace(self, text: str, start: int, end: int) -> None:
         """Every typed and pasted text comes through here."""
         line = " ".join(with_line_feeds(text).split("\n"))
-        super().replace(self.stand_ins.shown(line, beside=self.value), start, end)
+        after = self.value[max(0, start - 1) : start]
+        super().replace(self.stand_ins.shown(line, beside=self.value, after=after), start, end)
 
 
 class OneOf(Widget, can_focus=True):

@@ -7,10 +7,11 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
-from zeroclaw_tui.backends.sqlite.connection import file_size, translated, wal_file
+from zeroclaw_tui.backends.sqlite.connection import translated, wal_file
 from zeroclaw_tui.backends.sqlite.upkeep.alone import alone
 from zeroclaw_tui.backends.sqlite.upkeep.copying import check_room
 from zeroclaw_tui.backends.sqlite.upkeep.stoppable import Stoppable
+from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.memory.errors import Corrupt
 
 _HAS_INDEX = "SELECT count(*) FROM sqlite_master WHERE name = 'memories_fts' AND sql LIKE '%fts5%'"

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from zeroclaw_tui.backends.sqlite.connection import connect_read_only_blocking, file_size, translated, wal_file
+from zeroclaw_tui.backends.sqlite.connection import (
+    connect_read_only_blocking,
+    is_for_want_of_room,
+    translated,
+    wal_file,
+)
+from zeroclaw_tui.backends.sqlite.ddl import put_on_disk
 from zeroclaw_tui.backends.sqlite.upkeep.stoppable import Stoppable
-from zeroclaw_tui.memory.errors import Unreadable
+from zeroclaw_tui.config.document.replacing import FULL, MAKE_ROOM, new_file
+from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.memory.errors import DiskFull, Unreadable
 
 _PAGES_AT_ONCE = 4096
 _SPARE_BYTES = 8 * 1024 * 1024
@@ -24,9 +33,17 @@ def copy_database(path: Path, target: Path, stoppable: Stoppable) -> None:
     FileExistsError, Unreadable where there is no room, and the other InspectorError kinds.
     """
     check_room(target.parent, file_size(path) + file_size(wal_file(path)))
-    os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    try:
+        os.close(new_file(target))
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise _not_copied(path, target, error) from error
     try:
         _copy(path, target, stoppable)
+    except (OSError, sqlite3.Error) as error:
+        remove_database(target)
+        raise _not_copied(path, target, error) from error
     except BaseException:
         remove_database(target)
         raise
@@ -39,10 +56,8 @@ def check_room(folder: Path, needed: int) -> None:
     except OSError as error:
         raise Unreadable(f"{folder} cannot be looked at: {error.strerror}.", hint="Check its permissions.") from error
     if free < needed + _SPARE_BYTES:
-        raise Unreadable(
-            f"There is no room in {folder}: {needed:,} bytes are needed and {free:,} are free.",
-            hint="Make room on that disk; nothing was changed.",
-            title="Disk full",
+        raise DiskFull(
+            f"There is no room in {folder}: {needed:,} bytes are needed and {free:,} are free.", hint=MAKE_ROOM
         )
 
 
@@ -59,10 +74,9 @@ def _copy(path: Path, target: Path, stoppable: Stoppable) -> None:
             # The copy is of this moment: without an open read every write of another program would begin it anew.
             source.execute("BEGIN")
             source.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        try:
-            source.backup(copy, pages=_PAGES_AT_ONCE, progress=stoppable.check)
-        except sqlite3.Error as error:
-            raise _not_copied(path, target, error) from error
+        source.backup(copy, pages=_PAGES_AT_ONCE, progress=stoppable.check)
+        size = math.prod(source.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    put_on_disk(target, size)
     stoppable.check()
 
 
@@ -70,9 +84,11 @@ def _written_to(target: Path) -> sqlite3.Connection:
     return sqlite3.connect(target, isolation_level=None, check_same_thread=False)
 
 
-def _not_copied(path: Path, target: Path, error: sqlite3.Error) -> Unreadable:
-    if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
-        return Unreadable(
-            f"There is no space left for the copy {target}.", hint="Make room; nothing was changed.", title="Disk full"
-        )
-    return Unreadable(f"{path} could not be copied to {target}: {error}.", hint="Nothing was changed. Check the disk.")
+def _not_copied(path: Path, target: Path, error: sqlite3.Error | OSError) -> Unreadable:
+    if isinstance(error, OSError):
+        is_full, why = error.errno in FULL, error.strerror or str(error)
+    else:
+        is_full, why = is_for_want_of_room(target, getattr(error, "sqlite_errorname", "")), str(error)
+    if is_full:
+        return DiskFull(f"{path} could not be copied to {target}: the disk is full.", hint=MAKE_ROOM)
+    return Unreadable(f"{path} could not be copied to {target}: {why}.", hint="Check the disk.")

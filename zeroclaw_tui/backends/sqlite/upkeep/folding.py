@@ -5,9 +5,10 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from zeroclaw_tui.backends.sqlite.connection import file_size, wal_file
+from zeroclaw_tui.backends.sqlite.connection import wal_file
 from zeroclaw_tui.backends.sqlite.upkeep.alone import holders, refuse_holders
 from zeroclaw_tui.backends.sqlite.writing import Writing
+from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.memory.errors import Locked
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from zeroclaw_tui.backends.sqlite.connection import any_text, as_text
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.upkeep.copying import copy_database
 from zeroclaw_tui.backends.sqlite.upkeep.stoppable import Stoppable
+from zeroclaw_tui.config.document.replacing import temporary_folder
 
 MOST_PROBLEMS = 10
 
@@ -32,8 +32,8 @@ def check_integrity(path: Path, schema: Schema, stoppable: Stoppable) -> Integri
 
     Raises Unreadable without room, and what reading raises.
     """
-    with tempfile.TemporaryDirectory(prefix="zeroclaw-tui-check-") as folder:
-        copy = Path(folder) / "copy.db"
+    with temporary_folder("zeroclaw-tui-check-") as folder:
+        copy = folder / "copy.db"
         copy_database(path, copy, stoppable)
         with closing(sqlite3.connect(copy, isolation_level=None, check_same_thread=False)) as connection:
             connection.text_factory = any_text

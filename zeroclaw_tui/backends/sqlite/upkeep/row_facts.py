@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from zeroclaw_tui.backends.sqlite.changes import sanitised
 from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.memory.text import WHITE_SPACE
@@ -25,13 +24,13 @@ _SUPERSEDED_BY_NONE = (
 class RowFacts:
     """`embedded` maps each category to how many memories have a vector and how many with text have none.
 
-    `superseded_by_none` are replaced by a memory that is not there; `old_sessions` are distinct session ids that
-    ZeroClaw >= 0.8.0 spells otherwise. `free_bytes` are pages of the file that hold nothing.
+    `superseded_by_none` are replaced by a memory that is not there. `highest` is the largest rowid. `free_bytes` are
+    pages of the file that hold nothing.
     """
 
     embedded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     superseded_by_none: int = 0
-    old_sessions: int = 0
+    highest: int = 0
     free_bytes: int = 0
 
     @property
@@ -45,7 +44,7 @@ def row_facts(connection: sqlite3.Connection, schema: Schema) -> RowFacts:
     return RowFacts(
         embedded=_coverage(connection) if schema.has("embedding") else {},
         superseded_by_none=_count(connection, _SUPERSEDED_BY_NONE) if schema.has("superseded_by") else 0,
-        old_sessions=_old_sessions(connection) if schema.has_agents and schema.has("session_id") else 0,
+        highest=_count(connection, "SELECT coalesce(max(rowid), 0) FROM memories"),
         free_bytes=free_bytes(connection),
     )
 
@@ -58,11 +57,6 @@ def free_bytes(connection: sqlite3.Connection) -> int:
 def _coverage(connection: sqlite3.Connection) -> dict[str, tuple[int, int]]:
     rows = connection.execute(_COVERAGE, (WHITE_SPACE,))
     return {as_text(category): (embedded or 0, lacking or 0) for category, embedded, lacking in rows}
-
-
-def _old_sessions(connection: sqlite3.Connection) -> int:
-    found = connection.execute("SELECT DISTINCT session_id FROM memories WHERE session_id IS NOT NULL")
-    return sum(sanitised(as_text(session)) != as_text(session) for (session,) in found)
 
 
 def _count(connection: sqlite3.Connection, statement: str) -> int:

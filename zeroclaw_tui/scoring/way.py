@@ -1,43 +1,138 @@
-"""The way of one memory through a recall that was decided from evidence."""
+"""The way of one memory through a decided recall, in numbers: where it stands in every stage, and what stops it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import ScoredEntry
-from zeroclaw_tui.scoring.agent_view import asked_of_store
+from zeroclaw_tui.scoring.decide import (
+    Answer,
+    Decision,
+    Fused,
+    StoreRanking,
+    answer,
+    asked_of_store,
+    is_same,
+    own_place,
+)
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StageEvidence
-from zeroclaw_tui.scoring.replaying.decision import Decision
-from zeroclaw_tui.scoring.replaying.fused import Fused
-from zeroclaw_tui.scoring.replaying.own import entry_place, is_same
-from zeroclaw_tui.scoring.replaying.stages import StageHits
+from zeroclaw_tui.scoring.injection import blend_of
+from zeroclaw_tui.scoring.rerank import Blend, pool_size
 from zeroclaw_tui.scoring.scope import DURABLE, Scope
-from zeroclaw_tui.scoring.settings import mode_in
-from zeroclaw_tui.scoring.trial import NoVector, StageName, StagePlace, Trial, Way
+from zeroclaw_tui.scoring.settings import Trial, mode_in
+from zeroclaw_tui.scoring.stages import StageHits, masks_of
 
 if TYPE_CHECKING:
     import numpy as np
 
+StageName = Literal[
+    "query", "candidates", "merge", "superseded", "time", "session", "agent", "namespace", "like", "recent", "rank",
+    "limit", "scanner", "rerank", "threshold", "skip", "cap",
+]  # fmt: skip
+"""Where a memory can be stopped on its way to the prompt, in the order it meets them.
+
+"candidates": no stage found it, or each ranked it behind the 2 x limit it passes on. "merge": behind the limit of the
+fused list. "rank": a backend's own rule does not find it. "limit": behind the limit of what is recalled.
+"rerank": a double of a memory before it, or behind the limit after the rerank stage.
+"""
+
+NoVector = Literal["no query vector", "mode", "no embedding", "other length", "not above 0", "out of scope"]
+
+
+@dataclass(frozen=True, slots=True)
+class StagePlace:
+    """A row's place in the keyword or the vector stage before any cut.
+
+    `rank` counts from 1 among the `hits` this stage may see; the first `offered` go on. `score` is -bm25 or the cosine.
+    """
+
+    rank: int
+    hits: int
+    offered: int
+    score: float
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the stage passes it on."""
+        return self.rank <= self.offered
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The way of one memory through one recall, in numbers; what it did not meet is None.
+
+    `path` is how the recall as a whole went: "hybrid", "keyword", "vector", "like", "recent", or the backend's own
+    name. `merged` says that scores were weighed and cut to `merge_limit`. `best_raw` is the highest -bm25 of the batch,
+    which keyword scores are divided by. `fused_rank` counts in the fused list, `rank` in what is recalled.
+    `like_rank` is its place among what the LIKE fall-back finds, where that ran.
+    `stopped_at` is the first stage that stops it, None when it is in the prompt; `place` is its place there from 1, of
+    `injected`. `judged` is its entry in the recall's answer (withheld ones too), where it came so far.
+    `recalled` is how many rows a scope recalls at most; `blend` is what the rerank stage made its score of, where it
+    acts and the memory has one.
+    `out_of_stages` says that session or agent keep it out of the stages themselves (ZeroClaw >= 0.8.4).
+    """
+
+    entry: MemoryEntry
+    path: str
+    merged: bool
+    store_limit: int
+    merge_limit: int | None
+    keyword: StagePlace | None
+    keyword_score: float | None
+    best_raw: float | None
+    vector: StagePlace | None
+    no_vector: NoVector | None
+    out_of_stages: Literal["session", "agent"] | None
+    fused_score: float | None
+    fused_rank: int | None
+    like_rank: int | None
+    rank: int | None
+    judged: ScoredEntry | None
+    stopped_at: StageName | None
+    place: int | None
+    injected: int
+    recalled: int = 0
+    blend: Blend | None = None
+
+
 _JUDGED: dict[str, StageName] = {
-    "withheld": "scanner", "limit": "limit", "threshold": "threshold", "skipped": "skip", "cap": "cap",
+    "withheld": "scanner", "limit": "limit", "rerank": "rerank", "threshold": "threshold", "skipped": "skip",
+    "cap": "cap",
 }  # fmt: skip
 """How the reasons of the injection rules begin, and which stage each is."""
 
 
-def stage_way(
+def way_of(decision: Decision, rows: Mapping[Handle, MemoryEntry], entry: MemoryEntry) -> Way:
+    """The way of any memory of the store, recalled or not; `entry` is it with its whole content.
+
+    Of several session scopes it is the way through the one that recalls it, else through its own session's.
+    """
+    answered = answer(decision, rows)
+    judged = _judged(answered, entry)
+    scopes = decision.trial.request.scopes
+    scope = judged.scope if judged is not None else scopes.index(entry.session_id) if entry.session_id in scopes else 0
+    evidence, ranking = decision.evidence[scope], decision.rankings[scope]
+    if ranking is None:
+        assert isinstance(evidence, OwnEvidence)
+        return _own_way(evidence, decision.trial, answered, judged, entry)
+    assert isinstance(evidence, StageEvidence)
+    return _stage_way(evidence, ranking, decision.trial, answered, judged, entry)
+
+
+def _stage_way(
     evidence: StageEvidence,
-    decision: Decision,
+    decision: StoreRanking,
     trial: Trial,
-    results: Sequence[ScoredEntry],
-    withheld: Sequence[ScoredEntry],
+    answered: Answer,
+    judged: ScoredEntry | None,
     entry: MemoryEntry,
 ) -> Way:
     """The way through ZeroClaw's hybrid search."""
     scope, order = decision.scope, decision.fused
     at = _position(evidence, entry)
-    judged = _judged(results, withheld, entry)
     keyword = vector = fused_at = None
     if order is not None and at is not None:
         keyword = _place(order.keyword, at, scope.stage_limit)
@@ -62,30 +157,28 @@ def stage_way(
         fused_score=None if order is None or fused_at is None else float(order.scores[fused_at]),
         fused_rank=None if fused_at is None else fused_at + 1,
         like_rank=listed_at + 1 if decision.mode == "like" and listed_at is not None else None,
-        rank=_rank(evidence, decision, passed_at, judged, withheld),
+        rank=_rank(evidence, decision, passed_at, judged, answered.withheld),
         judged=judged,
         stopped_at=stop,
-        place=_place_in_prompt(results, judged),
-        injected=_injected(results),
+        place=_place_in_prompt(answered.results, judged),
+        injected=_injected(answered.results),
+        recalled=pool_size(trial),
+        blend=_blend(judged, trial),
     )
 
 
-def own_way(
-    evidence: OwnEvidence,
-    trial: Trial,
-    results: Sequence[ScoredEntry],
-    withheld: Sequence[ScoredEntry],
-    entry: MemoryEntry,
+def _own_way(
+    evidence: OwnEvidence, trial: Trial, answered: Answer, judged: ScoredEntry | None, entry: MemoryEntry
 ) -> Way:
     """The way through a recall by a backend's own rule."""
-    limit = asked_of_store(trial.request, trial.profile).limit
-    at = entry_place(evidence, entry)
-    judged = _judged(results, withheld, entry)
+    limit = asked_of_store(trial).limit
+    at = own_place(evidence, entry)
     rank = None
     stop: StageName | None = "rank"
     if judged is not None:
         rank, stop = judged.rank, _stop_of(judged)
     elif at is not None:
+        withheld = answered.withheld
         kept_back = sum(is_same(scored.entry, each.entry) for each in evidence.entries[:at] for scored in withheld)
         rank, stop = at + 1 - kept_back, "limit"
     return Way(
@@ -106,13 +199,19 @@ def own_way(
         rank=rank,
         judged=judged,
         stopped_at=stop,
-        place=_place_in_prompt(results, judged),
-        injected=_injected(results),
+        place=_place_in_prompt(answered.results, judged),
+        injected=_injected(answered.results),
+        recalled=pool_size(trial),
+        blend=_blend(judged, trial),
     )
 
 
+def _blend(judged: ScoredEntry | None, trial: Trial) -> Blend | None:
+    return blend_of(judged, trial) if judged is not None and trial.reranks else None
+
+
 def _stop(
-    evidence: StageEvidence, decision: Decision, at: int | None, fused_at: int | None, entry: MemoryEntry
+    evidence: StageEvidence, decision: StoreRanking, at: int | None, fused_at: int | None, entry: MemoryEntry
 ) -> StageName:
     """The first stage that stops a memory the store's recall does not return, or returns behind the limit."""
     scope, order = decision.scope, decision.fused
@@ -201,7 +300,7 @@ def _is_of_agents(evidence: StageEvidence, scope: Scope, entry: MemoryEntry) -> 
 
 def _rank(
     evidence: StageEvidence,
-    decision: Decision,
+    decision: StoreRanking,
     passed_at: int | None,
     judged: ScoredEntry | None,
     withheld: Sequence[ScoredEntry],
@@ -236,8 +335,8 @@ def _index(values: np.ndarray, value: object) -> int | None:
     return int(found[0]) if len(found) else None
 
 
-def _judged(results: Sequence[ScoredEntry], withheld: Sequence[ScoredEntry], entry: MemoryEntry) -> ScoredEntry | None:
-    return next((scored for scored in (*results, *withheld) if is_same(scored.entry, entry)), None)
+def _judged(answered: Answer, entry: MemoryEntry) -> ScoredEntry | None:
+    return next((each for each in (*answered.results, *answered.withheld) if is_same(each.entry, entry)), None)
 
 
 def _stop_of(judged: ScoredEntry) -> StageName | None:
@@ -250,8 +349,39 @@ def _stop_of(judged: ScoredEntry) -> StageName | None:
 def _place_in_prompt(results: Sequence[ScoredEntry], judged: ScoredEntry | None) -> int | None:
     if judged is None or not judged.injected:
         return None
-    return sum(scored.injected and scored.rank <= judged.rank for scored in results)
+    before = [scored for scored in results if scored.injected and _order(scored) <= _order(judged)]
+    return len(before)
+
+
+def _order(scored: ScoredEntry) -> int:
+    return scored.place or scored.rank
 
 
 def _injected(results: Sequence[ScoredEntry]) -> int:
     return sum(scored.injected for scored in results)
+
+
+def lost_of_session(decision: Decision) -> int:
+    """How many rows of the request's session a stage found and the recall would have room for, but for that cut.
+
+    0 where the recall is full, and where the session is looked at before the cut: from 0.8.4 on while a vector takes
+    part.
+    """
+    import numpy as np
+
+    evidence, ranking = decision.evidence[0], decision.rankings[0]
+    if not isinstance(evidence, StageEvidence) or ranking is None or ranking.fused is None:
+        return 0
+    scope = ranking.scope
+    session_first = scope.profile.filters_in_sql and scope.vector_live
+    if scope.request.session_id is None or session_first or len(ranking.candidates) >= scope.request.limit:
+        return 0
+    masks = masks_of(evidence)
+    found = np.union1d(ranking.fused.keyword.positions, ranking.fused.vector.positions)
+    allowed = (
+        masks.let_through(scope)[found]
+        & masks.of_agents(scope.request.agents)[found]
+        & masks.of_namespace(scope.request.namespace)[found]
+    )
+    recalled = list(ranking.handles)
+    return int(np.count_nonzero(~np.isin(evidence.rows.handles[found[allowed]], recalled)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,32 +14,51 @@ from zeroclaw_tui.backends.sqlite.connection import (
     as_text,
     check_file,
     connect_read_only_blocking,
-    file_size,
     raw_bytes,
     translated,
     wal_file,
 )
-from zeroclaw_tui.curation.copies.found import (
-    COMPARED,
-    FRAGMENT,
+from zeroclaw_tui.backends.sqlite.raw_rows import quoted
+from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.curation.copies.places import (
+    AUDITED_KEYS,
     LARGEST,
-    SHORT,
+    LARGEST_SEARCHED,
     Copy,
     Kind,
-    Text,
-    Wanted,
+    Place,
     found,
     not_looked_at,
-    raw,
     too_large,
 )
+from zeroclaw_tui.curation.copies.texts import (
+    COMPARED,
+    FRAGMENT,
+    NEVER_TEXT,
+    SHORT,
+    Needles,
+    Phrase,
+    Phrases,
+    Text,
+    Wanted,
+    fragments_of,
+    raw,
+)
+from zeroclaw_tui.curation.files.database_rows import columns_of
 from zeroclaw_tui.memory.errors import InspectorError
 
-OTHER = "This database is not the one that is open; open it by its path to delete the rows."
 _READ_AT_ONCE = 16_000_000
+_MANY = 20
+"""Of more texts the rows are looked at without a look at the bytes first."""
+_VALUES_AT_ONCE = 4_000_000
+"""Characters of rows that are compared with the texts at once."""
 Pieces = Callable[[Path], Iterator[bytes]]
 _BETWEEN = b"\xff"
 """Stands between two texts that are searched as one: no UTF-8 has this byte."""
+_LEFT = (
+    "No row has it any more, but its bytes are still in the file or its log. SQLite overwrites them in time; sooner "
+    "only a VACUUM with ZeroClaw stopped does."
+)
 
 
 class Fragments:
@@ -51,7 +71,7 @@ class Fragments:
         self._texts: dict[bytes, list[Text]] = {}
         for text in wanted.texts:
             if len(text.content) >= SHORT:
-                for fragment in _fragments(raw(text.content)):
+                for fragment in fragments_of(raw(text.content)):
                     self._texts.setdefault(fragment, []).append(text)
         self.found: dict[Path, set[bytes]] = {}
         self.left_out: dict[Path, int] = {}
@@ -166,7 +186,7 @@ def in_own_bytes(database: Path, fragments: Fragments) -> list[Copy]:
     for kind, path, pieces in places:
         try:
             if file_size(path) > LARGEST:
-                unread.append(too_large(kind, path))
+                unread.append(too_large(kind, path, LARGEST))
             elif file_size(path):
                 fragments.look_in(path, pieces(path))
         except OSError as error:
@@ -175,6 +195,8 @@ def in_own_bytes(database: Path, fragments: Fragments) -> list[Copy]:
 
 
 def _pieces_of_log(path: Path) -> Iterator[bytes]:
+    if not path.exists():
+        return
     with path.open("rb") as file:
         while piece := file.read(_READ_AT_ONCE):
             yield piece
@@ -201,57 +223,115 @@ def own_leftovers(database: Path, fragments: Fragments, wanted: Wanted) -> list[
     ]
 
 
-def in_rows(kind: Kind, path: Path, wanted: Wanted, gone_keys: dict[str, list[Text]], remark: str) -> list[Copy]:
+def in_memories_table(place: Place, path: Path, wanted: Wanted, gone_keys: dict[str, list[Text]]) -> list[Copy]:
     """Another database with ZeroClaw's memories table: its rows with the content, or the key of one that is gone."""
-
-    def search(connection: sqlite3.Connection) -> Iterator[Text]:
-        for row in connection.execute("SELECT key, content FROM memories"):
-            key, content = map(as_text, row)
-            yield from wanted.by_content.get(content, ())
-            yield from gone_keys.get(key, ())
-
-    return _looked_into(kind, path, wanted, search, remark)
-
-
-def in_audit(path: Path, wanted: Wanted, gone_keys: dict[str, list[Text]]) -> list[Copy]:
-    """ZeroClaw's audit log, which holds keys."""
-
-    def search(connection: sqlite3.Connection) -> Iterator[Text]:
-        for (key,) in connection.execute("SELECT DISTINCT key FROM memory_audit WHERE key IS NOT NULL"):
-            yield from gone_keys.get(as_text(key), ())
-
-    remark = (
-        "The keys are in ZeroClaw's audit log, not the contents; it prunes old lines itself (audit_retention_days)."
-    )
-    return _looked_into("audit", path, wanted, search, remark)
-
-
-def in_response_cache(path: Path, wanted: Wanted) -> list[Copy]:
-    """ZeroClaw's cached answers of the model that contain a content."""
-
-    def search(connection: sqlite3.Connection) -> Iterator[Text]:
-        answers = [as_text(answer) for (answer,) in connection.execute("SELECT response FROM response_cache")]
-        together = "\udcff".join(answers)
-        most = max(1, COMPARED // max(1, len(together)))
-        for text in wanted.texts[:most]:
-            if text.content in together if len(text.content) >= SHORT else text.content in answers:
-                yield text
-
-    remark = "These are answers of the model; ZeroClaw drops them itself (response_cache_ttl_minutes)."
-    return _looked_into("response cache", path, wanted, search, remark)
-
-
-def _looked_into(
-    kind: Kind, path: Path, wanted: Wanted, search: Callable[[sqlite3.Connection], Iterable[Text]], remark: str
-) -> list[Copy]:
     try:
         if file_size(path) == 0:
             return []
         with _foreign(path) as (connection, notice):
-            texts = wanted.in_order(search(connection))
-        return found(kind, path, texts, f"{remark}{notice}") or _maybe(kind, path, notice)
+            held: set[Text] = set()
+            for row in connection.execute("SELECT key, content FROM memories"):
+                key, content = map(as_text, row)
+                held.update(wanted.by_content.get(content, ()))
+                held.update(gone_keys.get(key, ()))
+        return found(place.kind, path, wanted.in_order(held), f"{place.remark}{notice}", place) or _maybe(
+            place.kind, path, notice
+        )
     except (OSError, InspectorError) as error:
-        return [not_looked_at(kind, path, error)]
+        return [not_looked_at(place.kind, path, error)]
+
+
+def in_any_table(
+    place: Place, path: Path, phrases: Phrases, gone_keys: dict[str, list[Text]], stop: threading.Event
+) -> list[Copy]:
+    """A database of any schema: every value that holds a text, the keys in an audit log, and what is in no row.
+
+    Its rows are only read where its bytes may hold one of the texts.
+    """
+    try:
+        size = file_size(path)
+        if size == 0:
+            return []
+        if size > LARGEST_SEARCHED:
+            return [too_large(place.kind, path, LARGEST_SEARCHED)]
+        with _foreign(path) as (connection, _):
+            # Opening is lazy: only the first read tells what is wrong with the file.
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            is_utf8 = connection.execute("PRAGMA encoding").fetchone()[0] == "UTF-8"
+            maybe, whole = _in_bytes(path, phrases, stop)
+            held = _in_tables(connection, phrases, stop) if maybe or not is_utf8 else set()
+            keys = _audited_keys(connection, gone_keys) if place.kind == "audit" else set()
+    except (OSError, InspectorError) as error:
+        return [not_looked_at(place.kind, path, error)]
+    if keys and not held:
+        copies = [Copy(place.kind, str(path), len(keys), False, AUDITED_KEYS, phrases.wanted.in_order(keys))]
+    else:
+        remark = place.remark + (f" {AUDITED_KEYS}" if keys else "")
+        copies = found(place.kind, path, phrases.wanted.in_order(held | keys), remark, place)
+    left = phrases.wanted.in_order(whole - held)
+    return [*copies, *found(place.kind, path, left, _LEFT)]
+
+
+def _audited_keys(connection: sqlite3.Connection, gone_keys: dict[str, list[Text]]) -> set[Text]:
+    if "key" not in _columns(connection, "memory_audit"):
+        return set()
+    named = connection.execute("SELECT DISTINCT key FROM memory_audit WHERE key IS NOT NULL")
+    return {text for (key,) in named for text in gone_keys.get(as_text(key), ())}
+
+
+def _in_bytes(path: Path, phrases: Phrases, stop: threading.Event) -> tuple[bool, set[Text]]:
+    """Whether a row may hold any of the phrases, and the texts of which the bytes of the file and its log are there.
+
+    Where a page ends a text may be cut in two, so a half of it is enough to look at the rows, and of many texts some
+    half is always there.
+    """
+    needles = Needles((piece, phrase) for phrase in phrases.all for piece in phrase.pieces)
+    maybe = len(phrases.all) > _MANY
+    halves = {half for phrase in phrases.all[:_MANY] for piece in phrase.pieces for half in _halves(piece)}
+    whole: dict[Phrase, None] = {}
+    for source in (_pieces_of_database(path), _pieces_of_log(wal_file(path))) if phrases.all else ():
+        before = b""
+        for more in source:
+            if stop.is_set():
+                break
+            together = before + more
+            whole |= dict.fromkeys(phrase for _, phrase in needles.hits(together))
+            maybe = maybe or any(half in together for half in halves)
+            before = together[-FRAGMENT:]
+    return maybe, {text for phrase in whole for text in phrase.texts}
+
+
+def _halves(piece: bytes) -> tuple[bytes, bytes]:
+    middle = (len(piece) + 1) // 2
+    return piece[:middle], piece[middle:] or piece
+
+
+def _in_tables(connection: sqlite3.Connection, phrases: Phrases, stop: threading.Event) -> set[Text]:
+    """The texts that any value of any table holds; tables of an index are none."""
+    tables = [
+        (as_text(name), as_text(sql).upper().startswith("CREATE VIRTUAL"))
+        for name, sql in connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+    ]
+    indexes = tuple(f"{name}_" for name, is_index in tables if is_index)
+    held: set[Text] = set()
+    for table, is_index in tables:
+        if is_index or table.startswith(("sqlite_", *indexes)):
+            continue
+        values: list[str] = []
+        size = 0
+        columns = [name for name in _columns(connection, table) if name not in NEVER_TEXT]
+        selected = ", ".join(map(quoted, columns)) or "NULL"
+        for row in connection.execute(f"SELECT {selected} FROM {quoted(table)}"):
+            some = [value for value in row if isinstance(value, str)]
+            values += some
+            size += sum(map(len, some))
+            if size > _VALUES_AT_ONCE:
+                held |= phrases.in_values(values)
+                values, size = [], 0
+                if stop.is_set():
+                    return held
+        held |= phrases.in_values(values)
+    return held
 
 
 def _maybe(kind: Kind, path: Path, notice: str) -> list[Copy]:
@@ -284,9 +364,19 @@ def _immutable(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _fragments(content: bytes) -> list[bytes]:
-    if len(content) <= FRAGMENT:
-        return [content]
-    middle = (len(content) - FRAGMENT) // 2
-    starts = dict.fromkeys((0, middle, len(content) - FRAGMENT))
-    return [content[start : start + FRAGMENT] for start in starts]
+def rows_holding(place: Place, path: Path, phrases: Phrases) -> Iterator[tuple[str, list[str], list[int]]]:
+    """By table, the columns that may be changed and the rows in which one of them holds a text."""
+    with closing(connect_read_only_blocking(path)) as connection, translated(path):
+        for table, named in place.columns.items():
+            there = columns_of(connection, table)
+            columns = [name for name in named if name in there]
+            if not columns:
+                continue
+            rows = connection.execute(f"SELECT rowid, {', '.join(map(quoted, columns))} FROM {quoted(table)}")
+            numbers = [
+                number
+                for number, *values in rows
+                if phrases.in_values([value for value in values if isinstance(value, str)])
+            ]
+            if numbers:
+                yield table, columns, numbers

@@ -1,0 +1,84 @@
+"""After a deletion every place is named where the text still lies; what is said to be cleaned is clean."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import small_store
+from support.left_texts import STAYS, TEXT, WORD, Left, config_of, plant
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(params=["workspace", "data"])
+def left(request: pytest.FixtureRequest, tmp_path: Path) -> Left:
+    """An install of either generation in which a memory left its text everywhere."""
+    config_dir = tmp_path / "zeroclaw"
+    left = plant(config_dir, request.param)
+    (config_dir / "config.toml").write_text(config_of(request.param))
+    generation = "G2" if request.param == "workspace" else "G4"
+    rows = ({"key": "quill", "content": TEXT}, {"key": "other", "content": STAYS})
+    small_store.make(left.root / "memory" / "brain.db", generation, rows)
+    return left
+
+
+def _held(path: str) -> list[tuple[Any, ...]] | str:
+    """Everything a database says when asked, or what a file holds."""
+    if not path.endswith(".db"):
+        return Path(path).read_text()
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        named = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'")
+        tables = sorted(name for (name,) in named if "_fts" not in name)
+        return [row for name in tables for row in connection.execute(f"SELECT * FROM {name} ORDER BY 1")]
+
+
+def _has_word(path: str) -> bool:
+    """Whether a word of the text is anywhere in a file or the log beside it, however it is written there."""
+    files = [Path(path), Path(f"{path}-wal")]
+    return any(WORD in file.read_bytes().lower() for file in files if file.exists())
+
+
+def _told(document: Any) -> dict[str, str]:
+    return {copy["place"]: copy["kind"] for copy in document["also_found_in"]}
+
+
+def test_every_place_is_named(run: Run, left: Left, tmp_path: Path) -> None:
+    """By its path and kind, with what can be done there; looking changes nothing."""
+    before = {path: _held(path) for path in left.kinds}
+    options = ("--config-dir", str(left.config_dir), "--yes", "--json")
+    answer = run("memory", "forget", "quill", *options, HOME=str(tmp_path))
+    assert answer.code == 0
+    assert {path: kind for path, kind in _told(answer.json).items() if path in left.kinds} == left.kinds
+    for copy in answer.json["also_found_in"]:
+        assert copy["remark"].endswith(".")
+        if copy["place"] in left.kinds:
+            assert (copy["can_clean"], copy["count"]) == (copy["place"] in left.cleanable, 1), copy["place"]
+    assert {path: _held(path) for path in left.kinds} == before
+    lines = run("memory", "forget", "other", *options[:-1], HOME=str(tmp_path)).out
+    assert "Also found in: " in lines
+
+
+def test_what_is_cleaned_is_clean_and_comes_back(run: Run, left: Left, tmp_path: Path) -> None:
+    """To the byte, words in keyword indexes too; the rest of each place stays, and an undo brings all of it back."""
+    before = {path: _held(path) for path in left.kinds}
+    options = ("--config-dir", str(left.config_dir), "--yes", "--json")
+    answer = run("memory", "forget", "quill", "--clean-copies", *options, HOME=str(tmp_path))
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.json["cleaned"]["count"] == len(left.cleanable)
+    assert [path for path in left.cleanable if _has_word(path)] == []
+    told = _told(answer.json)
+    assert {path for path in left.kinds if path in told} == left.kinds.keys() - left.cleanable
+    for path in left.cleanable:
+        assert STAYS in str(_held(path)) or "acp" in path
+        assert len(_held(path)) <= len(before[path])
+    undone = run("memory", "undo", *options, HOME=str(tmp_path))
+    assert undone.json["undone"]["verb"] == "clean"
+    assert {path: _held(path) for path in left.kinds} == before
+    with closing(sqlite3.connect(left.root / "sessions" / "sessions.db")) as connection:
+        found = connection.execute("SELECT rowid FROM sessions_fts WHERE sessions_fts MATCH 'zebediah'").fetchall()
+    assert found == [(777,)]

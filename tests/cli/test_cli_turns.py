@@ -1,0 +1,142 @@
+"""Whose turn it is, what it recalls and what rerank makes of it: recall, prompt, explain and evaluate agree."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zeroclaw_tui.backends.sqlite.ddl import create_database
+
+Run = Callable[..., Any]
+AGENT = "00000000-0000-4000-8000-000000000001"
+CONFIG = """schema_version = 3
+[memory]
+backend = "sqlite"
+{memory}
+[runtime_profiles.wide]
+memory_recall_limit = {limit}
+[agents.writer]
+runtime_profile = "wide"
+"""
+
+
+@pytest.fixture
+def turns(run: Run, tmp_path: Path) -> Callable[..., Any]:
+    """Run `zeroclaw memory ...` on an install of 0.8.4 with a double, a chat in two sessions and twelve notes."""
+    home = tmp_path / "zc"
+    database = home / "data" / "memory" / "brain.db"
+    database.parent.mkdir(parents=True)
+    rows = [("double_a", "green tea at noon", "core", None), ("double_b", "Green tea  at noon", "core", None)]
+    rows += [(f"note_{at:02d}", f"tea number {at} " + "word " * at, "daily", None) for at in range(12)]
+    rows += [("chat_one", "tea in the chat", "conversation", "one"), ("sender", "tea of ann", "conversation", "ann")]
+    create_database(database, "G4", default_agent_id=AGENT)
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE agents SET alias = 'writer'")
+        connection.executemany(
+            "INSERT INTO memories (id, key, content, category, created_at, updated_at, session_id, agent_id) "
+            "VALUES (?, ?, ?, ?, '2026-03-01T10:00:00+00:00', '2026-03-01T10:00:00+00:00', ?, ?)",
+            [(f"id-{key}", key, content, category, session, AGENT) for key, content, category, session in rows],
+        )
+
+    def command(*arguments: str, memory: str = "", limit: int = 7, **more: Any) -> Any:
+        (home / "config.toml").write_text(CONFIG.format(memory=memory, limit=limit))
+        as_of = ["--as-of", "2026-03-01T10:00:00+00:00"]
+        return run("memory", "--config-dir", str(home), "--profile", "0.8.4", *arguments, *as_of, **more)
+
+    return command
+
+
+def keys(document: Any) -> list[str]:
+    return [result["key"] for result in document["results"]]
+
+
+def injected(document: Any) -> list[str]:
+    taken = [result for result in document["results"] if result["injected"]]
+    return [each["key"] for each in sorted(taken, key=lambda each: each["rerank_place"] or each["rank"])]
+
+
+def test_rerank_of_the_config_decides_the_prompt_and_lists_its_pool(turns: Run) -> None:
+    plain = turns("recall", "green tea", "--json").json
+    assert (plain["limit"], plain["turn_limit"], plain["rerank_pool"], len(plain["results"])) == (5, 5, None, 5)
+    on = turns("recall", "green tea", "--json", memory="rerank_enabled = true").json
+    assert (on["limit"], on["rerank_pool"], len(on["results"])) == (5, 20, 16)
+    double = next(result for result in on["results"] if result["key"] == "double_b")
+    assert double["not_injected_because"] == "rerank: the same text as double_a"
+    text = turns("prompt", "green tea", memory="rerank_enabled = true").out
+    assert [line.split(":")[0] for line in text.split("\n") if line.startswith("- ")] == [
+        f"- {key}" for key in injected(on)
+    ]
+    tried = turns("recall", "green tea", "--json", "--rerank", "on").json
+    assert tried["results"] == on["results"]
+
+
+def test_explain_has_the_stage_with_its_numbers(turns: Run) -> None:
+    told = turns("explain", "double_b", "--query", "green tea", "--json", memory="rerank_enabled = true").json
+    assert told["stopped_at"] == "rerank"
+    step = told["steps"][-1]
+    assert step["stage"] == "rerank"
+    assert step["weights"] == [0.7, 0.2, 0.1]
+    parts = step["score"], step["importance"], step["recency"]
+    assert step["reranked"] == pytest.approx(
+        sum(part * weight for part, weight in zip(parts, step["weights"], strict=True))
+    )
+    assert "the same text as double_a" in step["words"]
+    assert step["helps"] == "rerank switched off puts it in the prompt"
+    assert turns("recall", "green tea", "--json").json["results"][1]["key"] == "double_b"
+
+
+def test_evaluate_measures_with_rerank(turns: Run, tmp_path: Path) -> None:
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text('{"query": "green tea", "expected": ["double_b"]}\n')
+    answer = turns("evaluate", str(queries), "--json", "--rerank", "on")
+    runs = answer.json["runs"]
+    assert [run["prompt_rate"] for run in runs] == [1.0, 0.0]
+    assert "double_b" not in runs[1]["queries"][0]["recalled"]
+
+
+def test_the_embedded_agent_has_the_limit_of_its_runtime_profile(turns: Run) -> None:
+    library = turns("recall", "tea", "--rule", "library", "--agent", "writer", "--json")
+    assert (library.json["limit"], len(library.json["results"])) == (7, 7)
+    assert "is tried" not in library.err
+    unlimited = turns("recall", "tea", "--rule", "library", "--agent", "writer", "--json", limit=0)
+    assert (unlimited.json["limit"], unlimited.json["turn_limit"], len(unlimited.json["results"])) == (0, 0, 16)
+    assert len(turns("recall", "tea", "--rule", "cron", "--agent", "writer", "--json").json["results"]) == 5
+
+
+def test_another_limit_is_tried_and_said(turns: Run) -> None:
+    answer = turns("prompt", "tea", "--limit", "12")
+    assert "A limit of 12 is tried; a turn of the CLI agent recalls 5." in answer.err
+
+
+def test_session_scopes_are_recalled_in_their_order_each_key_once(turns: Run) -> None:
+    scopes = ["--session", "one", "--session", "ann"]
+    document = turns("recall", "tea", "--rule", "channel", *scopes, "--json").json
+    assert document["sessions"] == ["one", "ann"]
+    assert keys(document) == ["chat_one", "sender"]
+    lines = b'{"query": "tea", "sessions": ["ann", "one"]}\n{"query": "tea", "session": "one"}\n'
+    answers = turns("recall", "--batch", "-", "--rule", "channel", stdin=lines).out.splitlines()
+    assert [keys(json.loads(line)) for line in answers] == [["sender", "chat_one"], ["chat_one"]]
+    both = turns("recall", "--batch", "-", stdin=b'{"query": "tea", "session": "one", "sessions": ["ann"]}\n')
+    assert both.code == 2
+    assert '"session" and "sessions"' in both.err
+
+
+def test_cron_gets_no_conversation(turns: Run) -> None:
+    document = turns("recall", "tea", "--rule", "cron", "--session", "one", "--json").json
+    assert document["results"][0]["not_injected_because"] == "skipped: conversation on a scheduled turn"
+
+
+@pytest.mark.parametrize("option", [["--mmr-lambda", "1.5"], ["--candidate-multiplier", "21"], ["--rule", "robot"]])
+def test_numbers_that_zeroclaw_refuses_are_refused(turns: Run, option: list[str]) -> None:
+    assert turns("recall", "tea", "--rerank", "on", *option).code == 2
+
+
+def test_a_version_without_the_stage_says_that_it_changes_nothing(turns: Run) -> None:
+    answer = turns("recall", "tea", "--rerank", "on", "--profile", "0.8.3")
+    assert "has no rerank stage" in answer.err

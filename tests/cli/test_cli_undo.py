@@ -1,0 +1,90 @@
+"""`memory undo`: which change it takes back, the one that is named, and none where the last command did nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+def _keys(install: Path) -> set[str]:
+    with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection:
+        return {key for (key,) in connection.execute("SELECT key FROM memories")}
+
+
+@pytest.mark.parametrize(
+    ("nothing", "named"),
+    [
+        (("edit", "pet", "--category", "core"), "edit pet"),
+        (("purge", "--category", "nobody has it", "--yes"), "purge"),
+        (("clear", "--category", "nobody has it", "--yes"), "clear"),
+        (("hygiene", "--as-of", "2020-01-01", "--yes"), "hygiene"),
+    ],
+)
+def test_after_a_command_that_changed_nothing_undo_says_so_once(
+    nothing: tuple[str, ...], named: str, memory: Run, install: Path
+) -> None:
+    assert memory("forget", "tz", "--yes").code == 0
+    assert memory(*nothing).code == 0
+    for _ in range(2):
+        looked = memory("undo", "--dry-run")
+        assert (looked.code, f"The last command ({named}) changed nothing." in looked.err) == (1, True)
+    told = memory("undo", "--yes")
+    assert (told.code, told.out) == (1, "")
+    assert f"The last command ({named}) changed nothing." in told.err
+    assert "The change before it is: deleted tz. Undo again takes that back" in told.err
+    assert "tz" not in _keys(install)
+    assert memory("undo", "--yes").code == 0
+    assert "tz" in _keys(install)
+
+
+def test_what_changes_something_afterwards_is_taken_back_at_once(memory: Run, install: Path) -> None:
+    """Also where a deletion for ever came in between, of which nothing is kept."""
+    memory("forget", "tz", "--yes")
+    memory("purge", "--category", "nobody has it", "--yes")
+    memory("forget", "pet", "--forever", "--yes")
+    assert "Took back 1 change: deleted tz" in memory("undo", "--yes").out
+    memory("purge", "--category", "nobody has it", "--yes")
+    memory("store", "new", "text")
+    assert "Took back 1 change: stored new" in memory("undo", "--yes").out
+    assert "new" not in _keys(install)
+
+
+def test_a_change_is_taken_back_by_its_number_whatever_came_after_it(memory: Run, install: Path) -> None:
+    numbers = [memory("forget", key, "--yes", "--json").json["action"] for key in ("tz", "pet", "editor")]
+    listed = memory("undo", "--list", "--json").json["actions"]
+    assert [(one["number"], one["verb"], one["summary"], one["open"]) for one in listed] == [
+        (numbers[2], "forget", "deleted editor", 1),
+        (numbers[1], "forget", "deleted pet", 1),
+        (numbers[0], "forget", "deleted tz", 1),
+    ]
+    assert f"{numbers[1]}  " in memory("undo", "--list").out
+    done = memory("undo", "--id", str(numbers[1]), "--yes", "--json").json
+    assert (done["undone"]["number"], done["undone"]["summary"]) == (numbers[1], "deleted pet")
+    assert done["next"]["number"] == numbers[2]
+    assert _keys(install).isdisjoint({"tz", "editor"})
+    assert "pet" in _keys(install)
+    assert "taken back: deleted pet" in memory("undo", "--list").out
+
+
+def test_a_number_that_cannot_be_taken_back_is_one_sentence(memory: Run, install: Path) -> None:
+    number = memory("forget", "tz", "--yes", "--json").json["action"]
+    undo = memory("undo", "--yes", "--json").json["action"]
+    for wanted, told in ((number, "is taken back already"), (undo, "is an undo itself"), (999, "has no action 999")):
+        answer = memory("undo", "--id", str(wanted), "--yes")
+        assert (answer.code, told in answer.err) == (1, True), answer.err
+    assert memory("undo", "--id", "1", "--list").code == 2
+
+
+def test_an_earlier_change_to_what_changed_since_names_what_is_in_the_way(memory: Run, install: Path) -> None:
+    number = memory("edit", "pet", "--content", "Cat named Mia", "--json").json["action"]
+    memory("edit", "pet", "--content", "Cat named Mo")
+    refused = memory("undo", "--id", str(number), "--yes")
+    assert refused.code == 1
+    assert "pet" in refused.err

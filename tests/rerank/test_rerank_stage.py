@@ -1,0 +1,106 @@
+"""What the rerank stage of ZeroClaw >= 0.8.4 does to a pool: the blend, doubles, MMR and the limits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.replaying import AS_OF
+
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.injection import in_prompt_order, judge
+from zeroclaw_tui.scoring.profiles import profile_for
+from zeroclaw_tui.scoring.rerank import blend, pool_size
+from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, Trial
+
+ON = RerankSettings(enabled=True)
+
+
+def trial(rerank: RerankSettings = ON, threshold: float = 0.0, version: str = "0.8.4", **asked: Any) -> Trial:
+    request = RecallRequest("tea", **({"as_of": AS_OF} | asked))
+    return Trial(request, profile_for(version), ScoringSettings(threshold=threshold, rerank=rerank))
+
+
+def pool(*rows: tuple[str, str, float], **fields: Any) -> list[ScoredEntry]:
+    """Core memories without importance, by key, content and score."""
+    return [
+        ScoredEntry(
+            MemoryEntry(id=key, key=key, content=content, category="core", timestamp=AS_OF, **fields), at, score
+        )
+        for at, (key, content, score) in enumerate(rows, 1)
+    ]
+
+
+def order(judged: tuple[ScoredEntry, ...]) -> list[str]:
+    return [scored.entry.key for scored in in_prompt_order(judged)]
+
+
+def reasons(judged: tuple[ScoredEntry, ...]) -> dict[str, str | None]:
+    return {scored.entry.key: scored.not_injected_because for scored in judged}
+
+
+@pytest.mark.parametrize(
+    ("weights", "blended"),
+    [((0.2, 0.1), 0.71), ((1.0, 1.0), 0.5), ((0.6, 0.6), 0.5), ((0.0, 0.0), 0.8)],
+)
+def test_a_score_is_blended_with_importance_and_recency(weights: tuple[float, float], blended: float) -> None:
+    """A score of 0.8, importance 0.5 and an age of one half-life; weights of 1 and more leave the score no share."""
+    settings = RerankSettings(importance_weight=weights[0], recency_weight=weights[1])
+    assert blend(0.8, 0.5, 7.0, settings).score == pytest.approx(blended)
+
+
+def test_unknown_importance_counts_as_none_and_what_has_no_age_as_new() -> None:
+    assert blend(0.5, None, None, ON).score == pytest.approx(0.5 * 0.7 + 0.1)
+    assert blend(3.0, 7.0, None, ON).score == pytest.approx(1.0)
+
+
+def test_doubles_go_and_the_place_they_free_is_filled() -> None:
+    long = "one two three four five six seven eight nine ten eleven twelve thirteen"
+    judged = judge(
+        pool(("a", "Tea is  fine", 0.9), ("b", "tea is fine", 0.8), ("c", long, 0.7), ("d", long + " more", 0.6),
+             ("e", "coffee", 0.5)),
+        trial(limit=3),
+    )  # fmt: skip
+    assert order(judged) == ["a", "c", "e"]
+    assert reasons(judged)["b"] == "rerank: the same text as a"
+    assert reasons(judged)["d"] == "rerank: nearly the text of c (0.92 alike)"
+
+
+def test_mmr_puts_what_repeats_behind_and_takes_the_last_of_equals() -> None:
+    rows = pool(("a", "green tea", 0.9), ("b", "green tea leaves", 0.8), ("c", "black coffee", 0.8), ("d", "jazz", 0.8))
+    mmr = replace(ON, strategy="mmr", threshold=2, mmr_lambda=0.5)
+    assert order(judge(rows, trial(mmr, limit=10))) == ["a", "d", "c", "b"]
+    assert order(judge(rows, trial(replace(mmr, threshold=5), limit=10))) == ["a", "b", "c", "d"]
+
+
+def test_what_is_under_the_threshold_takes_no_place_and_the_rest_is_cut() -> None:
+    judged = judge(
+        pool(("a", "one", 0.9), ("low", "two", 0.1), ("b", "three", 0.8), ("c", "four", 0.7)),
+        trial(threshold=0.4, limit=2),
+    )
+    assert order(judged) == ["a", "b"]
+    assert reasons(judged)["low"] == "threshold 0.17 < 0.40"
+    assert reasons(judged)["c"] == "rerank: 3 of the reranked, and only the first 2 go on"
+
+
+def test_skipped_rows_take_no_place_of_the_reranked() -> None:
+    judged = judge(pool(("user_msg_1", "x", 0.9), ("a", "one", 0.5), ("b", "two", 0.4)), trial(limit=2))
+    assert order(judged) == ["a", "b"]
+    assert reasons(judged)["user_msg_1"] == "skipped: user message"
+
+
+def test_no_version_before_0_8_4_reranks() -> None:
+    rows = pool(("a", "tea", 0.9), ("b", "tea", 0.8))
+    assert order(judge(rows, trial(version="0.8.3", limit=5))) == ["a", "b"]
+    assert order(judge(rows, trial(limit=5))) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "multiplier", "recalled"),
+    [(5, 4, 20), (5, 1, 5), (5, 0, 5), (300, 4, 1024), (2000, 4, 1024), (UNLIMITED, 1, 1024)],
+)
+def test_the_pool_is_a_multiple_of_the_limit_up_to_1024(limit: int, multiplier: int, recalled: int) -> None:
+    assert pool_size(trial(replace(ON, candidate_multiplier=multiplier), limit=limit)) == recalled
+    assert pool_size(trial(replace(ON, enabled=False), limit=limit)) == limit

@@ -1,0 +1,52 @@
+"""Fusion of hand-made stage hits, by the function that decides every recall."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from zeroclaw_tui.scoring.decide import Candidate, Fused, fused
+from zeroclaw_tui.scoring.evidence import Hit
+from zeroclaw_tui.scoring.profiles import ScoringProfile
+from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.stages import StageHits
+
+MORE_THAN_ANY = 1000
+
+
+def fusion_of(
+    keyword: Sequence[Hit],
+    vector: Sequence[Hit],
+    ids: Mapping[int, str],
+    profile: ScoringProfile,
+    settings: ScoringSettings,
+) -> tuple[Fused, np.ndarray]:
+    """The fused order and the handles of its rows; rows without an id are ordered by their handle."""
+    handles = np.array(sorted({handle for handle, _ in (*keyword, *vector)}), dtype=np.int64)
+    names = [ids.get(handle, f"{handle:09d}") for handle in handles.tolist()]
+    ranks = np.empty(len(names), dtype=np.int64)
+    ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    stages = (_stage(keyword, handles), _stage(vector, handles))
+    return fused(*stages, MORE_THAN_ANY, ranks, profile, settings), handles
+
+
+def fuse(
+    keyword: Sequence[Hit],
+    vector: Sequence[Hit],
+    ids: Mapping[int, str],
+    profile: ScoringProfile,
+    settings: ScoringSettings,
+    limit: int,
+) -> list[Candidate]:
+    """Every hit with its final score, best first; only a merge is cut to the limit."""
+    found, handles = fusion_of(keyword, vector, ids, profile, settings)
+    rows = list(found.candidates(np.arange(len(found.positions)), handles))
+    return rows[:limit] if found.is_merged else rows
+
+
+def _stage(hits: Sequence[Hit], handles: np.ndarray) -> StageHits:
+    positions = np.searchsorted(handles, np.array([handle for handle, _ in hits], dtype=np.int64))
+    places = np.zeros(len(handles), dtype=np.int64)
+    places[positions] = np.arange(1, len(hits) + 1)
+    return StageHits(positions, np.array([score for _, score in hits], dtype=np.float32), places)

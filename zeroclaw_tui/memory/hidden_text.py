@@ -1,0 +1,202 @@
+"""Text that is there for a model and not for the eye: where it stands, what it spells, and a mark in its place.
+
+Memories are poisoned this way: a terminal shows nothing, while the agent reads every character. What is invisible is
+Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt); what of it some text needs follows UTS 51 (emoji),
+UAX 44 and RFC 5892 (joiners), UAX 14 (scripts without blanks between words) and StandardizedVariants.txt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+
+_TAGS = "\U000e0000-\U000e007f"
+_SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_LINE_ENDS = "\u2028\u2029"
+_PRIVATE = "\ue000-\uf8ff\U000f0000-\U0010ffff"
+_BRAILLE_BLANK = "\u2800"
+# Default_Ignorable_Code_Point, with the interlinear marks U+FFF9 to U+FFFB, which are as invisible.
+_IGNORABLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_SUSPECT = f"{_IGNORABLE}{_LINE_ENDS}{_PRIVATE}"
+_BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f"
+"""Blanks that look like a space. The ideographic one is as wide as a letter, and begins paragraphs."""
+
+_SIGNS = (
+    "0-9#*\u00a9\u00ae\u2010-\u2027\u2030-\u205e\u2070-\u27ff\u2900-\u2bff\u3001-\u303f\u3200-\u33ff"
+    "\U0001f000-\U0001faff"
+)
+_IDEOGRAPHS = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+_VARIED = (
+    f"{_SIGNS}{_IDEOGRAPHS}\u1000-\u109f\ua840-\ua877\uaa60-\uaa7f\uff01-\uff9f\uffe0-\uffee"
+    "\U00010ac0-\U00010aff\U00013000-\U0001345f"
+)
+"""What StandardizedVariants.txt and emoji-variation-sequences.txt give variants to; no letter of an alphabet."""
+_PICTURES = (
+    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935"
+    "\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+_JOINED = (
+    "\u0600-\u061b\u061d-\u074f\u0750-\u077f\u07c0-\u07ff\u0840-\u08ff\u0900-\u0dff\u1000-\u109f\u1700-\u17b3\u17b6-\u180a"
+    "\u1810-\u18af\u1900-\u1aaf\u1b00-\u1c4f\u1cd0-\u1cff\ua800-\ua87f\ua880-\ua8ff\ua930-\ua9ff\uaa00-\uaaff\uabc0-\uabff"
+    "\ufb50-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\U00010a00-\U00010a5f\U00010ac0-\U00010baf\U00010d00-\U00010d3f"
+    "\U00010ec0-\U00010fff\U00011000-\U00011fff\U0001e900-\U0001e95f"
+)
+"""Scripts whose letters join or stack: there a joiner or non-joiner is spelling."""
+_UNSPACED = (
+    "\u0e00-\u0fff\u1000-\u109f\u1780-\u17b3\u17b6-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1bff"
+    "\ua980-\ua9ff\uaa60-\uaadf"
+)
+"""Scripts without blanks between words, where U+200B says where a line may end."""
+_FLAGS = "|".join("".join(chr(0xE0000 + ord(letter)) for letter in name) for name in ("gbeng", "gbsct", "gbwls"))
+"""The flags of tags that Unicode recommends; any other is drawn as a bare black flag, which hides its tags."""
+
+_ANY = re.compile(f"[{_SUSPECT}{_BRAILLE_BLANK}{_BLANKS}]")
+_HARMLESS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069\u2028\u2029")
+"""Marks of direction and line that ordinary text of some scripts and programs has; not so overrides."""
+_SAID_ONE_BY_ONE = 3
+_KINDS_SAID = 4
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenRun:
+    """Invisible characters in a row, from `start` to `end` of the text."""
+
+    start: int
+    end: int
+    mark: str
+    """What stands in their place, such as `⟨U+200B⟩` or `⟨9 tag characters: "ignore it"⟩`."""
+    kinds: tuple[str, ...]
+    """What they are, each once, such as "tag characters" or "U+200B"."""
+    spelled: str
+    """What tag characters or variation selectors spell, which a model reads like any text; "" where nothing."""
+
+
+def may_hide(text: str) -> bool:
+    """Whether there is anything to look at more closely; quick, as most texts have nothing."""
+    return not text.isascii() and _ANY.search(text) is not None
+
+
+def marked(text: str) -> str:
+    """The text with a mark for what cannot be seen; all that emoji and scripts need stays plain."""
+    return _pattern().sub(_plain_or_mark, text) if may_hide(text) else text
+
+
+def hidden_runs(text: str) -> Iterator[HiddenRun]:
+    """What cannot be seen in a text, from left to right."""
+    if not may_hide(text):
+        return
+    for match in _pattern().finditer(text):
+        if match.lastgroup == "hidden":
+            runs = [_said(kind, "".join(run)) for kind, run in groupby(match[0], _kind)]
+            names = dict.fromkeys(name for _, kinds, _ in runs for name in kinds)
+            spelled = " ".join(words for _, _, words in runs if words)
+            yield HiddenRun(*match.span(), "".join(mark for mark, _, _ in runs), tuple(names), spelled)
+
+
+def suspicious_runs(text: str) -> Iterator[HiddenRun]:
+    """Those of the hidden runs that ordinary text has no use for: what is worth a look in an audit.
+
+    Left out are marks of direction, a byte order mark at the very beginning, private use characters and blanks.
+    """
+    for run in hidden_runs(text):
+        characters = text[run.start : run.end]
+        at_start = run.start == 0 and characters == "\ufeff"
+        if not at_start and any(_kind(one) != "plain" and one not in _HARMLESS for one in characters):
+            yield run
+
+
+def plain_sequences(text: str) -> Iterator[tuple[int, int]]:
+    """Where invisible characters are plain together with what stands around them, such as an emoji of several."""
+    if may_hide(text):
+        yield from (match.span() for match in _pattern().finditer(text) if match.lastgroup == "plain")
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    """What is plain although it has such characters, as group `plain`, tried first; else they are `hidden`."""
+    joiners = "\u200b-\u200d\u2060-\u2064"
+    emoji = rf"[{_PICTURES}](?:[\ufe0e\ufe0f](?![{_SELECTORS}]))?[\U0001f3fb-\U0001f3ff]?"
+    plain = (
+        rf"\U0001f3f4(?:{_FLAGS})\U000e007f",
+        rf"{emoji}(?:\u200d{emoji})+",
+        rf"[{_VARIED}][\ufe00-\ufe0f](?![{_SELECTORS}])",
+        rf"[{_IDEOGRAPHS}][\U000e0100-\U000e01ef](?![{_SELECTORS}])",
+        r"[\u1800-\u180a\u1810-\u18aa](?:[\u180b-\u180d\u180f]\u180e?|\u180e)(?![\u180b-\u180f])",
+        rf"[{_JOINED}][\u200c\u200d](?![{joiners}])",
+        rf"[{_UNSPACED}]\u200b(?![{joiners}])",
+        r"\u2800*[\u2801-\u28ff][\u2800-\u28ff]*",
+    )
+    hidden = (
+        f"[{_SUSPECT}]+",
+        f"{_BRAILLE_BLANK}+",
+        # A blank among others, or with nothing on one side, does not show that it is no space.
+        rf"[{_BLANKS}]{{3,}}|\A[{_BLANKS}]+|[{_BLANKS}]+\Z",
+    )
+    return re.compile(f"(?P<plain>{'|'.join(plain)})|(?P<hidden>{'|'.join(hidden)})")
+
+
+def _plain_or_mark(match: re.Match[str]) -> str:
+    if match.lastgroup == "plain":
+        return match[0]
+    return "".join(_said(kind, "".join(run))[0] for kind, run in groupby(match[0], _kind))
+
+
+def _kind(character: str) -> str:
+    code = ord(character)
+    if 0xE0000 <= code <= 0xE007F:
+        return "tags"
+    if 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF:
+        return "selectors"
+    is_private = 0xE000 <= code <= 0xF8FF or code >= 0xF0000
+    return "plain" if is_private or character.isspace() or character == _BRAILLE_BLANK else "other"
+
+
+def _said(kind: str, run: str) -> tuple[str, tuple[str, ...], str]:
+    """The mark of a run of one kind, what it consists of, and what it spells."""
+    if kind == "tags":
+        return _spelling(run, "tag character", "".join(chr(ord(one) - 0xE0000) for one in run if _is_ascii_tag(one)))
+    if kind == "selectors" and len(run) > 1:
+        return _spelling(run, "variation selector", _bytes_as_text(run))
+    codes = [_code(one) for one in run]
+    names = tuple(dict.fromkeys(codes))
+    if len(run) <= _SAID_ONE_BY_ONE:
+        mark = "".join(f"⟨{code}⟩" for code in codes)
+    elif len(names) == 1:
+        mark = f"⟨{len(run):,} × {names[0]}⟩"
+    else:
+        more = ", …" if len(names) > _KINDS_SAID else ""
+        mark = f"⟨{len(run):,} hidden characters: {', '.join(names[:_KINDS_SAID])}{more}⟩"
+    return mark, names, ""
+
+
+def _spelling(run: str, name: str, spelled: str) -> tuple[str, tuple[str, ...], str]:
+    named = f"{name}s"
+    if not spelled and len(run) == 1:
+        return f"⟨{_code(run)}⟩", (named,), ""
+    counted = f"{len(run):,} {name if len(run) == 1 else named}"
+    return f'⟨{counted}: "{spelled}"⟩' if spelled else f"⟨{counted}⟩", (named,), spelled
+
+
+def _is_ascii_tag(character: str) -> bool:
+    return 0xE0020 <= ord(character) <= 0xE007E
+
+
+def _bytes_as_text(selectors: str) -> str:
+    """The text that 256 selectors write a byte each of; "" where it is none that can be shown as it is."""
+    data = bytes(code - 0xFE00 if code <= 0xFE0F else code - 0xE0100 + 16 for code in map(ord, selectors))
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return ""
+    return text if text.isprintable() and "⟩" not in text and not may_hide(text) else ""
+
+
+def _code(character: str) -> str:
+    return f"U+{ord(character):04X}"

@@ -1,0 +1,647 @@
+"""The one judge of a recall: from the hits of its stages to what stands before the message, for every ZeroClaw version.
+
+A store gives evidence (`zeroclaw_tui.scoring.evidence`), cut to what one recall looks at or uncut; everything after
+that is decided here, so that recall, prompt, explain, evaluate and what-if cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, overload
+
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence
+from zeroclaw_tui.scoring.injection import judge
+from zeroclaw_tui.scoring.keywords import LikeSearch, like_search, lists_recent, match_expression, words
+from zeroclaw_tui.scoring.profiles import ScoringProfile
+from zeroclaw_tui.scoring.rerank import pool_size
+from zeroclaw_tui.scoring.scanner import ScanMode, scan
+from zeroclaw_tui.scoring.scope import MOST, Scope, served
+from zeroclaw_tui.scoring.settings import EPSILON, ScoringSettings, Trial, float32, mode_in
+from zeroclaw_tui.scoring.stages import RowMasks, StageHits, keyword_hits, masks_of, none_of, scan_keys, vector_hits
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SCANNER_WINDOW = 4
+"""ZeroClaw >= 0.8.4 asks its store for this many times the limit, whether or not it scans."""
+
+SCANNED_IN_A_FRAME = 250_000
+"""Contents of up to so many characters in all are scanned and judged within a frame."""
+
+_LIKE_SCORE = 1.0
+
+
+# What is asked of the store, and what its answer serves.
+
+
+def asked_of_store(trial: Trial, session_id: str | None = None) -> RecallRequest:
+    """The request as the store gets it for one session scope.
+
+    Its limit is that of the turn, or the pool that is reranked; four times that where the content scanner stands in
+    between (ZeroClaw >= 0.8.4).
+    """
+    request = trial.request
+    limit = pool_size(trial) * (SCANNER_WINDOW if passes_scanner(trial) else 1)
+    return replace(request, limit=min(limit, MOST), session_id=session_id, further_sessions=())
+
+
+def passes_scanner(trial: Trial) -> bool:
+    """Whether what the store recalls goes through the content scanner."""
+    return trial.profile.scans_content and trial.request.layer == "agent"
+
+
+def takes_long(entries: Iterable[MemoryEntry]) -> bool:
+    """Whether scanning and judging these contents takes longer than a frame."""
+    return sum(len(entry.content) for entry in entries) > SCANNED_IN_A_FRAME
+
+
+def serves(evidence: Sequence[Evidence], trial: Trial) -> bool:
+    """Whether this evidence answers the trial: one for each session scope, for the same query, FTS5 and LIKE asked the
+    same."""
+    scopes = trial.request.scopes
+    if len(evidence) != len(scopes):
+        return False
+    return all(_serves(each, trial, session) for each, session in zip(evidence, scopes, strict=True))
+
+
+def _serves(evidence: Evidence, trial: Trial, session_id: str | None) -> bool:
+    if isinstance(evidence, OwnEvidence):
+        return _own_serves(evidence, trial, asked_of_store(trial, session_id))
+    if evidence.cut_for is not None and evidence.cut_for != (
+        asked_of_store(trial, session_id), trial.profile, mode_in(trial.settings, trial.profile),
+    ):  # fmt: skip
+        return False
+    profile, query = trial.profile, trial.request.query
+    if evidence.query != query:
+        return False
+    if lists_recent(query, profile) or not words(query):
+        return True
+    search = like_search(query, profile)
+    patterns = () if evidence.like_facts is None else evidence.like_facts.patterns
+    if evidence.expression != match_expression(query, profile):
+        return False
+    if search and search.patterns != patterns and evidence.cut_for is None:
+        return False
+    return evidence.vector_asked or mode_in(trial.settings, profile) == "bm25"
+
+
+def _own_serves(evidence: OwnEvidence, trial: Trial, asked: RecallRequest) -> bool:
+    """Whether the backend would rank the same rows in the same order for this trial."""
+    if _without_judging(evidence.request) != _without_judging(asked):
+        return False
+    if evidence.profile and evidence.profile != trial.profile.version:
+        return False
+    if evidence.is_of_limit:
+        if asked.limit != evidence.request.limit:
+            return False
+    elif not evidence.is_complete and asked.limit > max(_own_places(evidence), default=0):
+        return False
+    gathered, now = evidence.settings, trial.settings
+    if gathered is None:
+        return True
+    weighs = evidence.request.own_fusion
+    same_weights = (gathered.vector_weight, gathered.keyword_weight) == (now.vector_weight, now.keyword_weight)
+    return gathered.search_mode == now.search_mode and (same_weights or not weighs)
+
+
+def _without_judging(request: RecallRequest) -> tuple[object, ...]:
+    return (
+        request.query, request.session_id, request.agents or None, request.namespace, request.since, request.until,
+        request.own_fusion, request.layer,
+    )  # fmt: skip
+
+
+# Fusion.
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A row with the parts of its score; ranks count from 1 within their stage, and what it lacks is None."""
+
+    handle: int
+    score: float | None = None
+    vector_score: float | None = None
+    keyword_score: float | None = None
+    keyword_raw: float | None = None
+    keyword_rank: int | None = None
+    vector_rank: int | None = None
+
+    @property
+    def stage(self) -> str:
+        """Which stages found it: "hybrid" means both."""
+        if self.keyword_rank is None:
+            return "vector"
+        return "keyword" if self.vector_rank is None else "hybrid"
+
+    def scored(self, entry: MemoryEntry, rank: int, stage: str | None) -> ScoredEntry:
+        """The row's result; `stage` where another one than keyword and vector found it."""
+        return ScoredEntry(
+            entry,
+            rank,
+            self.score,
+            vector_score=self.vector_score,
+            keyword_score=self.keyword_score,
+            keyword_raw=self.keyword_raw,
+            stage=stage or self.stage,
+            keyword_rank=self.keyword_rank,
+            vector_rank=self.vector_rank,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """All rows the stages passed on, best first, not yet cut to any limit.
+
+    `positions` are places in the row table, `scores` float32, shapes (rows found,). `is_merged` says that scores were
+    weighed, and are to be cut. `keyword_hits` and `vector_hits` are how many each stage passed on.
+    """
+
+    keyword: StageHits
+    vector: StageHits
+    keyword_hits: int
+    vector_hits: int
+    positions: np.ndarray
+    scores: np.ndarray
+    is_merged: bool
+    best_raw: float | None
+    is_flat: bool = False
+    """Keywords alone, and their best score counts as nothing."""
+
+    @property
+    def mode(self) -> str:
+        """The path of a recall with these hits."""
+        if not self.vector_hits:
+            return "keyword"
+        return "hybrid" if self.keyword_hits else "vector"
+
+    def candidates(self, at: np.ndarray, handles: np.ndarray) -> Candidates:
+        """The rows at these places of the fused order, with every part of their scores."""
+        return Candidates(self, at, handles)
+
+    def candidate(self, handle: int, score: float, keyword_place: int, vector_place: int) -> Candidate:
+        """One row with the parts of its score, by its places in the stages; 0 is none."""
+        raw = cosine = None
+        if 0 < keyword_place <= self.keyword_hits:
+            raw = float(self.keyword.scores[keyword_place - 1])
+        if 0 < vector_place <= self.vector_hits:
+            cosine = float(self.vector.scores[vector_place - 1])
+        return Candidate(
+            handle,
+            score,
+            vector_score=cosine,
+            keyword_score=None if raw is None else self.share(raw),
+            keyword_raw=raw,
+            keyword_rank=None if raw is None else keyword_place,
+            vector_rank=None if cosine is None else vector_place,
+        )
+
+    def share(self, raw: float) -> float:
+        """A keyword score as a share of the best."""
+        return 0.0 if self.is_flat else float32(raw / _divisor(self.best_raw))
+
+
+class Candidates(Sequence[Candidate]):
+    """Rows of a fused order, each made when it is looked at: of hundreds that are recalled few are shown."""
+
+    def __init__(self, order: Fused, at: np.ndarray, handles: np.ndarray) -> None:
+        positions = order.positions[at]
+        self._order = order
+        self.handles: tuple[int, ...] = tuple(handles[positions].tolist())
+        self._scores: list[float] = order.scores[at].tolist()
+        self._places = (order.keyword.places[positions].tolist(), order.vector.places[positions].tolist())
+
+    def __len__(self) -> int:
+        return len(self.handles)
+
+    @overload
+    def __getitem__(self, at: int) -> Candidate: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Candidate]: ...
+
+    def __getitem__(self, at: int | slice) -> Candidate | Sequence[Candidate]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        keyword, vector = self._places
+        return self._order.candidate(self.handles[at], self._scores[at], keyword[at], vector[at])
+
+
+def fused(
+    keyword: StageHits,
+    vector: StageHits,
+    count: int,
+    id_ranks: np.ndarray,
+    profile: ScoringProfile,
+    settings: ScoringSettings,
+) -> Fused:
+    """The first `count` hits of each stage in one order. Arithmetic is in 32 bits, as ZeroClaw's."""
+    import numpy as np
+
+    keyword_positions, raw = keyword.positions[:count], keyword.scores[:count]
+    vector_positions, cosines = vector.positions[:count], vector.scores[:count]
+    best = float(raw.max()) if len(raw) else None
+    counts = (len(keyword_positions), len(vector_positions))
+    with np.errstate(all="ignore"):
+        shares = (raw.astype(np.float64) / _divisor(best)).astype(np.float32)
+        if not counts[1]:
+            scores, is_flat = _keyword_only(raw, shares, profile)
+            return Fused(keyword, vector, *counts, keyword_positions, scores, False, best, is_flat)
+        if not counts[0] and profile.plain_vector_only:
+            return Fused(keyword, vector, *counts, vector_positions, cosines, False, best)
+        positions, scores = _weighed(
+            vector, (keyword_positions, shares), (vector_positions, cosines), profile, settings
+        )
+        downwards = np.where(np.isnan(scores), np.float32(np.inf), -scores)
+    order = np.lexsort((id_ranks[positions], downwards))
+    return Fused(keyword, vector, *counts, positions[order], scores[order], True, best)
+
+
+def _weighed(
+    vector: StageHits,
+    keyword: tuple[np.ndarray, np.ndarray],
+    cosine: tuple[np.ndarray, np.ndarray],
+    profile: ScoringProfile,
+    settings: ScoringSettings,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Every row once, vector hits first, with its weighted score."""
+    import numpy as np
+
+    vector_weight = np.float32(float32(settings.vector_weight))
+    keyword_weight = np.float32(float32(settings.keyword_weight))
+    keyword_positions, shares = keyword
+    vector_positions, cosines = cosine
+    places = vector.places[keyword_positions]
+    is_alone = (places == 0) | (places > len(vector_positions))
+    positions = np.concatenate([vector_positions, keyword_positions[is_alone]])
+    at = places - 1
+    at[is_alone] = np.arange(len(vector_positions), len(positions))
+    total = np.zeros(len(positions), dtype=np.float32)
+    present = np.zeros(len(positions), dtype=np.float32)
+    total[: len(vector_positions)] += vector_weight * cosines
+    present[: len(vector_positions)] = vector_weight
+    total[at] += keyword_weight * shares
+    present[at] += keyword_weight
+    if not profile.divides_by_weights_present:
+        return positions, total
+    return positions, np.where(present > np.float32(EPSILON), total / present, np.float32(0.0))
+
+
+def _keyword_only(raw: np.ndarray, shares: np.ndarray, profile: ScoringProfile) -> tuple[np.ndarray, bool]:
+    import numpy as np
+
+    if not profile.normalises_keyword_only:
+        return raw, False
+    if not len(raw) or raw.max() < EPSILON:
+        return np.zeros(len(raw), dtype=np.float32), True
+    return np.clip(shares, np.float32(0.0), np.float32(1.0)), False
+
+
+def _divisor(best: float | None) -> float:
+    return best if best is not None and best >= EPSILON else 1.0
+
+
+# The recall of a store that searches in stages.
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRanking:
+    """The store's recall as far as it is decided without any content.
+
+    `candidates` are what it returns, best first. `passing` are places in the row table, int64: every row that each
+    filter lets through, best first, those behind the last limits too. `listed` are the rows the LIKE fall-back or the
+    list of the newest finds before it is cut to `list_limit`; None where neither ran.
+    """
+
+    scope: Scope
+    mode: str
+    scale: str
+    notes: tuple[str, ...]
+    candidates: Sequence[Candidate]
+    passing: np.ndarray
+    fused: Fused | None = None
+    listed: np.ndarray | None = None
+    list_limit: int | None = None
+
+    @property
+    def handles(self) -> tuple[int, ...]:
+        """The candidates' rows."""
+        if isinstance(self.candidates, Candidates):
+            return self.candidates.handles
+        return tuple(candidate.handle for candidate in self.candidates)
+
+    @property
+    def stage(self) -> str | None:
+        """What found all of them, where that was neither keyword nor vector stage."""
+        return self.mode if self.mode in ("like", "recent") else None
+
+    def placed(self, rows: Mapping[Handle, MemoryEntry]) -> Iterator[tuple[int, MemoryEntry, Candidate]]:
+        """The candidates whose rows are there, with places from 1."""
+        there = [(at, rows[handle]) for at, handle in enumerate(self.handles) if handle in rows]
+        for place, (at, entry) in enumerate(there, 1):
+            yield place, entry, self.candidates[at]
+
+
+def rank(
+    evidence: StageEvidence, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings
+) -> StoreRanking:
+    """The store's recall of a request, by the rules and numbers given."""
+    asked = (request, profile, settings)
+    known: tuple[object, StoreRanking] | None = evidence.derived.get(StoreRanking)
+    # The store ranks its evidence to see which rows to read, and whoever asked it ranks it again.
+    if known is None or known[0] != asked:
+        known = evidence.derived[StoreRanking] = (asked, _ranked(evidence, request, profile, settings))
+    return known[1]
+
+
+def _ranked(
+    evidence: StageEvidence, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings
+) -> StoreRanking:
+    import numpy as np
+
+    mode = mode_in(settings, profile)
+    left, said = served(request, profile, has_agents=evidence.has_agents, has_times=evidence.has_times)
+    scope = _with_agents(Scope(left, profile, evidence.vector_live and mode != "bm25"), evidence)
+    if lists_recent(request.query, profile):
+        return _newest(evidence, scope, tuple(said))
+    if not words(request.query):
+        said.append(f"ZeroClaw {profile.version} finds nothing for a blank query.")
+        return StoreRanking(scope, "recent", "0..1", tuple(said), (), np.zeros(0, dtype=np.int64))
+    keyword = keyword_hits(evidence, scope) if mode != "embedding" else none_of(evidence)
+    vector = vector_hits(evidence, scope) if scope.vector_live else none_of(evidence)
+    if mode != "embedding" and scope.stage_limit:
+        said += evidence.keyword_notes
+    if scope.vector_live:
+        said += [vector.said] if vector.said else evidence.vector_notes
+    masks = masks_of(evidence)
+    order = fused(keyword, vector, scope.stage_limit, masks.id_ranks, profile, settings)
+    decided = _through(evidence, scope, masks, order, tuple(said))
+    search = like_search(request.query, profile)
+    if decided is None and search is not None:
+        return _like(evidence, scope, masks, search, order, tuple(said))
+    return decided or StoreRanking(
+        scope, order.mode, _scale(order, profile), tuple(said), (), order.positions[:0], order
+    )
+
+
+def _through(
+    evidence: StageEvidence, scope: Scope, masks: RowMasks, order: Fused, said: tuple[str, ...]
+) -> StoreRanking | None:
+    """What of the fused order is returned; None where the store's recall keeps nothing, before agents and namespace."""
+    import numpy as np
+
+    among = order.positions[: scope.store_limit] if order.is_merged else order.positions
+    kept = np.flatnonzero(masks.let_through(scope)[among])
+    if not len(kept) or not scope.request.limit:
+        return None
+    chosen, passing = _cut(scope, masks, among, kept, scope.store_limit)
+    candidates = order.candidates(chosen, evidence.rows.handles)
+    return StoreRanking(scope, order.mode, _scale(order, scope.profile), said, candidates, among[passing], order)
+
+
+def _cut(
+    scope: Scope, masks: RowMasks, positions: np.ndarray, kept: np.ndarray, store_limit: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which of the kept places pass agents and namespace: up to the three limits that follow one another, and all."""
+    of_agents = masks.of_agents(scope.request.agents)
+    of_namespace = masks.of_namespace(scope.request.namespace)
+    chosen = kept[:store_limit]
+    chosen = chosen[of_agents[positions[chosen]]][: scope.agent_limit]
+    chosen = chosen[of_namespace[positions[chosen]]][: scope.request.limit]
+    passing = positions[kept]
+    return chosen, kept[of_agents[passing] & of_namespace[passing]]
+
+
+def _like(
+    evidence: StageEvidence,
+    scope: Scope,
+    masks: RowMasks,
+    search: LikeSearch,
+    order: Fused,
+    said: tuple[str, ...],
+) -> StoreRanking:
+    import numpy as np
+
+    positions, facts, profile = masks.positions["like"], evidence.like_facts, scope.profile
+    seen = masks.within(scope.request.since, scope.request.until)[positions]
+    if facts is not None and facts.early is not None and profile.has_time_bounds and not profile.hides_superseded:
+        # These versions forgot the brackets, so a time bound restricts only the last word.
+        seen = seen | facts.early
+    if profile.hides_superseded:
+        seen &= ~evidence.rows.superseded[positions]
+    agents = scope.agent_ids if profile.filters_in_sql else None
+    in_stage = masks.in_stage(None, agents, durable=False)
+    at = np.flatnonzero(seen if in_stage is None else seen & in_stage[positions])
+    if agents is not None and facts is not None and facts.order != "stored":
+        keys = scan_keys(evidence, masks, facts.order, None)[positions[at]]
+        at = at[np.lexsort((keys, facts.moments[at]))]
+    list_limit = search.sql_limit(scope.store_limit)
+    listed = positions[at]
+    keeps = np.ones(len(at), dtype=bool)
+    if scope.request.session_id is not None:
+        keeps &= masks.of_session(scope.request.session_id)[listed]
+    if facts is not None and facts.accepted is not None:
+        keeps &= facts.accepted[at]
+    kept = np.flatnonzero(keeps[:list_limit])
+    chosen, passing = _cut(scope, masks, listed, kept, scope.store_limit)
+    handles = evidence.rows.handles[listed[chosen]].tolist()
+    candidates = tuple(Candidate(handle, _LIKE_SCORE) for handle in handles)
+    return StoreRanking(scope, "like", "0..1", said, candidates, listed[passing], order, listed, list_limit)
+
+
+def _newest(evidence: StageEvidence, scope: Scope, said: tuple[str, ...]) -> StoreRanking:
+    import numpy as np
+
+    masks = masks_of(evidence)
+    positions = masks.positions["recent"]
+    seen = masks.visible(scope)
+    if scope.request.session_id is not None:
+        seen = seen & masks.of_session(scope.request.session_id)
+    listed = positions[seen[positions]]
+    kept = np.arange(min(len(listed), scope.recent_limit))
+    chosen, passing = _cut(scope, masks, listed, kept, scope.recent_limit)
+    handles = evidence.rows.handles[listed[chosen]].tolist()
+    candidates = tuple(Candidate(handle) for handle in handles)
+    limit = scope.recent_limit
+    return StoreRanking(scope, "recent", "0..1", said, candidates, listed[passing], None, listed, limit)
+
+
+def _with_agents(scope: Scope, evidence: StageEvidence) -> Scope:
+    aliases = scope.request.agents
+    if aliases is None:
+        return scope
+    known = evidence.rows.agents_by_alias
+    ids = tuple(known.get(alias, alias) for alias in aliases)
+    return replace(scope, agent_ids=ids, store_rows=evidence.store_rows)
+
+
+def _scale(order: Fused, profile: ScoringProfile) -> str:
+    return "raw bm25" if order.mode == "keyword" and not profile.normalises_keyword_only else "0..1"
+
+
+# Rules of a backend's own.
+
+
+def own_ranking(evidence: OwnEvidence, limit: int) -> list[ScoredEntry]:
+    """What the store returns at a limit."""
+    found = zip(evidence.entries, _own_places(evidence), strict=True)
+    return [scored for scored, place in found if place <= max(limit, 0)]
+
+
+def own_place(evidence: OwnEvidence, entry: MemoryEntry) -> int | None:
+    """Where in the entries a memory stands, from 0; None when the ranking does not have it."""
+    for at, scored in enumerate(evidence.entries):
+        if is_same(scored.entry, entry):
+            return at
+    return None
+
+
+def is_same(one: MemoryEntry, other: MemoryEntry) -> bool:
+    """Whether two readings are of one memory."""
+    return one.handle == other.handle if one.handle != "" and other.handle != "" else one.id == other.id
+
+
+def _own_places(evidence: OwnEvidence) -> Sequence[int]:
+    return [scored.rank for scored in evidence.entries] if evidence.places is None else evidence.places
+
+
+# From the store to the agent, and into the prompt.
+
+
+class Findings:
+    """What the scanner says of contents, each looked at once: a what-if has the same rows again at every key.
+
+    It holds on to the contents, so it belongs to something that holds them anyway.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, ScanMode], str | None] = {}
+
+    def find(self, content: str, threat_scan: ScanMode) -> str | None:
+        """What `scan` finds."""
+        key = (content, threat_scan)
+        if key not in self._known:
+            self._known[key] = scan(content, threat_scan)
+        return self._known[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A recall as far as it can be decided without any content: one ranking a session scope, in their order.
+
+    `wanted` are the rows whose content decides the rest, best first; builders of results read nothing else. `rankings`
+    has None for a backend that ranks by a rule of its own. `notes` are what a recall would say of the stages and of
+    what it cannot serve.
+    """
+
+    trial: Trial
+    evidence: tuple[Evidence, ...]
+    rankings: tuple[StoreRanking | None, ...]
+    wanted: tuple[Handle, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a recall answers: `results` in the order recalled, and what is withheld from the agent, both judged."""
+
+    results: tuple[ScoredEntry, ...]
+    withheld: tuple[ScoredEntry, ...]
+    mode: str
+    scale: str
+
+
+def decide(evidence: Sequence[Evidence], trial: Trial) -> Decision:
+    """Rank, cut, fuse and filter as the ZeroClaw of the trial's profile does. Costs what its limit costs, not more.
+
+    `evidence` is one for each of the request's scopes. Raises WrongUse when the trial needs other evidence (`serves`).
+    """
+    if not serves(evidence, trial):
+        raise WrongUse("What the store found for this query does not answer another one.", hint="Ask the store again.")
+    rankings: list[StoreRanking | None] = []
+    wanted: dict[Handle, None] = {}
+    notes: dict[str, None] = {}
+    for each, session in zip(evidence, trial.request.scopes, strict=True):
+        ranking = None
+        if isinstance(each, StageEvidence):
+            ranking = rank(each, asked_of_store(trial, session), trial.profile, trial.settings)
+            wanted |= dict.fromkeys(ranking.handles)
+            notes |= dict.fromkeys(ranking.notes)
+        notes |= dict.fromkeys(each.notes)
+        rankings.append(ranking)
+    return Decision(trial, tuple(evidence), tuple(rankings), tuple(wanted), tuple(notes))
+
+
+def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
+    """Results and withheld ones, judged for injection.
+
+    `rows` are the wanted rows with their whole content; rows that have gone meanwhile are left out of it.
+    """
+    trial = decision.trial
+    kept: list[ScoredEntry] = []
+    withheld: list[ScoredEntry] = []
+    for scope, (each, ranking) in enumerate(zip(decision.evidence, decision.rankings, strict=True)):
+        of_scope = _recalled(each, ranking, trial, rows)
+        kept += _in_scope(of_scope[0], scope)
+        withheld += _in_scope(of_scope[1], scope)
+    if len(decision.evidence) > 1:
+        kept, withheld = _joined(kept, trial.profile), _joined(withheld, trial.profile)
+    first, ranking = decision.evidence[0], decision.rankings[0]
+    source = first if ranking is None else ranking
+    assert isinstance(source, StoreRanking | OwnEvidence)
+    return Answer(judge(kept, trial), judge(withheld, trial), source.mode, source.scale)
+
+
+def _recalled(
+    evidence: Evidence, ranking: StoreRanking | None, trial: Trial, rows: Mapping[Handle, MemoryEntry]
+) -> tuple[list[ScoredEntry], list[ScoredEntry]]:
+    """What the agent gets of one scope, ranked anew, and what store or scanner keep from it.
+
+    The withheld ones keep the rank the store gave them. Layer "store" gets the recall as it is.
+    """
+    findings: Findings = evidence.derived.setdefault(Findings, Findings())
+    is_scanned, most = passes_scanner(trial), pool_size(trial)
+    stage = None if ranking is None else ranking.stage
+    kept: list[ScoredEntry] = []
+    withheld: list[ScoredEntry] = []
+    for place, entry, made in _found(evidence, ranking, trial, rows):
+        known = made.withheld if isinstance(made, ScoredEntry) and trial.request.layer == "agent" else None
+        kind = known or (findings.find(entry.content, trial.settings.threat_scan) if is_scanned else None)
+        if kind is None and is_scanned and len(kept) >= most:
+            continue
+        # Results are made of what is shown alone: mostly that is few of hundreds.
+        result = made if isinstance(made, ScoredEntry) else made.scored(entry, place, stage)
+        if kind is not None:
+            withheld.append(replace(result, withheld=kind))
+            continue
+        position = len(kept) + 1
+        is_moved = trial.request.layer == "agent" and result.rank != position
+        kept.append(replace(result, rank=position) if is_moved else result)
+    return kept, withheld
+
+
+def _found(
+    evidence: Evidence, ranking: StoreRanking | None, trial: Trial, rows: Mapping[Handle, MemoryEntry]
+) -> Iterator[tuple[int, MemoryEntry, ScoredEntry | Candidate]]:
+    """What the store returns, with places from 1, as far as the rows are there."""
+    if ranking is not None:
+        yield from ranking.placed(rows)
+        return
+    assert isinstance(evidence, OwnEvidence)
+    for scored in own_ranking(evidence, asked_of_store(trial).limit):
+        yield scored.rank, scored.entry, scored
+
+
+def _in_scope(entries: Sequence[ScoredEntry], scope: int) -> Sequence[ScoredEntry]:
+    return entries if not scope else [replace(scored, scope=scope) for scored in entries]
+
+
+def _joined(entries: Sequence[ScoredEntry], profile: ScoringProfile) -> list[ScoredEntry]:
+    """What several scopes recall, one after the other; from 0.8.3 on only the first of each key."""
+    first: dict[object, ScoredEntry] = {}
+    for at, scored in enumerate(entries):
+        first.setdefault(scored.entry.key if profile.joins_scopes else at, scored)
+    return [replace(scored, rank=rank) for rank, scored in enumerate(first.values(), 1)]

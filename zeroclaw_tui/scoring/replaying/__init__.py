@@ -1,1 +1,0 @@
-"""How a recall is decided again from its evidence, part by part."""

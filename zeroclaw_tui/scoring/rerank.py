@@ -1,0 +1,205 @@
+"""The rerank stage of ZeroClaw >= 0.8.4: what becomes of the recalled memories on their way before a message.
+
+Where `memory.rerank_enabled` is set, a pool larger than the turn's limit is recalled; its scores are blended with
+importance and recency in place of time decay, doubles collapse, MMR may reorder, and the first of the rest go on. It
+acts in the block put before a message alone, never in the agent's recall tool. The rules are those of ZeroClaw 0.8.4,
+in 64-bit arithmetic and in its order of additions.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from zeroclaw_tui.memory.recall import UNLIMITED, ScoredEntry
+from zeroclaw_tui.memory.text import WHITE_SPACE
+from zeroclaw_tui.scoring.settings import RerankSettings, Trial
+
+if TYPE_CHECKING:
+    import numpy as np
+
+LARGEST_POOL = 1024
+NEARLY_THE_SAME = 0.92
+"""From this Jaccard similarity of adjacent word pairs on, the later of two memories is left out."""
+HALF_LIFE_DAYS = 7.0
+
+_DEFAULT_WEIGHTS = (0.2, 0.1)
+_EPSILON = 2.0**-52
+_BLANKS = re.compile(f"[{re.escape(WHITE_SPACE)}]+")
+_ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+
+
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """What a score is blended of, each in 0..1: the recall's score, importance and recency, with their weights."""
+
+    relevance: float
+    importance: float
+    recency: float
+    weights: tuple[float, float, float]
+    """Of relevance, importance and recency, in this order; with the default ones 0.7, 0.2 and 0.1."""
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """What becomes of one memory of the pool. `place` counts from 1 among what goes on to the threshold.
+
+    `because` says what leaves it out: it collapses with an earlier one, or its place is behind the limit.
+    """
+
+    place: int | None = None
+    because: str | None = None
+
+
+def pool_size(trial: Trial) -> int:
+    """How many memories each session scope recalls: the turn's limit, or `candidate_multiplier` times as many."""
+    limit = trial.request.limit
+    if not trial.reranks or limit <= 0:
+        return limit
+    final = final_limit(limit)
+    return max(min(final * max(trial.settings.rerank.candidate_multiplier, 1), LARGEST_POOL), final)
+
+
+def final_limit(limit: int) -> int:
+    """How many memories the stage hands on at most; an unlimited turn has its largest pool."""
+    return min(max(limit, 1), LARGEST_POOL)
+
+
+def blend(score: float, importance: float | None, age_in_days: float | None, settings: RerankSettings) -> Blend:
+    """A score with importance and recency in it. `age_in_days` is None for core memories and times that cannot be read:
+    they count as new."""
+    relevance, weight = _clamped(score), _clamped(importance or 0.0)
+    recency = 1.0 if age_in_days is None else fading(age_in_days)
+    given = (settings.importance_weight, settings.recency_weight)
+    if all(abs(one - other) <= _EPSILON for one, other in zip(given, _DEFAULT_WEIGHTS, strict=True)):
+        blended = _clamped(relevance * 0.7 + weight * 0.2 + recency * 0.1)
+        return Blend(relevance, weight, recency, (0.7, 0.2, 0.1), blended)
+    of_importance, of_recency = map(_clamped, given)
+    # Weights of more than 1 together leave no share to the recall's own score.
+    of_relevance = max(1.0 - of_importance - of_recency, 0.0)
+    total = of_relevance + of_importance + of_recency
+    blended = (relevance * of_relevance + weight * of_importance + recency * of_recency) / total
+    return Blend(relevance, weight, recency, (of_relevance, of_importance, of_recency), blended)
+
+
+def fading(age_in_days: float) -> float:
+    """What age leaves of a score, 0..1: half of it each HALF_LIFE_DAYS."""
+    return math.exp(-age_in_days / HALF_LIFE_DAYS * math.log(2))
+
+
+def rerank(pool: Sequence[ScoredEntry], settings: RerankSettings, threshold: float, limit: int) -> list[Reranked]:
+    """What becomes of each of the eligible memories of a pool, whose `reranked` scores are blended already.
+
+    By score, equal ones in the order recalled; doubles collapse; MMR where `settings` ask for it; what is under
+    `threshold` goes without taking a place, then the first `limit` go on.
+    """
+    order = sorted(range(len(pool)), key=lambda at: -_held(pool[at]))
+    left, fates = _collapsed(pool, order)
+    if settings.strategy == "mmr" and left and len(left) >= settings.threshold:
+        left = _by_mmr(pool, left, _clamped(settings.mmr_lambda))
+    place = 0
+    for at in left:
+        score = pool[at].reranked
+        if score is not None and score < threshold:
+            continue
+        place += 1
+        behind = f"rerank: {place:,} of the reranked, and only the first {limit:,} go on" if limit < UNLIMITED else None
+        fates[at] = Reranked(place) if place <= limit else Reranked(None, behind)
+    return [fates.get(at, Reranked()) for at in range(len(pool))]
+
+
+def _collapsed(pool: Sequence[ScoredEntry], order: Sequence[int]) -> tuple[list[int], dict[int, Reranked]]:
+    """The rows left, in this order, and why the others are not."""
+    seen: dict[str, int] = {}
+    kept: list[tuple[int, frozenset[tuple[str, ...]]]] = []
+    fates: dict[int, Reranked] = {}
+    for at in order:
+        text = " ".join(_words(pool[at].entry.content)).translate(_ASCII_LOWER)
+        earlier = seen.setdefault(text, at)
+        if earlier != at:
+            fates[at] = Reranked(because=f"rerank: the same text as {pool[earlier].entry.key}")
+            continue
+        pairs = _pairs(text)
+        near = _nearly_the_same(pairs, kept)
+        if near is None:
+            kept.append((at, pairs))
+        else:
+            fates[at] = Reranked(because=f"rerank: nearly the text of {pool[near[0]].entry.key} ({near[1]:.2f} alike)")
+    return [at for at, _ in kept], fates
+
+
+def _nearly_the_same(
+    pairs: frozenset[tuple[str, ...]], kept: Sequence[tuple[int, frozenset[tuple[str, ...]]]]
+) -> tuple[int, float] | None:
+    """The first of the kept rows that is nearly the same, with its similarity."""
+    for at, others in kept:
+        fewer, more = sorted((len(pairs), len(others)))
+        # The similarity is at most the ratio of the sizes, so most pairs need no look at their words.
+        if more and fewer / more >= NEARLY_THE_SAME:
+            shared = len(pairs & others)
+            likeness = shared / (fewer + more - shared)
+            if likeness >= NEARLY_THE_SAME:
+                return at, likeness
+    return None
+
+
+def _by_mmr(pool: Sequence[ScoredEntry], left: Sequence[int], share: float) -> list[int]:
+    """Maximal marginal relevance: the best first, then always the row whose score is best after what it repeats.
+
+    Of equal values ZeroClaw takes the last.
+    """
+    import numpy as np
+
+    likeness = _likeness_table([_words(pool[at].entry.content) for at in left])
+    scores = np.array([_held(pool[at]) for at in left], dtype=np.float64)
+    taken = [0]
+    repeats = likeness[0].copy()
+    remaining = np.arange(1, len(left))
+    while len(remaining):
+        values = share * scores[remaining] - (1.0 - share) * repeats[remaining]
+        best = len(values) - 1 - int(np.argmax(values[::-1]))
+        chosen = int(remaining[best])
+        taken.append(chosen)
+        remaining = np.delete(remaining, best)
+        np.maximum(repeats, likeness[chosen], out=repeats)
+    return [left[at] for at in taken]
+
+
+def _likeness_table(texts: Sequence[Sequence[str]]) -> np.ndarray:
+    """The Jaccard similarity of the words of each two texts, shape (texts, texts), float64; two empty ones have 0."""
+    import numpy as np
+
+    codes: dict[str, int] = {}
+    sets = [sorted({codes.setdefault(word, len(codes)) for word in text}) for text in texts]
+    words = np.zeros((len(texts), max(len(codes), 1)), dtype=np.float32)
+    for row, known in enumerate(sets):
+        words[row, known] = 1.0
+    shared = (words @ words.T).astype(np.float64)
+    sizes = words.sum(axis=1, dtype=np.float64)
+    together = sizes[:, None] + sizes[None, :] - shared
+    table: np.ndarray = np.divide(shared, together, out=np.zeros_like(shared), where=together > 0)
+    return table
+
+
+def _held(scored: ScoredEntry) -> float:
+    return 0.0 if scored.reranked is None else scored.reranked
+
+
+def _pairs(text: str) -> frozenset[tuple[str, ...]]:
+    words = text.split(" ") if text else []
+    if len(words) == 1:
+        return frozenset([(words[0],)])
+    return frozenset(pairwise(words))
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _BLANKS.split(text) if word]
+
+
+def _clamped(value: float) -> float:
+    return min(max(value, 0.0), 1.0)
