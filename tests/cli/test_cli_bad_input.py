@@ -54,6 +54,25 @@ def test_no_install(run: Run, tmp_path: Path) -> None:
     _is_calm(run("memory", "list", "--config-dir", str(tmp_path / "nowhere")), 3)
 
 
+@pytest.mark.parametrize(
+    ("name", "line", "code"),
+    [
+        ("state/memory_hygiene_state.json", ("hygiene", "--dry-run"), 0),
+        ("MEMORY_SNAPSHOT.md", ("hydrate", "--dry-run"), 3),
+        ("MEMORY_SNAPSHOT.md", ("snapshot", "--yes"), 3),
+    ],
+)
+def test_a_named_pipe_in_place_of_a_file_of_zeroclaws_is_told(
+    memory: Run, install: Path, name: str, line: tuple[str, ...], code: int
+) -> None:
+    pipe = install / "workspace" / name
+    pipe.parent.mkdir(exist_ok=True)
+    os.mkfifo(pipe)
+    answer = memory(*line)
+    assert answer.code == code
+    assert f"{pipe} is no regular file." in answer.out + answer.err
+
+
 @pytest.mark.parametrize("name", ["config.toml", "zeroclaw-tui/settings.toml", ".secret_key"])
 def test_a_named_pipe_in_place_of_a_file_is_told_at_once(name: str, memory: Run, install: Path) -> None:
     """Reading one would wait for a writer for ever."""

@@ -63,6 +63,16 @@ def test_a_missing_address_names_the_flag(onboard: Onboard, config_dir: Path, ba
     assert not config_dir.exists()
 
 
+def test_a_pair_of_settings_that_zeroclaw_refuses_is_not_written(onboard: Onboard, config_file: Path) -> None:
+    config_file.write_text('schema_version = 3\n\n[memory]\nbackend = "sqlite"\ntypes.enabled = true\n')
+    before = config_file.read_bytes()
+    answer = onboard("--set", "memory.backend=markdown", "--no-test")
+    assert (answer.code, answer.out) == (2, "")
+    assert "memory.types.enabled = true takes memory.backend = sqlite" in answer.err
+    assert "--set memory.types.enabled=false" in answer.err
+    assert config_file.read_bytes() == before
+
+
 def test_only_what_was_asked_changes(onboard: Onboard, config_file: Path) -> None:
     answer = onboard("--set", "memory.vector_weight=0.5", "--no-test")
     assert answer.code == 0, answer.err

@@ -94,6 +94,12 @@ def test_only_the_asked_keys_change(tmp_path: Path) -> None:
     )
 
 
+def test_what_zeroclaw_refuses_elsewhere_in_the_file_is_no_reason_to_refuse_a_change(tmp_path: Path) -> None:
+    text = NEW.replace("sqlite", "markdown") + "mmr_lambda = 3.0\n"
+    change = plan_rule_change(config_of(tmp_path, text), {"memory.purge_after_days": 9})
+    assert text_after(change) == text + "purge_after_days = 9\n"
+
+
 def test_secrets_beside_a_change_are_masked(tmp_path: Path) -> None:
     text = (
         'default_temperature = 0.7\nmemory = { backend = "sqlite", auto_save = true, embedding_api_key = "hunter2" }\n'

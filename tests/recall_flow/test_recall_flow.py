@@ -116,7 +116,7 @@ async def test_long_contents_are_judged_off_the_event_loop(monkeypatch: pytest.M
         return judge(*given, **named)
 
     monkeypatch.setattr(decide, "judge", judged)
-    long = await recalled(Shelf([row(1, "long " * 100_000), *rows(2)]))
+    long = await recalled(Shelf([*rows(2), row(3, "long " * 100_000)]))
     assert long.results[0].injected
     assert threads == [False, False]
 

@@ -281,6 +281,27 @@ async def test_stopped_purge_is_an_action_that_can_be_undone(world: World) -> No
     assert plain(await world.rows()) == before
 
 
+@pytest.mark.parametrize("forever", [True, False])
+async def test_a_deletion_whose_answer_was_lost_is_told_as_the_store_shows_it(
+    world: World, monkeypatch: pytest.MonkeyPatch, forever: bool
+) -> None:
+    """As where a server commits, and the connection breaks before it says so."""
+    rows = [await stored(world, f"key{number}") for number in range(3)]
+    remove = world.library.memory.remove
+
+    async def committed(*given: Any, **named: Any) -> Any:
+        await remove(*given, **named)
+        raise NotReachable("The server is gone.", hint="r asks again.")
+
+    monkeypatch.setattr(world.library.memory, "remove", committed)
+    plan = await plan_rows(world.library, [row.id for row in rows[:2]])
+    with pytest.raises(NotReachable) as caught:
+        await remove_memories(world.library, plan, "purge", forever=forever)
+    what = "were deleted for ever before that." if forever else "were done before that, which undo takes back."
+    assert caught.value.hint == f"r asks again. 2 {what}"
+    assert list(await world.rows()) == [rows[2].id]
+
+
 async def test_a_store_that_goes_away_in_the_middle_says_how_far_it_came_and_undo_knows_it(world: World) -> None:
     for number in range(700):
         await world.library.memory.store(f"key{number}", f"text {number}", "core")

@@ -334,6 +334,8 @@ async def test_notices_of_the_store_are_counted_and_shown_in_full(inspector: Ins
         assert "picture of one moment" in screen_text(app)
         await pilot.press("escape")
         assert app.screen is browser(app)
+        await pilot.press("N")
+        assert "picture of one moment" in screen_text(app)
 
 
 async def test_an_agent_asked_for_is_a_chip_from_the_start(inspector: Inspector) -> None:

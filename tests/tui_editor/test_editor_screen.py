@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,19 @@ async def test_what_cannot_be_is_told_and_stays(library: Library, field: str, ty
         assert sentence not in screen_words(app)
     assert app.results == []
     assert await stored(library, "tz") == row
+
+
+async def test_what_zeroclaws_own_policy_would_do_with_a_text_is_told_while_it_is_typed(tmp_path: Path) -> None:
+    policy = {"redact_on_write": True, "read_only_namespaces": ["archive"]}
+    library = library_with(G4, folder=tmp_path, version="0.8.4")
+    library.config = replace(library.config, values={"policy": policy})
+    app = editing(library, None)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        area(app).load_text("Write to ada@example.org")
+        await until(pilot, lambda: "ZeroClaw would store this with email blanked out." in screen_words(app))
+        area(app).load_text("Drinks tea")
+        await until(pilot, lambda: "blanked out" not in screen_words(app))
 
 
 @pytest.mark.parametrize("error", [Locked("The database is busy.", hint="Try again."), Unreadable("The disk is full.")])

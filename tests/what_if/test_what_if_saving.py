@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.what_if import (
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.settings import RerankSettings, Trial
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MakeConfig = Callable[..., MemoryConfig]
@@ -157,10 +157,11 @@ async def test_a_lone_file_has_no_config_to_write(made: MakeConfig, tmp_path: Pa
         ("0.8.3", {"threshold": math.nan}, "memory.min_relevance_score must be"),
         ("0.8.3", {"threshold": -0.1}, "memory.min_relevance_score must be"),
         ("0.8.4", {"threshold": 1.5}, "a number from 0 to 1 for ZeroClaw 0.8.4"),
+        ("0.8.4", {"rerank": RerankSettings(candidate_multiplier=21)}, "from 1 to 20"),
     ],
 )
 async def test_a_value_zeroclaw_would_not_take_is_not_written(
-    made: MakeConfig, version: str, settings: dict[str, float], said: str
+    made: MakeConfig, version: str, settings: dict[str, Any], said: str
 ) -> None:
     config = made()
     async with opened(config, version) as library:

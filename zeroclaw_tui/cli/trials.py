@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.moments import bound_meant, moment_meant
 from zeroclaw_tui.cli.output import note
+from zeroclaw_tui.config.validation import is_in_range, range_words
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import turn_limit
 from zeroclaw_tui.curation.what_if import complaints_of
@@ -24,7 +25,6 @@ from zeroclaw_tui.scoring.what_if import Setting
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _LONGEST_SHOWN = 40
-MOST_CANDIDATES = 20
 RERANK_OPTIONS = (
     "rerank", "rerank_strategy", "rerank_threshold", "mmr_lambda", "importance_weight", "recency_weight",
     "candidate_multiplier",
@@ -137,9 +137,6 @@ def _rerank(
     present: RerankSettings, given: argparse.Namespace, number: Callable[[str, float], float]
 ) -> RerankSettings:
     """The rerank stage of these options; another knob than the switch leaves the switch as it is."""
-    multiplier = given.candidate_multiplier
-    if multiplier is not None and multiplier > MOST_CANDIDATES:
-        raise WrongUse(f"--candidate-multiplier goes from 1 to {MOST_CANDIDATES}, and {multiplier:,} is beyond.")
     tried = replace(
         present,
         enabled=present.enabled if given.rerank is None else given.rerank == "on",
@@ -148,11 +145,13 @@ def _rerank(
         mmr_lambda=number("mmr-lambda", present.mmr_lambda),
         importance_weight=number("importance-weight", present.importance_weight),
         recency_weight=number("recency-weight", present.recency_weight),
-        candidate_multiplier=multiplier or present.candidate_multiplier,
+        candidate_multiplier=given.candidate_multiplier or present.candidate_multiplier,
     )
-    for option in ("mmr-lambda", "importance-weight", "recency-weight"):
-        if getattr(given, option.replace("-", "_")) is not None and number(option, 0.0) > 1:
-            raise WrongUse(f"--{option} goes from 0 to 1, and {number(option, 0.0):g} is beyond.")
+    for name in ("mmr_lambda", "importance_weight", "recency_weight", "candidate_multiplier"):
+        value = getattr(tried, name)
+        if getattr(given, name) is not None and not is_in_range(name, value):
+            option = name.replace("_", "-")
+            raise WrongUse(f"--{option} goes {range_words(name)}, and {value:g} is beyond.")
     return tried
 
 

@@ -73,15 +73,22 @@ def is_validated_range(setting: str) -> bool:
     return setting.removeprefix("memory.") in _RANGES
 
 
+def is_in_range(name: str, value: float) -> bool:
+    """Whether a number is one that ZeroClaw's validation takes for a key of [memory]; True for a key it does not
+    check."""
+    key = MEMORY_KEYS.get(name)
+    if name not in _RANGES or key is None or key.low is None or key.high is None:
+        return True
+    return math.isfinite(value) and key.low <= value <= key.high
+
+
 def _of_ranges(config: Mapping[str, Any]) -> Iterator[Violation]:
     memory = _table(config, "memory")
     for name in _RANGES:
         key, value = MEMORY_KEYS[name], memory.get(name)
         if value is None or not fits(key.kind, value):
             continue
-        assert key.low is not None
-        assert key.high is not None
-        if not (math.isfinite(value) and key.low <= value <= key.high):
+        if not is_in_range(name, value):
             setting = f"memory.{name}"
             yield Violation(
                 f"{setting} is {value:g} and must be a number {range_words(name)}.",

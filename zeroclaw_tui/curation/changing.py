@@ -33,6 +33,7 @@ from zeroclaw_tui.memory.change import (
     DuplicateKey,
     Edit,
     Keep,
+    Stamp,
     StoredRow,
     Vector,
 )
@@ -159,7 +160,8 @@ async def remove_memories(
 
     one = plan.stamps[0]
     what = _shown(one.key) if plan.count == 1 else f"{plan.count:,} memories"
-    return await carried_out(library, verb, f"{done} {what}", work, advance, forever=forever)
+    summary = f"{done} {what}"
+    return await carried_out(library, verb, summary, work, advance, forever=plan.stamps if forever else None)
 
 
 async def note_nothing(library: Library, verb: Verb, what: str = "") -> None:
@@ -278,13 +280,14 @@ async def carried_out(
     work: Callable[[int, Advance], Awaitable[Outcome]],
     advance: Advance | None = None,
     *,
-    forever: bool = False,
+    forever: Sequence[Stamp] | None = None,
 ) -> Outcome:
     """Begin an action, do its work with the action's number and an `advance`, finish it.
 
-    Whoever cancels this waits for the batch under way, and what was done stays undoable, but with `forever`. `advance`
-    is told how many rows are done and may say no. What raises leaves the action to be settled, and says what was done
-    by then as the store shows it; an end that cannot be noted becomes a note, since the next change settles that.
+    Whoever cancels this waits for the batch under way, and what was done stays undoable, but `forever`: the memories
+    that the trash does not keep. `advance` is told how many rows are done and may say no. What raises leaves the
+    action to be settled, and says what was done by then as the store shows it; an end that cannot be noted becomes a
+    note, since the next change settles that.
     """
     stop = threading.Event()
     so_far = 0
@@ -319,12 +322,12 @@ async def carried_out(
                 await _settled(library)
             elif not error.is_unsure:
                 await _settled(library)
-                await _tell_so_far(library, action, verb, error, so_far if forever else None, has_dropped)
+                await _tell_so_far(library, action, verb, error, forever, has_dropped)
             raise
         try:
             return replace(outcome, action=await library.trash.finish(action))
         except InspectorError as error:
-            return await _done_all_the_same(library, outcome, action, error, forever=forever)
+            return await _done_all_the_same(library, outcome, action, error, forever=forever is not None)
 
     return await to_its_end(asyncio.ensure_future(whole()), stop.set)
 
@@ -336,23 +339,26 @@ async def _settled(library: Library) -> None:
 
 
 async def _tell_so_far(
-    library: Library, action: int, verb: Verb, error: InspectorError, gone_for_ever: int | None, has_dropped: bool
+    library: Library,
+    action: int,
+    verb: Verb,
+    error: InspectorError,
+    forever: Sequence[Stamp] | None,
+    has_dropped: bool,
 ) -> None:
-    """Have an error say what was done of its action before, as the store shows it now.
-
-    `gone_for_ever` is how many rows were deleted without the trash, None for what the trash keeps.
-    """
-    if gone_for_ever is None:
-        try:
+    """Have an error say what was done of its action before, as the store shows it now."""
+    try:
+        if forever is None:
             done = await library.trash.done_of(action, library.memory)
-        except InspectorError:
-            error.is_unsure = True
-            error.tell_so_far("What was done of it could not be confirmed: look with `zeroclaw memory list`.")
-            return
-    else:
-        done = gone_for_ever
+        else:
+            there = await library.memory.stamps_of([stamp.handle for stamp in forever])
+            done = len({(stamp.handle, stamp.state) for stamp in forever} - {(one.handle, one.state) for one in there})
+    except InspectorError:
+        error.is_unsure = True
+        error.tell_so_far("What was done of it could not be confirmed: look with `zeroclaw memory list`.")
+        return
     if done:
-        error.tell_so_far(_done_before(verb, done, forever=gone_for_ever is not None))
+        error.tell_so_far(_done_before(verb, done, forever=forever is not None))
     elif has_dropped:
         error.tell_so_far("No memory was deleted, but earlier versions of them have left the trash.")
     elif error.so_far:

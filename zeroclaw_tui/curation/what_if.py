@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.config.setting_names import is_read
-from zeroclaw_tui.config.setting_table import reading_words
+from zeroclaw_tui.config.setting_table import reading_words, version_numbers
+from zeroclaw_tui.config.validation import VALIDATED_SINCE, is_in_range, range_words
 from zeroclaw_tui.curation.profile_choice import profile_remark
 from zeroclaw_tui.curation.setting_change import (
     SettingChange,
@@ -25,7 +26,7 @@ from zeroclaw_tui.curation.setting_change import (
 )
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 from zeroclaw_tui.scoring.settings import ScoringSettings, Trial, float32
-from zeroclaw_tui.scoring.what_if import ALL_SETTINGS, Setting, bounds_threshold, complaints
+from zeroclaw_tui.scoring.what_if import ALL_SETTINGS, Setting, complaints
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -167,10 +168,11 @@ def _check(values: Mapping[str, Value], versions: tuple[str, ...]) -> None:
             continue
         if not math.isfinite(float32(value)) or value < 0:
             raise WrongUse(f"{name} must be a number from 0 on, and {value:g} is not.", hint="Nothing was written.")
-        bounding = [version for version in versions if bounds_threshold(version)]
-        if name == THRESHOLD and value > 1 and bounding:
+        validating = [version for version in versions if version_numbers(version) >= VALIDATED_SINCE]
+        key = name.removeprefix("memory.")
+        if validating and not is_in_range(key, value):
             raise WrongUse(
-                f"{name} must be a number from 0 to 1 for ZeroClaw {bounding[0]}, and {value:g} is not.",
+                f"{name} must be a number {range_words(key)} for ZeroClaw {validating[0]}, and {value:g} is not.",
                 hint="Nothing was written.",
             )
 

@@ -83,7 +83,7 @@ def compare(before: RecallResult, after: RecallResult) -> Comparison:
     return Comparison(before, after, tuple(rows))
 
 
-def bounds_threshold(version: str) -> bool:
+def _bounds_threshold(version: str) -> bool:
     """Whether this ZeroClaw takes only thresholds from 0 to 1 (>= 0.8.4)."""
     return parse_version(version) >= _BOUNDED_SINCE
 
@@ -181,7 +181,7 @@ def _of_mix(profile: ScoringProfile, settings: ScoringSettings) -> Iterator[tupl
 
 
 def _of_threshold(profile: ScoringProfile, threshold: float) -> _Complaints:
-    if bounds_threshold(profile.version) and not 0.0 <= threshold <= 1.0:
+    if _bounds_threshold(profile.version) and not 0.0 <= threshold <= 1.0:
         return [("threshold", f"ZeroClaw {profile.version} takes only a threshold from 0 to 1.")]
     if threshold < 0:
         return [("threshold", "The threshold is negative: everything passes.")]

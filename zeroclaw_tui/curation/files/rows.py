@@ -59,8 +59,11 @@ def looks_of(path: Path) -> Looks | None:
 
 
 def bytes_now(path: Path) -> bytes | None:
-    """What a file holds, None when there is none. Raises Unreadable."""
+    """What a file holds, None when there is none. Raises Unreadable, for a pipe or a device too: reading one may never
+    end."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise Unreadable(f"{path} is no regular file.", hint="Move it out of the way.")
         return path.read_bytes()
     except FileNotFoundError:
         return None

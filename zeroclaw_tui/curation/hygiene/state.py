@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.curation.files.rows import bytes_now
 from zeroclaw_tui.curation.hygiene.rules import ROWS_SINCE
+from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.scoring.profiles import parse_version
 
 INTERVAL_HOURS = 12
@@ -58,13 +60,14 @@ def read_state(root: Path, version: str, now: datetime) -> HygieneState:
     """Read `<root>/state/memory_hygiene_state.json` as ZeroClaw of that version does. Never raises for its content."""
     file = state_file(root)
     try:
-        text = file.read_bytes().decode()
-    except FileNotFoundError:
-        return HygieneState(file, None, {}, None)
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
-        told = f"{NAME} cannot be read ({why}), so ZeroClaw's hygiene fails at every start until it is taken away."
+        data = bytes_now(file)
+        text = (data or b"").decode()
+    except (Unreadable, UnicodeDecodeError) as error:
+        why = error.message if isinstance(error, Unreadable) else f"{file} is no UTF-8."
+        told = f"{why} ZeroClaw's hygiene fails at every start until it is taken away."
         return HygieneState(file, None, {}, None, told)
+    if data is None:
+        return HygieneState(file, None, {}, None)
     try:
         found = json.loads(text, object_pairs_hook=_once_each, parse_constant=_no_number)
     except (ValueError, RecursionError):
