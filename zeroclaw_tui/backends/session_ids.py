@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from zeroclaw_tui.memory.text import cut, one_line
+from zeroclaw_tui.scoring.keywords import is_alphanumeric
 
 _SHOWN_CELLS = 60
 
 
 def sanitised(session: str) -> str:
     """A session id as ZeroClaw >= 0.8.0 stores it: what is no letter, digit, `_` or `-` becomes `_`."""
-    return "".join(letter if letter.isalnum() or letter in "_-" else "_" for letter in session)
+    return "".join(letter if letter in "_-" or is_alphanumeric(letter) else "_" for letter in session)
 
 
 def respelled(sessions: Iterable[str]) -> str | None:

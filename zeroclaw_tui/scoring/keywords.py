@@ -121,11 +121,15 @@ def _begins_token(prefix: str, text: str) -> bool:
 
 
 def _in_token(character: str) -> bool:
-    """Rust's `is_alphanumeric` or `_`.
+    return character == "_" or is_alphanumeric(character)
 
-    Rust counts by Unicode's Alphabetic property, which Python does not know: vowel signs and circled letters have it.
+
+def is_alphanumeric(character: str) -> bool:
+    """Rust's `char::is_alphanumeric`.
+
+    It counts by Unicode's Alphabetic property, which Python does not know: vowel signs and circled letters have it.
     """
-    if character == "_" or character.isalnum():
+    if character.isalnum():
         return True
     if character.isascii():
         return False
