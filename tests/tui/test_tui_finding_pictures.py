@@ -66,27 +66,18 @@ def test_finding(
     assert snap_compare(inspector.app(), terminal_size=size, run_before=searching(mode, text, enter=True))
 
 
-@BOTH
-def test_a_pattern_half_typed(
-    snap_compare: Snap, inspector: Inspector, noodles: SampleMemory, size: tuple[int, int]
-) -> None:
+def test_a_pattern_half_typed(snap_compare: Snap, inspector: Inspector, noodles: SampleMemory) -> None:
     inspector.store = noodles
     before = searching(Mode.REGEX, "noodle", "noodle(s|")
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=before)
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=before)
 
 
-@BOTH
 @pytest.mark.parametrize("mode", [Mode.WORDS, Mode.REGEX], ids=["words", "regex"])
-def test_the_bar_before_anything_is_typed(
-    snap_compare: Snap, inspector: Inspector, size: tuple[int, int], mode: Mode
-) -> None:
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=searching(mode))
+def test_the_bar_before_anything_is_typed(snap_compare: Snap, inspector: Inspector, mode: Mode) -> None:
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=searching(mode))
 
 
-@BOTH
-def test_words_that_only_finding_finds(
-    snap_compare: Snap, inspector: Inspector, noodles: SampleMemory, size: tuple[int, int]
-) -> None:
+def test_words_that_only_finding_finds(snap_compare: Snap, inspector: Inspector, noodles: SampleMemory) -> None:
     """The empty recall counts what holds the text and what holds its words."""
     inspector.store = noodles
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=searching(Mode.RECALL, "oodl ery"))
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=searching(Mode.RECALL, "oodl ery"))

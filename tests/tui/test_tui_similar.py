@@ -130,8 +130,7 @@ def test_similar_by_words(snap_compare: Snap, size: tuple[int, int]) -> None:
     assert snap_compare(Inspector(Path("/srv/zeroclaw")).app(), terminal_size=size, run_before=to_market)
 
 
-@BOTH
-def test_similar_by_vectors_with_hostile_neighbours(snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_similar_by_vectors_with_hostile_neighbours(snap_compare: Snap) -> None:
     inspector = Inspector(Path("/srv/zeroclaw"), NearMemory(hostile_memories()))
 
     async def near(pilot: Pilot[Any]) -> None:
@@ -139,4 +138,4 @@ def test_similar_by_vectors_with_hostile_neighbours(snap_compare: Snap, size: tu
         await pilot.press("s")
         await settled(pilot)
 
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=near)
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=near)

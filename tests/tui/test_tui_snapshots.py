@@ -52,40 +52,34 @@ def test_recall(inspector: Inspector, snap_compare: Snap, size: tuple[int, int])
     assert snap_compare(inspector.app(), terminal_size=size, run_before=before)
 
 
-@BOTH
-def test_recall_without_embeddings(snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_recall_without_embeddings(snap_compare: Snap) -> None:
     """No vector column; the line under the list tells how embeddings are turned on."""
     inspector = Inspector(Path("/srv/zeroclaw"), embeds=False)
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys("slash", query="ramen"))
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys("slash", query="ramen"))
 
 
-@BOTH
-def test_recall_of_nothing(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_recall_of_nothing(inspector: Inspector, snap_compare: Snap) -> None:
     """Says what find would show and which key that is."""
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys("slash", query="rame"))
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys("slash", query="rame"))
 
 
-@BOTH
-def test_contains(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_contains(inspector: Inspector, snap_compare: Snap) -> None:
     """The found text is lit up in the rows."""
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys("slash", "ctrl+f", query="ramen"))
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys("slash", "ctrl+f", query="ramen"))
 
 
-@BOTH
-def test_contains_nothing(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_contains_nothing(inspector: Inspector, snap_compare: Snap) -> None:
     """One sentence and two keys."""
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys("slash", "ctrl+f", query="zebra"))
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys("slash", "ctrl+f", query="zebra"))
 
 
-@BOTH
-def test_filters_with_chips(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_filters_with_chips(inspector: Inspector, snap_compare: Snap) -> None:
     """Two chips in the second line, each with its cross; dots at the facets that hold."""
     before = keys("1", "j", "enter", "j", "enter", "escape")
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=before)
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=before)
 
 
-@BOTH
-def test_filters_that_leave_nothing(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_filters_that_leave_nothing(inspector: Inspector, snap_compare: Snap) -> None:
     """Names the filters and the key that changes them."""
 
     async def narrow(pilot: Pilot[Any]) -> None:
@@ -94,40 +88,35 @@ def test_filters_that_leave_nothing(inspector: Inspector, snap_compare: Snap, si
         screen.look(screen.view.toggled("category", "notes").toggled("age", "today"))  # type: ignore[attr-defined]
         await settled(pilot)
 
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=narrow)
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=narrow)
 
 
-@BOTH
 @pytest.mark.parametrize("pressed", ["F", "o", "p", "question_mark"], ids=["filters", "orders", "profiles", "keys"])
-def test_panels(inspector: Inspector, snap_compare: Snap, size: tuple[int, int], pressed: str) -> None:
+def test_panels(inspector: Inspector, snap_compare: Snap, pressed: str) -> None:
     """A panel over a dimmed list, no box, its keys at the bottom."""
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys(pressed))
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys(pressed))
 
 
-@BOTH
-def test_palette(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_palette(inspector: Inspector, snap_compare: Snap) -> None:
     """Every command by its sentence, with its key."""
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys("colon"))
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys("colon"))
 
 
-@BOTH
-def test_two_installs(snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_two_installs(snap_compare: Snap) -> None:
     """A quiet line names the other one."""
     inspector = Inspector(Path("/srv/zeroclaw"))
     inspector.configs = (sample_config(Path("/srv/one")), sample_config(Path("/srv/two")))
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys())
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
-def test_choosing_an_install(snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_choosing_an_install(snap_compare: Snap) -> None:
     """Both places with the rule that found them."""
     inspector = Inspector(Path("/srv/zeroclaw"))
     inspector.configs = (sample_config(Path("/srv/one")), sample_config(Path("/srv/two")))
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys("i"))
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys("i"))
 
 
-@BOTH
-def test_notices(snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_notices(snap_compare: Snap) -> None:
     """A count in the header, the sentences on a panel."""
     inspector = Inspector(Path("/srv/zeroclaw"), embeds=False)
     inspector.store.notices = ("The folder is read-only: this is a picture of one moment, it does not follow.",)
@@ -137,11 +126,10 @@ def test_notices(snap_compare: Snap, size: tuple[int, int]) -> None:
         await pilot.app.screen.run_action("show_notices")
         await settled(pilot)
 
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=open_notices)
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=open_notices)
 
 
-@BOTH
-def test_a_failure_while_browsing(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_a_failure_while_browsing(inspector: Inspector, snap_compare: Snap) -> None:
     """The rows stay; a banner says what is wrong and which key tries again."""
 
     async def fail(pilot: Pilot[Any]) -> None:
@@ -151,21 +139,19 @@ def test_a_failure_while_browsing(inspector: Inspector, snap_compare: Snap, size
         await pilot.press("r")
         await settled(pilot)
 
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=fail)
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=fail)
 
 
-@BOTH
-def test_an_empty_store(snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_an_empty_store(snap_compare: Snap) -> None:
     """Says what will fill it."""
     inspector = Inspector(Path("/srv/zeroclaw"), SampleMemory())
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys())
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
-def test_the_backend_none(snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_the_backend_none(snap_compare: Snap) -> None:
     """Says why nothing is kept."""
     inspector = Inspector(Path("/srv/zeroclaw"), NoneMemory())
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys())
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys())
 
 
 FAILURES: list[InspectorError] = [
@@ -180,44 +166,35 @@ FAILURES: list[InspectorError] = [
 ]
 
 
-@BOTH
 @pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
-def test_what_cannot_be_opened(
-    inspector: Inspector, snap_compare: Snap, size: tuple[int, int], error: InspectorError
-) -> None:
+def test_what_cannot_be_opened(inspector: Inspector, snap_compare: Snap, error: InspectorError) -> None:
     """Title, one sentence, what to do, two keys."""
     inspector.failure = error
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys())
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
 @pytest.mark.parametrize("row", range(len(hostile_memories())))
-def test_hostile_memories(snap_compare: Snap, size: tuple[int, int], row: int) -> None:
+def test_hostile_memories(snap_compare: Snap, row: int) -> None:
     """Every column stays in its place; control characters and direction marks are visible; nothing is styled."""
     inspector = Inspector(Path("/srv/zeroclaw"), SampleMemory(hostile_memories()))
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys(*["j"] * row))
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys(*["j"] * row))
 
 
-@BOTH
-def test_markdown(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_markdown(inspector: Inspector, snap_compare: Snap) -> None:
     """The content of the recipe laid out."""
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys("m"))
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys("m"))
 
 
-@BOTH
-def test_light_theme(snap_compare: Snap, size: tuple[int, int], tmp_path: Path) -> None:
+def test_light_theme(snap_compare: Snap, tmp_path: Path) -> None:
     """The same calm in daylight."""
     inspector = Inspector(tmp_path)
     save_theme(inspector.configs[0].install, "zeroclaw-light")
     before = keys("slash", query="what would she like to eat?")
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=before)
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=before)
 
 
-@BOTH
-def test_no_colour(
-    inspector: Inspector, snap_compare: Snap, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_colour(inspector: Inspector, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without colour the cursor, the bars and what is dim can still be told apart."""
     monkeypatch.setenv("NO_COLOR", "1")
     before = keys("slash", query="what would she like to eat?")
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=before)
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=before)

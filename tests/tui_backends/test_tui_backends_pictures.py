@@ -35,8 +35,7 @@ def stores() -> dict[str, Memory]:
     return {"sqlite": sqlite(), "markdown": notes(), "none": none()}
 
 
-@BOTH
-def test_every_store_is_being_asked(snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_every_store_is_being_asked(snap_compare: Snap) -> None:
     """Their names and places stand at once; each line says that it is being asked."""
     known = Known(PLACE, stores())
     known.answers = dict.fromkeys(known.memories)
@@ -48,7 +47,7 @@ def test_every_store_is_being_asked(snap_compare: Snap, size: tuple[int, int]) -
             await pilot.pause()
         await pilot.pause()
 
-    assert snap_compare(known.app(), terminal_size=size, run_before=before)
+    assert snap_compare(known.app(), terminal_size=NARROW, run_before=before)
 
 
 @BOTH
@@ -69,8 +68,7 @@ def test_every_store_has_answered(snap_compare: Snap, size: tuple[int, int]) -> 
     assert snap_compare(known.app(), terminal_size=size, run_before=keys("b", "j"))
 
 
-@BOTH
-def test_some_stores_fail_and_one_may_be_another_programs(snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_some_stores_fail_and_one_may_be_another_programs(snap_compare: Snap) -> None:
     known = Known(PLACE, {**stores(), "postgres": sqlite(), "postgres.work": sqlite(), "qdrant": sqlite()})
     known.foreign = frozenset({"postgres"})
     known.answers = {
@@ -78,26 +76,23 @@ def test_some_stores_fail_and_one_may_be_another_programs(snap_compare: Snap, si
         "postgres.work": Standing(False, "No server listens at db:5432."),
         "qdrant": Standing(False, NOT_THERE_YET),
     }
-    assert snap_compare(known.app(), terminal_size=size, run_before=keys("b", "j", "j", "j"))
+    assert snap_compare(known.app(), terminal_size=NARROW, run_before=keys("b", "j", "j", "j"))
 
 
-@BOTH
-def test_more_stores_than_lines(snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_more_stores_than_lines(snap_compare: Snap) -> None:
     many = {f"postgres.team_{number:02}": sqlite() for number in range(40)}
     known = Known(PLACE, {"sqlite": sqlite(), **many})
-    assert snap_compare(known.app(), terminal_size=size, run_before=keys("b", "G"))
+    assert snap_compare(known.app(), terminal_size=NARROW, run_before=keys("b", "G"))
 
 
-@BOTH
 @pytest.mark.parametrize("name", ["markdown", "postgres", "plain", "none"])
-def test_each_store_and_what_is_dimmed_there(snap_compare: Snap, size: tuple[int, int], name: str) -> None:
+def test_each_store_and_what_is_dimmed_there(snap_compare: Snap, name: str) -> None:
     made = {"markdown": notes, "postgres": Fusing, "plain": TraitOnly, "none": none}[name]()
-    assert snap_compare(Known(PLACE, {name: made}).app(), terminal_size=size, run_before=keys())
+    assert snap_compare(Known(PLACE, {name: made}).app(), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
-def test_what_markdown_cannot_is_told_in_the_filters(snap_compare: Snap, size: tuple[int, int]) -> None:
-    assert snap_compare(Known(PLACE, {"markdown": notes()}).app(), terminal_size=size, run_before=keys("F"))
+def test_what_markdown_cannot_is_told_in_the_filters(snap_compare: Snap) -> None:
+    assert snap_compare(Known(PLACE, {"markdown": notes()}).app(), terminal_size=NARROW, run_before=keys("F"))
 
 
 @BOTH
@@ -105,31 +100,27 @@ def test_blocks(snap_compare: Snap, size: tuple[int, int]) -> None:
     assert snap_compare(Known(PLACE, {"markdown": notes()}).app(), terminal_size=size, run_before=keys("B"))
 
 
-@BOTH
-def test_words_found_are_no_bars(snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_words_found_are_no_bars(snap_compare: Snap) -> None:
     """Another scale is named under the list, and no bar is drawn for it."""
     known = Known(PLACE, {"markdown": notes()}, embeds=False)
-    assert snap_compare(known.app(), terminal_size=size, run_before=keys("slash", typed="ramen"))
+    assert snap_compare(known.app(), terminal_size=NARROW, run_before=keys("slash", typed="ramen"))
 
 
-@BOTH
-def test_rows_of_lucid(snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_rows_of_lucid(snap_compare: Snap) -> None:
     """Marked in a column of their own; the header says that the program rests."""
     store = Lucid(sqlite()._by_key.values())
     store.resting = "lucid rests for 12 s"
     known = Known(PLACE, {"lucid": store})
-    assert snap_compare(known.app(), terminal_size=size, run_before=keys("slash", "e", "a", "t", "enter", "G"))
+    assert snap_compare(known.app(), terminal_size=NARROW, run_before=keys("slash", "e", "a", "t", "enter", "G"))
 
 
-@BOTH
-def test_the_stores_own_fusion(snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_the_stores_own_fusion(snap_compare: Snap) -> None:
     known = Known(PLACE, {"postgres": Fusing(sqlite()._by_key.values())})
     before = keys("slash", "e", "a", "t", *["ctrl+f"] * _TO_HYBRID)
-    assert snap_compare(known.app(), terminal_size=size, run_before=before)
+    assert snap_compare(known.app(), terminal_size=NARROW, run_before=before)
 
 
-@BOTH
-def test_a_store_that_went_away(snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_a_store_that_went_away(snap_compare: Snap) -> None:
     """The rows stay; one banner says what happened and which key tries again."""
     store = Away(sample_memories())
 
@@ -139,4 +130,4 @@ def test_a_store_that_went_away(snap_compare: Snap, size: tuple[int, int]) -> No
         await pilot.press("r")
         await settled(pilot)
 
-    assert snap_compare(Inspector(PLACE, store).app(), terminal_size=size, run_before=before)
+    assert snap_compare(Inspector(PLACE, store).app(), terminal_size=NARROW, run_before=before)

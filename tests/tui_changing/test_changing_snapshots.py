@@ -61,48 +61,41 @@ def test_marks(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) 
     assert snap_compare(inspector.app(), terminal_size=size, run_before=before)
 
 
-@BOTH
-def test_marks_in_a_recall(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_marks_in_a_recall(inspector: Inspector, snap_compare: Snap) -> None:
     """Results carry the same dot; marks that are not among them are counted."""
     before = keys("space", "slash", *"to eat", "enter", "j", "space")
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=before)
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=before)
 
 
-@BOTH
-def test_marks_without_colour(
-    inspector: Inspector, snap_compare: Snap, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_marks_without_colour(inspector: Inspector, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mark, cursor, and both at once can be told apart by their signs."""
     monkeypatch.setenv("NO_COLOR", "1")
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys("space", "space", "k"))
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys("space", "space", "k"))
 
 
-@BOTH
 @pytest.mark.parametrize("row", [0, 3, 4, 7, 8], ids=["format", "wide", "emoji", "escape", "long"])
-def test_deleting_one(inspector: Inspector, snap_compare: Snap, size: tuple[int, int], row: int) -> None:
+def test_deleting_one(inspector: Inspector, snap_compare: Snap, row: int) -> None:
     """What it is and where it goes; keeping it is chosen."""
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys(*["j"] * row, "d", asks=True))
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys(*["j"] * row, "d", asks=True))
 
 
-@BOTH
-def test_deleting_in_markdown(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_deleting_in_markdown(inspector: Inspector, snap_compare: Snap) -> None:
     """The store's own sentence about what ZeroClaw would do stands below."""
     sentence = "ZeroClaw itself never deletes in Markdown files; this takes the lines out of the file."
     store = inspector.store
     can = Writable.capabilities
     store.capabilities = type(can)(**{**_parts(can), "why_not": {"zeroclaw_forget": sentence}})
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys("d", asks=True))
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys("d", asks=True))
 
 
 def _parts(value: Any) -> dict[str, Any]:
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
-@BOTH
-def test_deleting_a_few(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_deleting_a_few(inspector: Inspector, snap_compare: Snap) -> None:
     """All of them are shown; keeping everything is chosen."""
     before = keys("space", *["j"] * 8, "v", "d", asks=True)
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=before)
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=before)
 
 
 @BOTH
@@ -111,8 +104,7 @@ def test_purge_plan(inspector: Inspector, snap_compare: Snap, size: tuple[int, i
     assert snap_compare(inspector.app(), terminal_size=size, run_before=keys("asterisk", "d", asks=True))
 
 
-@BOTH
-def test_purge_plan_with_all(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_purge_plan_with_all(inspector: Inspector, snap_compare: Snap) -> None:
     """Every memory of the plan in a list to scroll."""
     before = keys("space", *["j"] * 14, "v", "d", asks=True)
 
@@ -121,12 +113,11 @@ def test_purge_plan_with_all(inspector: Inspector, snap_compare: Snap, size: tup
         await pilot.press("v")
         await asked(pilot)
 
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=all_of_them)
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=all_of_them)
 
 
-@BOTH
 @pytest.mark.parametrize("is_stopped", [False, True], ids=["going", "stopping"])
-def test_progress(inspector: Inspector, snap_compare: Snap, size: tuple[int, int], is_stopped: bool) -> None:
+def test_progress(inspector: Inspector, snap_compare: Snap, is_stopped: bool) -> None:
     """How far it is, and the key that stops it."""
 
     async def show(pilot: Pilot[Any]) -> None:
@@ -138,11 +129,10 @@ def test_progress(inspector: Inspector, snap_compare: Snap, size: tuple[int, int
         if is_stopped:
             await pilot.press("escape")
 
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=show)
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=show)
 
 
-@BOTH
-def test_undo_clash(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_undo_clash(inspector: Inspector, snap_compare: Snap) -> None:
     """What would come back beside what is there now, and three ways to go on."""
 
     async def show(pilot: Pilot[Any]) -> None:
@@ -152,13 +142,10 @@ def test_undo_clash(inspector: Inspector, snap_compare: Snap, size: tuple[int, i
         pilot.app.push_screen(ClashScreen(Clashes(found, 14)))
         await asked(pilot)
 
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=show)
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=show)
 
 
-@BOTH
-def test_repair(
-    inspector: Inspector, snap_compare: Snap, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_repair(inspector: Inspector, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is missing and what putting it back does."""
 
     async def lacks(*_: Any, **__: Any) -> None:
@@ -171,26 +158,23 @@ def test_repair(
         await pilot.press("y")
         await until(pilot, lambda: "lacks" in screen_text(pilot.app))
 
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=delete)
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=delete)
 
 
-@BOTH
-def test_read_only(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_read_only(inspector: Inspector, snap_compare: Snap) -> None:
     """The header says so, the keys that write are dim, a dimmed key says why."""
     inspector.store.read_only_because = "The folder of the database is not yours to write."
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys("e"))
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys("e"))
 
 
-@BOTH
 @pytest.mark.parametrize("pressed", ["question_mark", "colon"], ids=["keys", "palette"])
-def test_read_only_panels(inspector: Inspector, snap_compare: Snap, size: tuple[int, int], pressed: str) -> None:
+def test_read_only_panels(inspector: Inspector, snap_compare: Snap, pressed: str) -> None:
     """What cannot be done is dim there as well."""
     inspector.store.read_only_because = "The folder of the database is not yours to write."
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=keys(pressed))
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=keys(pressed))
 
 
-@BOTH
-def test_banner_of_copies(inspector: Inspector, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_banner_of_copies(inspector: Inspector, snap_compare: Snap) -> None:
     """After a deletion a quiet line names the other places and the key that shows them."""
 
     async def deleted(pilot: Pilot[Any]) -> None:
@@ -201,4 +185,4 @@ def test_banner_of_copies(inspector: Inspector, snap_compare: Snap, size: tuple[
         await until(pilot, lambda: banner.display)
         await asyncio.sleep(0)
 
-    assert snap_compare(inspector.app(), terminal_size=size, run_before=deleted)
+    assert snap_compare(inspector.app(), terminal_size=NARROW, run_before=deleted)

@@ -39,39 +39,34 @@ def test_what_was_found(doctor: Doctor, snap_compare: Snap, size: tuple[int, int
     assert snap_compare(doctor.app(), terminal_size=size, run_before=keys(*pressed))
 
 
-@BOTH
 @pytest.mark.parametrize("pressed", [(), ("enter",)], ids=["shown", "asked"])
-def test_hostile_findings(doctor: Doctor, snap_compare: Snap, size: tuple[int, int], pressed: tuple[str, ...]) -> None:
+def test_hostile_findings(doctor: Doctor, snap_compare: Snap, pressed: tuple[str, ...]) -> None:
     """Nothing is styled, nothing reaches the terminal, secrets are masked."""
     doctor.reports = [DoctorReport((HOSTILE, *FINE), False, (HOSTILE.title,))]
-    assert snap_compare(doctor.app(), terminal_size=size, run_before=keys(*pressed))
+    assert snap_compare(doctor.app(), terminal_size=NARROW, run_before=keys(*pressed))
 
 
-@BOTH
-def test_a_hostile_model(doctor: Doctor, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_a_hostile_model(doctor: Doctor, snap_compare: Snap) -> None:
     """The question keeps its shape whatever a model is called."""
     doctor.plan = replace(PLAN, model="[/foo]\x1b[31m宽" + "m" * 5000, cost=None)
-    assert snap_compare(doctor.app(), terminal_size=size, run_before=keys("j", "j", "enter"))
+    assert snap_compare(doctor.app(), terminal_size=NARROW, run_before=keys("j", "j", "enter"))
 
 
-@BOTH
-def test_nothing_is_wrong(doctor: Doctor, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_nothing_is_wrong(doctor: Doctor, snap_compare: Snap) -> None:
     """What was looked at is listed all the same."""
     doctor.reports = [HEALTHY]
-    assert snap_compare(doctor.app(), terminal_size=size, run_before=keys("x"))
+    assert snap_compare(doctor.app(), terminal_size=NARROW, run_before=keys("x"))
 
 
-@BOTH
-def test_a_store_that_is_only_read(doctor: Doctor, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_a_store_that_is_only_read(doctor: Doctor, snap_compare: Snap) -> None:
     """What would be repaired is shown, the key is dimmed."""
     doctor.sample.memory.read_only_because = "It was opened with --read-only."
-    assert snap_compare(doctor.app(), terminal_size=size, run_before=keys())
+    assert snap_compare(doctor.app(), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
 @pytest.mark.parametrize("first", [True, False], ids=["at_first", "later"])
-def test_looking_failed(doctor: Doctor, snap_compare: Snap, size: tuple[int, int], first: bool) -> None:
+def test_looking_failed(doctor: Doctor, snap_compare: Snap, first: bool) -> None:
     """One sentence and the key that tries again; what was found before stays."""
     failure = Unreadable("brain.db cannot be read.", hint="See who may read it.")
     doctor.reports = [failure] if first else [REPORT, failure]
-    assert snap_compare(doctor.app(), terminal_size=size, run_before=keys(*(() if first else "r")))
+    assert snap_compare(doctor.app(), terminal_size=NARROW, run_before=keys(*(() if first else "r")))

@@ -46,38 +46,32 @@ def test_a_hit_and_the_kinds_of_miss(kitchen: Kitchen, snap_compare: Snap, size:
     assert snap_compare(kitchen.explaining(key, **asked), terminal_size=size, run_before=keys())
 
 
-@BOTH
 @pytest.mark.parametrize(
     "session", ["s \x1b[31m\u202e", "telegram_[bold]\x1b[2J宽字符" + "s" * 300], ids=["hit", "miss"]
 )
-def test_hostile_content(kitchen: Kitchen, snap_compare: Snap, size: tuple[int, int], session: str) -> None:
+def test_hostile_content(kitchen: Kitchen, snap_compare: Snap, session: str) -> None:
     """Nothing is styled, nothing reaches the terminal, nothing breaks the columns."""
     app = kitchen.explaining(HOSTILE_KEY, HOSTILE_MESSAGE, session_id=session)
-    assert snap_compare(app, terminal_size=size, run_before=keys())
+    assert snap_compare(app, terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
-def test_no_message_yet(kitchen: Kitchen, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_no_message_yet(kitchen: Kitchen, snap_compare: Snap) -> None:
     """The line has the focus, and the screen says what it wants."""
-    assert snap_compare(kitchen.explaining("cutlery", ""), terminal_size=size, run_before=keys())
+    assert snap_compare(kitchen.explaining("cutlery", ""), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
-def test_the_keys(kitchen: Kitchen, snap_compare: Snap, size: tuple[int, int]) -> None:
-    assert snap_compare(kitchen.explaining("cutlery"), terminal_size=size, run_before=keys("question_mark"))
+def test_the_keys(kitchen: Kitchen, snap_compare: Snap) -> None:
+    assert snap_compare(kitchen.explaining("cutlery"), terminal_size=NARROW, run_before=keys("question_mark"))
 
 
-@BOTH
-def test_the_store_went_away(
-    kitchen: Kitchen, snap_compare: Snap, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_store_went_away(kitchen: Kitchen, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch) -> None:
     """A banner over what the screen can still say."""
 
     async def fail(*_: Any) -> Any:
         raise NotReachable("The server at db.example:5432 went away.", hint="Is it running?")
 
     monkeypatch.setattr(explaining, "explain", fail)
-    assert snap_compare(kitchen.explaining("cutlery"), terminal_size=size, run_before=keys())
+    assert snap_compare(kitchen.explaining("cutlery"), terminal_size=NARROW, run_before=keys())
 
 
 @BOTH
@@ -110,8 +104,7 @@ def test_the_prompts_of_both_rules(
     assert snap_compare(kitchen.prompting(), terminal_size=size, run_before=keys(*pressed))
 
 
-@BOTH
-def test_a_hostile_prompt(kitchen: Kitchen, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_a_hostile_prompt(kitchen: Kitchen, snap_compare: Snap) -> None:
     """Control characters are visible, and it stays plain text."""
     app = kitchen.prompting(HOSTILE_MESSAGE, session_id="s \x1b[31m\u202e")
-    assert snap_compare(app, terminal_size=size, run_before=keys())
+    assert snap_compare(app, terminal_size=NARROW, run_before=keys())

@@ -56,47 +56,41 @@ def test_hygiene(workspace: Workspace, snap_compare: Snap, size: tuple[int, int]
     assert snap_compare(HygieneApp(workspace), terminal_size=size, run_before=keys(*pressed))
 
 
-@BOTH
 @pytest.mark.parametrize("at", [0, 3, 6, 9])
-def test_hostile_names(tmp_path: Path, snap_compare: Snap, size: tuple[int, int], at: int) -> None:
+def test_hostile_names(tmp_path: Path, snap_compare: Snap, at: int) -> None:
     """Every column stays in its place; nothing is styled, nothing reaches the terminal, keys are masked."""
     rows = [chat(number, 40, key=key, content=key) for number, key in enumerate(HOSTILE_KEYS)]
     workspace = Workspace(tmp_path, files=HOSTILE_FILES, rows=rows)
-    assert snap_compare(HygieneApp(workspace), terminal_size=size, run_before=keys(*["j"] * at))
+    assert snap_compare(HygieneApp(workspace), terminal_size=NARROW, run_before=keys(*["j"] * at))
 
 
-@BOTH
-def test_nothing_to_do(tmp_path: Path, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_nothing_to_do(tmp_path: Path, snap_compare: Snap) -> None:
     """It says what would fill the list, and which key shows more."""
     workspace = Workspace(tmp_path, files={}, rows=[chat(1, 3)], state=None)
-    assert snap_compare(HygieneApp(workspace), terminal_size=size, run_before=keys())
+    assert snap_compare(HygieneApp(workspace), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
-def test_switched_off(tmp_path: Path, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_switched_off(tmp_path: Path, snap_compare: Snap) -> None:
     """It says that ZeroClaw does nothing by itself."""
     workspace = Workspace(tmp_path, config=f"{CONFIG}hygiene_enabled = false\n")
-    assert snap_compare(HygieneApp(workspace), terminal_size=size, run_before=keys())
+    assert snap_compare(HygieneApp(workspace), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
 @pytest.mark.parametrize(
     "state", ['{"last_run_at": 3', '{"last_run_at": "2031-01-01T00:00:00+00:00"}'], ids=["broken", "to_come"]
 )
-def test_a_state_file_that_is_wrong(tmp_path: Path, snap_compare: Snap, size: tuple[int, int], state: str) -> None:
+def test_a_state_file_that_is_wrong(tmp_path: Path, snap_compare: Snap, state: str) -> None:
     """One sentence about it; the plan is there all the same."""
     workspace = Workspace(tmp_path, state=state)
-    assert snap_compare(HygieneApp(workspace), terminal_size=size, run_before=keys())
+    assert snap_compare(HygieneApp(workspace), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
-def test_only_read(workspace: Workspace, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_only_read(workspace: Workspace, snap_compare: Snap) -> None:
     """What writes is dimmed, and a pressed key says why."""
-    assert snap_compare(HygieneApp(workspace, read_only=True), terminal_size=size, run_before=keys("enter"))
+    assert snap_compare(HygieneApp(workspace, read_only=True), terminal_size=NARROW, run_before=keys("enter"))
 
 
-@BOTH
-def test_many(tmp_path: Path, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_many(tmp_path: Path, snap_compare: Snap) -> None:
     """Thousands of rows scroll, and numbers stay aligned."""
     workspace = Workspace(tmp_path, files=FILES, rows=[chat(number, 31 + number % 90) for number in range(1500)])
-    assert snap_compare(HygieneApp(workspace), terminal_size=size, run_before=keys("G"))
+    assert snap_compare(HygieneApp(workspace), terminal_size=NARROW, run_before=keys("G"))

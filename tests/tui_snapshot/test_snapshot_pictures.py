@@ -49,67 +49,59 @@ def test_the_differences(home: Home, snap_compare: Snap, size: tuple[int, int], 
     assert snap_compare(home.app(), terminal_size=size, run_before=keys(*pressed))
 
 
-@BOTH
 @pytest.mark.parametrize("at", range(len(HOSTILE_HERE)))
-def test_hostile_memories(home: Home, snap_compare: Snap, size: tuple[int, int], at: int) -> None:
+def test_hostile_memories(home: Home, snap_compare: Snap, at: int) -> None:
     """Every column stays in its place; nothing is styled, nothing reaches the terminal, secrets are masked."""
     home.here = HOSTILE_HERE
     home.there = tuple((key, f"{content} (old)") for key, content in HOSTILE_HERE)
     home.write_snapshot()
-    assert snap_compare(home.app(), terminal_size=size, run_before=keys(*["j"] * at))
+    assert snap_compare(home.app(), terminal_size=NARROW, run_before=keys(*["j"] * at))
 
 
-@BOTH
 @pytest.mark.parametrize("pressed", [("asterisk", "h"), ("w",)], ids=["hydrate", "write"])
-def test_hostile_questions(home: Home, snap_compare: Snap, size: tuple[int, int], pressed: tuple[str, ...]) -> None:
+def test_hostile_questions(home: Home, snap_compare: Snap, pressed: tuple[str, ...]) -> None:
     """The questions keep their shape whatever the keys are."""
     home.here = tuple((key, f"{content}\n---\n*Created: now\nmore") for key, content in HOSTILE_HERE)
     home.there = HOSTILE_HERE
     home.write_snapshot()
-    assert snap_compare(home.app(), terminal_size=size, run_before=keys(*pressed))
+    assert snap_compare(home.app(), terminal_size=NARROW, run_before=keys(*pressed))
 
 
-@BOTH
-def test_store_and_snapshot_are_the_same(home: Home, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_store_and_snapshot_are_the_same(home: Home, snap_compare: Snap) -> None:
     """Says so, and which key shows them."""
     home.here = home.there
     home.write_snapshot()
-    assert snap_compare(home.app(), terminal_size=size, run_before=keys())
+    assert snap_compare(home.app(), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
-def test_no_snapshot_yet(home: Home, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_no_snapshot_yet(home: Home, snap_compare: Snap) -> None:
     """Says what would fill it, and which key does."""
-    assert snap_compare(home.app(), terminal_size=size, run_before=keys())
+    assert snap_compare(home.app(), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
 @pytest.mark.parametrize("pressed", [(), ("w", "y")], ids=["shown", "replaced"])
-def test_another_programs_file(home: Home, snap_compare: Snap, size: tuple[int, int], pressed: tuple[str, ...]) -> None:
+def test_another_programs_file(home: Home, snap_compare: Snap, pressed: tuple[str, ...]) -> None:
     """It is recognised and said; replacing it has a question of its own."""
     home.root.mkdir(parents=True)
     home.snapshot.write_text("# My notes\n\n[/foo] \x1b[31m nothing of ZeroClaw's\n", encoding="utf-8")
-    assert snap_compare(home.app(), terminal_size=size, run_before=keys(*pressed))
+    assert snap_compare(home.app(), terminal_size=NARROW, run_before=keys(*pressed))
 
 
-@BOTH
-def test_a_lone_store_has_none(home: Home, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_a_lone_store_has_none(home: Home, snap_compare: Snap) -> None:
     """Another file can be opened all the same."""
     home.config = MemoryConfig(home.config.install, location=str(home.config.database))
-    assert snap_compare(home.app(), terminal_size=size, run_before=keys())
+    assert snap_compare(home.app(), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
-def test_a_lossless_copy_that_contradicts(home: Home, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_a_lossless_copy_that_contradicts(home: Home, snap_compare: Snap) -> None:
     """It is said that it is not used."""
     home.write_snapshot()
     home.side_car.write_text('{"not": "ours"}\n', encoding="utf-8")
-    assert snap_compare(home.app(), terminal_size=size, run_before=keys())
+    assert snap_compare(home.app(), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
-def test_a_store_that_is_only_read(home: Home, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_a_store_that_is_only_read(home: Home, snap_compare: Snap) -> None:
     """What writes is dimmed, and a line says why."""
     home.config = MemoryConfig(home.config.install, read_only=True)
     home.write_snapshot()
-    assert snap_compare(home.app(), terminal_size=size, run_before=keys("j"))
+    assert snap_compare(home.app(), terminal_size=NARROW, run_before=keys("j"))

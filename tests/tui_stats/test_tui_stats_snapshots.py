@@ -34,30 +34,24 @@ def test_a_store_that_grew(tmp_path: Path, snap_compare: Snap, size: tuple[int, 
     assert snap_compare(app_of(usual(), tmp_path), terminal_size=size, run_before=keys(*pressed))
 
 
-@BOTH
 @pytest.mark.parametrize("pressed", [(), ("G",)], ids=["top", "end"])
-def test_hostile_names(tmp_path: Path, snap_compare: Snap, size: tuple[int, int], pressed: tuple[str, ...]) -> None:
+def test_hostile_names(tmp_path: Path, snap_compare: Snap, pressed: tuple[str, ...]) -> None:
     """Every column stays in its place; nothing is styled, nothing reaches the terminal, secrets are masked."""
-    assert snap_compare(app_of(hostile(), tmp_path), terminal_size=size, run_before=keys(*pressed))
+    assert snap_compare(app_of(hostile(), tmp_path), terminal_size=NARROW, run_before=keys(*pressed))
 
 
-@BOTH
-def test_one_memory(tmp_path: Path, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_one_memory(tmp_path: Path, snap_compare: Snap) -> None:
     """One day draws no curve, and a sentence says so."""
-    assert snap_compare(app_of([entry(1, "only", "core", 3, 40)], tmp_path), terminal_size=size, run_before=keys())
+    assert snap_compare(app_of([entry(1, "only", "core", 3, 40)], tmp_path), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
-def test_no_dates(tmp_path: Path, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_no_dates(tmp_path: Path, snap_compare: Snap) -> None:
     """Where no date can be read, a sentence stands in the place of the curve."""
     entries = [entry(at, f"k{at}", "core", 0, 40, timestamp="soon") for at in range(3)]
-    assert snap_compare(app_of(entries, tmp_path, InMemory), terminal_size=size, run_before=keys())
+    assert snap_compare(app_of(entries, tmp_path, InMemory), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
 @pytest.mark.parametrize("memory", [InMemory(), NoneMemory()], ids=["empty", "none"])
-def test_nothing_to_count(
-    tmp_path: Path, snap_compare: Snap, size: tuple[int, int], memory: InMemory | NoneMemory
-) -> None:
+def test_nothing_to_count(tmp_path: Path, snap_compare: Snap, memory: InMemory | NoneMemory) -> None:
     """Says what would fill the page."""
-    assert snap_compare(StatsApp(library_of(memory, tmp_path)), terminal_size=size, run_before=keys())
+    assert snap_compare(StatsApp(library_of(memory, tmp_path)), terminal_size=NARROW, run_before=keys())

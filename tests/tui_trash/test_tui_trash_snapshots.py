@@ -87,33 +87,29 @@ def test_the_trash(sample: Sample, snap_compare: Snap, size: tuple[int, int], pr
     assert snap_compare(trash_app(sample, fill), terminal_size=size, run_before=keys(*pressed))
 
 
-@BOTH
-def test_an_empty_trash(sample: Sample, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_an_empty_trash(sample: Sample, snap_compare: Snap) -> None:
     """Says what would fill it."""
-    assert snap_compare(trash_app(sample), terminal_size=size, run_before=keys())
+    assert snap_compare(trash_app(sample), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
 @pytest.mark.parametrize("at", range(len(hostile_rows())))
-def test_hostile_memories(sample: Sample, snap_compare: Snap, size: tuple[int, int], at: int) -> None:
+def test_hostile_memories(sample: Sample, snap_compare: Snap, at: int) -> None:
     """Every column stays in its place; nothing is styled, nothing reaches the terminal."""
 
     async def fill() -> None:
         await sample.deleted(hostile_rows(), timedelta(days=1), "purge")
 
-    assert snap_compare(trash_app(sample, fill), terminal_size=size, run_before=keys(*["j"] * at))
+    assert snap_compare(trash_app(sample, fill), terminal_size=NARROW, run_before=keys(*["j"] * at))
 
 
-@BOTH
-def test_a_store_that_is_only_read(sample: Sample, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_a_store_that_is_only_read(sample: Sample, snap_compare: Snap) -> None:
     """What writes is dimmed, and a line says why."""
     sample.memory.read_only_because = "It was opened with --read-only."
-    assert snap_compare(trash_app(sample, sample.fill), terminal_size=size, run_before=keys())
+    assert snap_compare(trash_app(sample, sample.fill), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
 @pytest.mark.parametrize("pressed", [("r",), ("asterisk", "r", "j")], ids=["one", "many"])
-def test_a_clash(sample: Sample, snap_compare: Snap, size: tuple[int, int], pressed: tuple[str, ...]) -> None:
+def test_a_clash(sample: Sample, snap_compare: Snap, pressed: tuple[str, ...]) -> None:
     """Both memories one under the other, leaving it first."""
 
     async def fill() -> None:
@@ -122,16 +118,15 @@ def test_a_clash(sample: Sample, snap_compare: Snap, size: tuple[int, int], pres
         for key in ("fav_food", "[/markup]", "bidi", "宽字符"):
             await sample.memory.store(key, f"Now [bold]something[/] else \x1b[31m: {key}", "core")
 
-    assert snap_compare(trash_app(sample, fill), terminal_size=size, run_before=keys(*pressed))
+    assert snap_compare(trash_app(sample, fill), terminal_size=NARROW, run_before=keys(*pressed))
 
 
 def ramen(*lines: str, **more: Any) -> Any:
     return row(1, more.pop("key", "recipe"), "\n".join(lines), more.pop("category", "notes"), **more)
 
 
-@BOTH
 @pytest.mark.parametrize("steps", range(3), ids=["deleted", "fields", "content"])
-def test_the_history(sample: Sample, snap_compare: Snap, size: tuple[int, int], steps: int) -> None:
+def test_the_history(sample: Sample, snap_compare: Snap, steps: int) -> None:
     """Steps on one side, the difference of one on the other: + and - in two colours, fields from what to what."""
     rest = ["", "Serve hot.", "", *(f"Note {number}." for number in range(9))]
     first = ramen("# Ramen", "", "- broth", "- noodles", "- an egg", *rest, embedding=bytes(1024))
@@ -148,27 +143,24 @@ def test_the_history(sample: Sample, snap_compare: Snap, size: tuple[int, int], 
         await sample.deleted([third], timedelta(hours=3))
 
     app = ScreenApp(lambda: HistoryScreen(sample.library, row_id(1), "ramen", sample.clock), fill)
-    assert snap_compare(app, terminal_size=size, run_before=keys(*["j"] * steps))
+    assert snap_compare(app, terminal_size=NARROW, run_before=keys(*["j"] * steps))
 
 
-@BOTH
-def test_no_history(sample: Sample, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_no_history(sample: Sample, snap_compare: Snap) -> None:
     """Says that nothing was changed here."""
     app = ScreenApp(lambda: HistoryScreen(sample.library, row_id(1), "[/foo]\x1b", sample.clock))
-    assert snap_compare(app, terminal_size=size, run_before=keys())
+    assert snap_compare(app, terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
 @pytest.mark.parametrize("pressed", [(), ("asterisk", "enter"), ("G", "end", "space")], ids=["first", "asked", "fixed"])
-def test_copies(sample: Sample, snap_compare: Snap, size: tuple[int, int], pressed: tuple[str, ...]) -> None:
+def test_copies(sample: Sample, snap_compare: Snap, pressed: tuple[str, ...]) -> None:
     """Each place on two lines, what cannot be cleaned dimmed with its reason."""
     app = ScreenApp(lambda: CopiesScreen(sample.library, COPIES))
-    assert snap_compare(app, terminal_size=size, run_before=keys(*pressed))
+    assert snap_compare(app, terminal_size=NARROW, run_before=keys(*pressed))
 
 
-@BOTH
-def test_no_colour(sample: Sample, snap_compare: Snap, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_colour(sample: Sample, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without colour the cursor and the marks can still be told apart."""
     monkeypatch.setenv("NO_COLOR", "1")
     before = keys("space", "j", "space", "k")
-    assert snap_compare(trash_app(sample, sample.fill), terminal_size=size, run_before=before)
+    assert snap_compare(trash_app(sample, sample.fill), terminal_size=NARROW, run_before=before)

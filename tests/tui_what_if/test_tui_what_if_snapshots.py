@@ -46,31 +46,27 @@ def test_what_if(kitchen: Kitchen, snap_compare: Snap, size: tuple[int, int], pr
     assert snap_compare(WhatIfApp(kitchen), terminal_size=size, run_before=keys(*pressed))
 
 
-@BOTH
 @pytest.mark.parametrize("profile", ["0.7.5", "0.8.4"])
-def test_keyword_only(tmp_path: Path, snap_compare: Snap, size: tuple[int, int], profile: str) -> None:
+def test_keyword_only(tmp_path: Path, snap_compare: Snap, profile: str) -> None:
     """No vector column, weights dimmed with the reason."""
     kitchen = Kitchen(tmp_path, vectors=False, profile=profile)
     run_before = keys("=0.8", "enter")
-    assert snap_compare(WhatIfApp(kitchen), terminal_size=size, run_before=run_before)
+    assert snap_compare(WhatIfApp(kitchen), terminal_size=NARROW, run_before=run_before)
 
 
-@BOTH
-def test_no_message(kitchen: Kitchen, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_no_message(kitchen: Kitchen, snap_compare: Snap) -> None:
     """It asks for one, and the settings are there already."""
-    assert snap_compare(WhatIfApp(kitchen, ""), terminal_size=size, run_before=keys())
+    assert snap_compare(WhatIfApp(kitchen, ""), terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
-def test_nothing_recalled(tmp_path: Path, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_nothing_recalled(tmp_path: Path, snap_compare: Snap) -> None:
     """It says that no setting finds what the search does not find."""
     app = WhatIfApp(Kitchen(tmp_path, vectors=False), "zeppelin")
-    assert snap_compare(app, terminal_size=size, run_before=keys())
+    assert snap_compare(app, terminal_size=NARROW, run_before=keys())
 
 
-@BOTH
-def test_hostile(tmp_path: Path, snap_compare: Snap, size: tuple[int, int]) -> None:
+def test_hostile(tmp_path: Path, snap_compare: Snap) -> None:
     """Columns stay in their place; nothing is styled, nothing reaches the terminal."""
     kitchen = Kitchen(tmp_path, rows=HOSTILE)
     run_before = keys("down", "down", "=0.8", "enter", *["down"] * 4, "right")
-    assert snap_compare(WhatIfApp(kitchen, "eat"), terminal_size=size, run_before=run_before)
+    assert snap_compare(WhatIfApp(kitchen, "eat"), terminal_size=NARROW, run_before=run_before)
