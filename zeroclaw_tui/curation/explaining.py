@@ -97,7 +97,7 @@ def _others(way: Way, trial: Trial) -> Iterator[tuple[str, str, Trial]]:
         for vector, keyword in _WEIGHTS:
             if (vector, keyword) != (settings.vector_weight, settings.keyword_weight):
                 other = replace(settings, vector_weight=vector, keyword_weight=keyword)
-                yield f"weights of {vector:g} / {keyword:g}", "w", replace(trial, settings=other)
+                yield f"a weighting of {vector:g} / {keyword:g}", "w", replace(trial, settings=other)
     if trial.profile.search_modes:
         for mode in get_args(SearchMode):
             if mode != settings.search_mode:
