@@ -97,7 +97,8 @@ async def test_both_stages_weighed_up_to_0_8_3_and_from_0_8_4(tmp_path: Path) ->
         assert "0.57" in vector_only.remarks[0]
         keyword_only = await why(library, "z", "tea")
         assert keyword_only.remarks == (
-            "In this scoring (0.6.3 to 0.8.3) a hit without a vector can reach at most 0.30, so it is never injected.",
+            "With these weights (scoring 0.6.3 to 0.8.3) a hit without a vector can reach at most 0.30, so it is never "
+            "injected.",
         )
         library.with_profile("0.8.4")
         for key, score in {"x": 0.9, "y": 0.65, "z": share}.items():

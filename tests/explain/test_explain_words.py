@@ -49,7 +49,8 @@ def test_the_picture_of_a_miss() -> None:
     assert (last.name, last.mark, last.key) == ("threshold", "stopped", "w")
     assert explanation.verdict == "It is not in the prompt: its score of 0.30 is under the threshold of 0.40."
     assert explanation.remarks == (
-        "In this scoring (up to 0.6.2) a hit without a vector can reach at most 0.30, so it is never injected.",
+        "With these weights (scoring up to 0.6.2) a hit without a vector can reach at most 0.30, so it is never "
+        "injected.",
     )
     vector = next(step for step in explanation.steps if step.name == "vector")
     assert (vector.mark, vector.helps, vector.key) == ("absent", "re-embed it", "R")
@@ -134,8 +135,8 @@ def test_a_hit_by_vector_alone() -> None:
     explanation = told(replace(weighed, stopped_at="threshold", place=None), trial("0.6.2"))
     assert words_of(explanation)["fusion"] == "0.7 × 0.50 + 0.3 × – = 0.35 · rank 1"
     assert explanation.remarks == (
-        "In this scoring (up to 0.6.2) a hit without a word of the message can reach 0.70, and the threshold is 0.40, "
-        "and needs a cosine of about 0.57 for it.",
+        "With these weights (scoring up to 0.6.2) a hit without a word of the message can reach 0.70, and the "
+        "threshold is 0.40, and needs a cosine of about 0.57 for it.",
     )
 
 

@@ -54,7 +54,7 @@ def _on_one_sided(told: Told) -> Iterator[str]:
     if nothing is not None:
         yield nothing
         return
-    scoring = f"In this scoring ({trial.profile.label})"
+    scoring = f"With these weights (scoring {trial.profile.label})"
     if told.way.vector is None and told.keyword_score is not None and best.keyword_only is not None:
         yield _reach(f"{scoring} a hit without a vector", best.keyword_only, settings.threshold)
     elif told.way.keyword is None and told.vector_score is not None and best.vector_only is not None:
