@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from support.postgres_place import PostgresPlace
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.listing import left_of
+from zeroclaw_tui.cli.arguments import memory_arguments
+from zeroclaw_tui.cli.entries import list_memories
 from zeroclaw_tui.curation.changing import remove_memories
 from zeroclaw_tui.curation.copies.copies import Text, find_copies, texts_of
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.curation.purge import plan_of
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere
+from zeroclaw_tui.memory.query import MemoryFilter
 
 ROWS = 3_000
 FILL = f"""
@@ -38,6 +44,33 @@ async def library(filled: PostgresPlace, tmp_path: Path) -> AsyncIterator[Librar
     opened = await open_library(configs_for(options, {"HOME": str(tmp_path)})[0])
     yield opened
     await opened.close()
+
+
+@pytest.mark.parametrize("options", [(), ("--contains", "number 1"), ("--longer-than", "3")])
+async def test_a_short_list_brings_what_it_shows_and_no_other_id(library, fetched, capsys, options):
+    given = memory_arguments(["list", "--limit", "3", "--offset", "2", *options])
+    assert await list_memories(library, given, datetime.now(UTC)) == 0
+    shown = capsys.readouterr().out
+    found = sum("number 1" in f"number {number}" for number in range(1, ROWS + 1)) if "--contains" in options else ROWS
+    assert f"({found} total, showing 3-5)" in shown.splitlines()[0]
+    assert shown.count("\n- ") == 3
+    assert len(fetched) <= 4
+    assert sum(rows for _, rows in fetched) < 10
+
+
+async def test_a_text_is_found_in_any_case_of_its_ascii_letters_whatever_the_language_of_the_column(place, opens):
+    """In Unicode the sign of the kelvin is a capital of k; that is not what is meant here, and the server may mean it."""
+    place.make_table("key")
+    place.run('ALTER TABLE memories ALTER content TYPE text COLLATE "pg_unicode_fast"')
+    for at, content in enumerate(
+        ("IN", "in", "\u0130n", "\u0131n", "273 \u212a", "a_b%c\\d", "aXb", "深色主题", "ÄRGER")
+    ):
+        place.fill("key", [MemoryEntry(f"id-{at}", f"key {at}", content, "core", "2026-03-01T00:00:00Z")])
+    memory = await opens()
+    for text in ("in", "IN", "\u0130", "\u0131", "k", "\u212a", "_", "%", "\\", "a_B%C\\", "色主", "ärger", "KEY 1"):
+        wanted = MemoryFilter(contains=text)
+        one_by_one = {entry.id for entry in left_of(await memory.list(), wanted)}
+        assert {entry.id for entry in await memory.entries(wanted)} == one_by_one
 
 
 async def test_where_else_a_deleted_text_lies_is_asked_of_the_server(library, filled, fetched):

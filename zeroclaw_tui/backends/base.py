@@ -192,6 +192,13 @@ class Memory(ABC):
         """The handles of every row in order, as an array or list."""
         return [entry.handle for entry in await self._ordered(filter, sort)]
 
+    async def order_part(
+        self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
+    ) -> tuple[Sequence[Handle], int]:
+        """Some of that order, from `offset` on, and how many rows there are in all."""
+        handles = await self.order(filter, sort)
+        return handles[offset : offset + limit], len(handles)
+
     async def rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of at most 500 handles, in that order, as excerpts; rows gone meanwhile are left out."""
         by_handle = {entry.handle: entry for entry in await self.entries(MemoryFilter(superseded=Superseded.SHOW))}

@@ -81,6 +81,17 @@ class MemoryContract(EvidenceContract):
             for size in _PAGE_SIZES:
                 assert await _handles_by_page(memory, EVERY, sort, size) == order
 
+    async def test_a_part_of_an_order_is_that_part_and_knows_how_long_all_of_it_is(self, memory: Memory) -> None:
+        """From the first row, from within and from behind the last, for a filter that looks inside too."""
+        rows = await whole_rows(memory)
+        for wanted in (EVERY, EVERY.but(contains="e"), EVERY.but(longer_than=max(row.size for row in rows))):
+            for sort in ORDERS:
+                order = list(await memory.order(wanted, sort))
+                for offset, limit in ((0, 3), (1, 2), (len(order) - 1, 5), (len(order) + 1, 5), (0, 0), (0, 10**6)):
+                    found, total = await memory.order_part(wanted, sort, max(offset, 0), limit)
+                    assert list(found) == order[max(offset, 0) : max(offset, 0) + limit]
+                    assert total == len(order)
+
     async def test_both_directions_of_an_order_hold_the_same_rows_sorted(self, memory: Memory) -> None:
         """Keys and sizes rise in one direction and fall in the other."""
         by_handle = {row.handle: row for row in await whole_rows(memory)}

@@ -225,6 +225,16 @@ class PostgresMemory(WritablePostgres):
                 ids.add([row[0] for row in batch])
         return ids
 
+    async def order_part(
+        self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
+    ) -> tuple[Sequence[Handle], int]:
+        """Some ids in order and how many there are in all, by one statement; no other id comes over."""
+        if limit > browse.MOST_IDS:
+            return await super().order_part(filter, sort, offset, limit)
+        statement, values = browse.order_statement(self.table, await self._found(filter), sort, offset, limit)
+        (record,) = await self._fetch(statement, values, seconds=LONG_SECONDS, interruptible=filter.looks_for_text)
+        return record["handles"], record["total"]
+
     async def rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of these ids, in that order, as excerpts; rows gone meanwhile are left out."""
         by_handle: dict[Handle, MemoryEntry] = {}
