@@ -59,7 +59,7 @@ async def test_a_short_list_brings_what_it_shows_and_no_other_id(library, fetche
 
 
 async def test_a_text_is_found_in_any_case_of_its_ascii_letters_whatever_the_language_of_the_column(place, opens):
-    """In Unicode the sign of the kelvin is a capital of k; that is not what is meant here, and the server may mean it."""
+    """In Unicode the sign of the kelvin is a capital of k, which the server may mean and the inspector does not."""
     place.make_table("key")
     place.run('ALTER TABLE memories ALTER content TYPE text COLLATE "pg_unicode_fast"')
     for at, content in enumerate(
