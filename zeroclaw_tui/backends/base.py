@@ -99,6 +99,8 @@ class Memory(ABC):
     """Sentences about how it was opened that a person should see."""
     facts: tuple[str, ...] = ()
     """Those of `notices` that change nothing in what is shown: told where the store itself is looked at."""
+    orders_in_parts: bool = False
+    """Whether a part of an order takes less than all of it, so that of many rows no more is asked for than is seen."""
     find_seconds: float = SECONDS
     """How long one search may match a regular expression, all memories together."""
     capabilities: Capabilities = THE_TRAIT

@@ -56,6 +56,7 @@ class PostgresMemory(WritablePostgres):
 
     name = "postgres"
     keeps_nul = False
+    orders_in_parts = True
 
     def __init__(
         self,
