@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.postgres.address import SHAPE, PostgresAddress, read_
 from zeroclaw_tui.backends.postgres.batches import in_batches
 from zeroclaw_tui.backends.postgres.capabilities import capabilities_of
 from zeroclaw_tui.backends.postgres.connection import Connections
-from zeroclaw_tui.backends.postgres.failures import stopped_by_time
+from zeroclaw_tui.backends.postgres.failures import NOT_SUPPORTED, OUT_OF_TIME, expected
 from zeroclaw_tui.backends.postgres.health import health
 from zeroclaw_tui.backends.postgres.many_ids import ManyIds
 from zeroclaw_tui.backends.postgres.rows import entry_columns, entry_from, vector_column, vector_from
@@ -329,7 +329,7 @@ class PostgresMemory(WritablePostgres):
         statement += f"LIMIT {given.count(_MOST_ALIKE)}"
         found: Entries = []
         async with self.connections.reading(seconds=seconds, interruptible=False) as connection:
-            with stopped_by_time() as stopped:
+            with expected(OUT_OF_TIME) as stopped:
                 async for batch in in_batches(connection, statement, given.values, browse.ROWS_AT_ONCE):
                     found += [entry_from(row, self.table) for row in batch]
         return None if stopped else found
@@ -347,9 +347,14 @@ class PostgresMemory(WritablePostgres):
         """Changes when somebody has written to the table; None for a view. The agents' names are read again too."""
         if not self.capabilities.watch:
             return None
+        by_writers = "xmin" not in self.connections.refused
         async with self.connections.reading(interruptible=False) as connection:
-            state = await state_of(connection, self.table)
-            agents = await read_agents(connection, self.schema_name) if self.table.form == "agents" else {}
+            with expected(*(NOT_SUPPORTED if by_writers else ())) as refused:
+                state = await state_of(connection, self.table, by_writers=by_writers)
+                agents = await read_agents(connection, self.schema_name) if self.table.form == "agents" else {}
+        if refused:
+            self.connections.refused.add("xmin")
+            return await self.data_version()
         if self._seen is not None and state[:2] != self._seen[0][:2]:
             # Another table of that name, or other columns: a newer ZeroClaw has been at work.
             await self.open_anew()
