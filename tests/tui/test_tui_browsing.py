@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -18,13 +19,18 @@ from tui_samples import (
     line,
     memory,
     sample_config,
+    sample_memories,
     screen_text,
     screen_words,
     settled,
     until,
 )
 
+from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.memory.entry import Handle
+from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort
+from zeroclaw_tui.tui import loader
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
@@ -344,3 +350,73 @@ async def test_an_agent_asked_for_is_a_chip_from_the_start(inspector: Inspector)
         await settled(pilot)
         assert "default ✕" in line(app, 1)
         assert "No memory passes these filters." in screen_text(app)
+
+
+class LongMemory(SampleMemory):
+    """Gives parts of an order for less than all of it; knows what was asked."""
+
+    orders_in_parts = True
+
+    def __init__(self) -> None:
+        super().__init__(sample_memories(900))
+        self.parts: list[tuple[int, int]] = []
+        self.whole_orders = 0
+
+    async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
+        self.whole_orders += 1
+        return await super().order(filter, sort)
+
+    async def order_part(
+        self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
+    ) -> tuple[Sequence[Handle], int]:
+        self.parts.append((offset, limit))
+        every = await super().order(filter, sort)
+        return every[offset : offset + limit], len(every)
+
+
+async def test_of_very_many_rows_only_those_are_put_in_order_that_come_into_sight(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page at first, a part more on the way down, all of them for a jump to the end; every row is there when seen."""
+    monkeypatch.setattr(loader, "MANY_ROWS", 450)
+    monkeypatch.setattr(loader, "ORDER_PART", 50)
+    store = LongMemory()
+    every = await InMemory.order(store, MemoryFilter(), NEWEST_STORED)
+    app = Inspector(tmp_path, store).app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert rows(app).row_count == len(every)
+        assert (store.parts, store.whole_orders) == ([(0, loader.PAGE_ROWS)], 0)
+        for _ in range(8):
+            rows(app).action_move_pages(1)
+            await settled(pilot)
+            assert rows(app).selected_entry is not None
+        assert rows(app).cursor > loader.PAGE_ROWS
+        assert store.parts[1] == (loader.PAGE_ROWS, 50)
+        assert store.whole_orders == 0
+        place = rows(app).selected_entry
+        store.version += 1
+        browser(app).on_store_changed()
+        await settled(pilot)
+        assert rows(app).selected_entry == place
+        assert store.whole_orders == 0
+        await pilot.press("G")
+        await until(pilot, lambda: rows(app).selected_entry)
+        assert store.whole_orders == 1
+        assert rows(app).cursor == len(every) - 1
+        last = rows(app).selected_entry
+        assert last is not None
+        assert last.handle == every[-1]
+
+
+async def test_a_range_is_not_marked_where_its_end_is_not_known_yet(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        listed = rows(app)
+        listed.show_order([entry.handle for entry in await inspector.store.list()][:50], 5_000)
+        listed.toggle_mark()
+        assert listed.marks_shown == 1
+        listed.action_bottom()
+        assert listed.cursor == 4_999
+        assert list(listed.handles_to_anchor()) == []

@@ -99,6 +99,8 @@ class Memory(ABC):
     """Sentences about how it was opened that a person should see."""
     facts: tuple[str, ...] = ()
     """Those of `notices` that change nothing in what is shown: told where the store itself is looked at."""
+    orders_in_parts: bool = False
+    """Whether a part of an order takes less than all of it, so that of many rows no more is asked for than is seen."""
     find_seconds: float = SECONDS
     """How long one search may match a regular expression, all memories together."""
     capabilities: Capabilities = THE_TRAIT
@@ -192,6 +194,13 @@ class Memory(ABC):
         """The handles of every row in order, as an array or list."""
         return [entry.handle for entry in await self._ordered(filter, sort)]
 
+    async def order_part(
+        self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
+    ) -> tuple[Sequence[Handle], int]:
+        """Some of that order, from `offset` on, and how many rows there are in all."""
+        handles = await self.order(filter, sort)
+        return handles[offset : offset + limit], len(handles)
+
     async def rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of at most 500 handles, in that order, as excerpts; rows gone meanwhile are left out."""
         by_handle = {entry.handle: entry for entry in await self.entries(MemoryFilter(superseded=Superseded.SHOW))}
@@ -216,6 +225,15 @@ class Memory(ABC):
         """The memory of that id with its full content, superseded or not; None when there is none."""
         everything = await self.entries(MemoryFilter(superseded=Superseded.SHOW))
         return next((entry for entry in everything if entry.id == id), None)
+
+    async def holding(self, contents: Sequence[str], keys: Sequence[str], seconds: float) -> tuple[Entries, bool]:
+        """The memories whose whole content is one of these or whose key is, superseded ones too; whether that is all.
+
+        Where contents cannot be looked for in about so many seconds, those of the keys are all there, the others not.
+        """
+        known, named = frozenset(contents), frozenset(keys)
+        everything = await self.entries(MemoryFilter(superseded=Superseded.SHOW))
+        return [entry for entry in everything if entry.content in known or entry.key in named], True
 
     async def keys_starting(self, prefix: str, limit: int) -> Entries:
         """Rows whose key begins so, `updated_at` descending."""

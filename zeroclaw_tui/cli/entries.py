@@ -24,11 +24,12 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
     """Print one page of the listing, `updated_at` descending."""
     if given.blocks and not library.memory.capabilities.blocks:
         raise Refused(f"{library.memory.name} has no blocks to show.", hint="Only Markdown files are read in blocks.")
-    handles = await library.order(filter_given(given, now).but(blocks=given.blocks), NEWEST_UPDATED)
-    total, hidden = len(handles), await superseded_hidden(library, filter_given(given, now))
-    entries = [
-        entry async for page in _pages(library, handles[given.offset : given.offset + given.limit]) for entry in page
-    ]
+    wanted = filter_given(given, now)
+    handles, total = await library.order_part(
+        wanted.but(blocks=given.blocks), NEWEST_UPDATED, given.offset, given.limit
+    )
+    hidden = await superseded_hidden(library, wanted)
+    entries = [entry async for page in _pages(library, handles) for entry in page]
     if given.json:
         whole = [await library.whole(entry.handle) if entry.is_excerpt else entry for entry in entries]
         document(

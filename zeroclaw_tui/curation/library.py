@@ -64,6 +64,12 @@ class Library:
         """The handles of all rows of a listing, in order."""
         return await self.memory.order(filter, sort)
 
+    async def order_part(
+        self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
+    ) -> tuple[Sequence[Handle], int]:
+        """Some of them, and how many there are in all."""
+        return await self.memory.order_part(filter, sort, offset, limit)
+
     async def rows(self, handles: Sequence[Handle]) -> list[MemoryEntry]:
         """The rows of at most 500 handles."""
         return await self.memory.rows(handles)

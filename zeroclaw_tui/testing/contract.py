@@ -81,6 +81,17 @@ class MemoryContract(EvidenceContract):
             for size in _PAGE_SIZES:
                 assert await _handles_by_page(memory, EVERY, sort, size) == order
 
+    async def test_a_part_of_an_order_is_that_part_and_knows_how_long_all_of_it_is(self, memory: Memory) -> None:
+        """From the first row, from within and from behind the last, for a filter that looks inside too."""
+        rows = await whole_rows(memory)
+        for wanted in (EVERY, EVERY.but(contains="e"), EVERY.but(longer_than=max(row.size for row in rows))):
+            for sort in ORDERS:
+                order = list(await memory.order(wanted, sort))
+                for offset, limit in ((0, 3), (1, 2), (len(order) - 1, 5), (len(order) + 1, 5), (0, 0), (0, 10**6)):
+                    found, total = await memory.order_part(wanted, sort, max(offset, 0), limit)
+                    assert list(found) == order[max(offset, 0) : max(offset, 0) + limit]
+                    assert total == len(order)
+
     async def test_both_directions_of_an_order_hold_the_same_rows_sorted(self, memory: Memory) -> None:
         """Keys and sizes rise in one direction and fall in the other."""
         by_handle = {row.handle: row for row in await whole_rows(memory)}
@@ -101,6 +112,15 @@ class MemoryContract(EvidenceContract):
             assert row.is_excerpt == (row.content != whole.content)
             assert row.size == whole.size == len(whole.content.encode("utf-8", "surrogateescape"))
             assert not whole.is_excerpt
+
+    async def test_contents_and_keys_are_held_by_the_rows_that_have_them(self, memory: Memory) -> None:
+        """Whole contents and whole keys alone count; what nobody has finds nothing."""
+        rows = await whole_rows(memory)
+        content, key = rows[0].content, rows[-1].key
+        found, is_whole = await memory.holding([content, f"{content} and more"], [key, f"no such {key}"], 30)
+        assert _handles(found) == _handles(row for row in rows if row.content == content or row.key == key)
+        assert is_whole
+        assert await memory.holding([], [], 30) == ([], True)
 
     async def test_filters_leave_what_their_meaning_says(self, memory: Memory) -> None:
         """Each filter leaves the rows that match it, in listing, pages and counts alike."""

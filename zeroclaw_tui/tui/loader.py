@@ -17,7 +17,7 @@ from textual.worker import Worker
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted
-from zeroclaw_tui.memory.query import Facets, MemoryFilter
+from zeroclaw_tui.memory.query import NEWEST_STORED, Facets, MemoryFilter, Sort
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.tui.lighting import Lights, parts_with_matches, unlit_beginnings
 from zeroclaw_tui.tui.messages import (
@@ -27,6 +27,7 @@ from zeroclaw_tui.tui.messages import (
     FindCounted,
     Loaded,
     LoadFailed,
+    OrderGrown,
     OrderLoaded,
     PageLoaded,
     PartsLoaded,
@@ -44,6 +45,9 @@ GOES_BY = (NotReachable, Locked)
 """Failures after which a store may answer again by itself."""
 PAGE_ROWS = 200
 MOST_ROWS = 500
+MANY_ROWS = 20_000
+"""Of more rows only the first are asked for in order, and others as they come into sight."""
+ORDER_PART = 2_000
 _READ_WHOLE = 20
 
 
@@ -79,6 +83,7 @@ class Loader:
         self._counted: tuple[object, ...] | None = None
         self._is_away = False
         self._sought = MemoryFilter()
+        self._listed: tuple[MemoryFilter, Sort, Sequence[Handle]] = (MemoryFilter(), NEWEST_STORED, ())
 
     def list_memories(self, view: View, now: datetime, *, keep_place: bool = False) -> None:
         """Page, counts, then the full order. With `keep_place` the page comes with the order and not before."""
@@ -100,6 +105,12 @@ class Loader:
         ask = self._asks.get("list")
         if ask is not None and handles:
             self._start(ask, lambda ask: self._rows(ask, handles[:MOST_ROWS]), "rows")
+
+    def want_order(self, rows: int) -> None:
+        """The order of the listing that is shown now, for so many rows at least."""
+        ask = self._asks.get("list")
+        if ask is not None:
+            self._start(ask, lambda ask: self._grow(ask, rows), "order", exclusive=True)
 
     def want_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
         """One memory in full, with the norm of its vector."""
@@ -129,7 +140,7 @@ class Loader:
         self._interrupt()
         for ask in self._asks.values():
             ask.is_stale = True
-        for group in ("list", "rows", "entry", "poll", "vectors"):
+        for group in ("list", "rows", "order", "entry", "poll", "vectors"):
             self._screen.workers.cancel_group(self._screen, group)
 
     def _interrupt(self) -> None:
@@ -180,17 +191,39 @@ class Loader:
         page = await self._library.page(chosen, view.sort, None, PAGE_ROWS)
         if not keep_place:
             self._post(PageLoaded(ask, page, self._since(started)))
-        await self._count(ask, view, now)
+        counted = await self._count(ask, view, now)
+        handles: Sequence[Handle] = [entry.handle for entry in page.entries]
+        total = len(handles)
+        known = max(len(self._listed[2]) if keep_place else 0, PAGE_ROWS)
         if page.next is not None:
-            handles = await self._library.order(chosen, view.sort)
-        else:
-            handles = [entry.handle for entry in page.entries]
-        self._post(OrderLoaded(ask, handles, page.entries, is_refresh=keep_place))
+            if self._library.memory.orders_in_parts and counted.total > MANY_ROWS >= known:
+                handles, total = await self._library.order_part(chosen, view.sort, 0, known)
+            else:
+                handles = await self._library.order(chosen, view.sort)
+                total = len(handles)
+        self._listed = (chosen, view.sort, handles)
+        self._post(OrderLoaded(ask, handles, total, page.entries, is_refresh=keep_place))
         self._sought = view.sought
         await self._scan(ask, page.entries)
         await self._look_further(ask, page.entries)
 
-    async def _count(self, ask: Ask, view: View, now: datetime) -> None:
+    async def _grow(self, ask: Ask, rows: int) -> None:
+        """A part more where the rows lie near, else all of the order: nobody goes from part to part to its end."""
+        chosen, sort, handles = self._listed
+        more = max(rows - len(handles), ORDER_PART)
+        if more > MANY_ROWS:
+            grown, is_whole = await self._library.order(chosen, sort), True
+        else:
+            part, total = await self._library.order_part(chosen, sort, len(handles), more)
+            # What was stored meanwhile has moved rows that are known already into this part.
+            known = frozenset(handles)
+            grown = [*handles, *(handle for handle in part if handle not in known)]
+            is_whole = len(handles) + more >= total
+        if not ask.is_stale:
+            self._listed = (chosen, sort, grown)
+            self._post(OrderGrown(ask, grown, is_whole=is_whole))
+
+    async def _count(self, ask: Ask, view: View, now: datetime) -> Facets:
         moment = now.isoformat()
         facets = await self._library.facets(view.listing_filter(now), moment)
         others: dict[Part, Facets] = {
@@ -198,6 +231,7 @@ class Loader:
         }
         self._counted = _what_is_counted(view)
         self._post(FacetsLoaded(ask, facets, others))
+        return facets
 
     async def _recall(self, ask: Ask, view: View, now: datetime) -> None:
         started = self._pace.stopwatch()

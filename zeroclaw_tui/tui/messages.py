@@ -55,15 +55,34 @@ class FacetsLoaded(Loaded):
 
 
 class OrderLoaded(Loaded):
-    """The handles of every row in order, with the first rows as they are now; `is_refresh` for the same view again."""
+    """The handles of the rows in order, with the first rows as they are now; `is_refresh` for the same view again.
+
+    Of very many rows there may be the first handles only; `total` says how many there are in all.
+    """
 
     def __init__(
-        self, ask: Ask, handles: Sequence[Handle], first: Sequence[MemoryEntry], *, is_refresh: bool = False
+        self,
+        ask: Ask,
+        handles: Sequence[Handle],
+        total: int,
+        first: Sequence[MemoryEntry],
+        *,
+        is_refresh: bool = False,
     ) -> None:
         super().__init__(ask)
         self.is_refresh = is_refresh
         self.handles = handles
+        self.total = total
         self.first = first
+
+
+class OrderGrown(Loaded):
+    """The same handles and some behind them, or all."""
+
+    def __init__(self, ask: Ask, handles: Sequence[Handle], *, is_whole: bool) -> None:
+        super().__init__(ask)
+        self.handles = handles
+        self.is_whole = is_whole
 
 
 class RowsLoaded(Loaded):

@@ -20,6 +20,9 @@ ROWS_AT_ONCE = 500
 IDS_AT_ONCE = 2000
 """The same for ids alone."""
 
+MOST_IDS = 20_000
+"""The most that are asked for as one value."""
+
 _BY_CONTENT = 200
 _TIMES = {SortField.STORED: "updated_at", SortField.UPDATED: "updated_at", SortField.AGE: "created_at"}
 
@@ -129,6 +132,12 @@ def _containing(found: _Conditions, needle: Needle) -> None:
     if not _can_be_held(needle.text):
         found.nothing()
         return
+    if needle.is_plain:
+        # What has the collation C is lowered in its ASCII letters alone, in a tenth of the time translate takes.
+        place = found.place([needle.text])
+        in_columns = [f'position(({place})[1] IN lower(m.{name}::text COLLATE "C")) > 0' for name in ("content", "key")]
+        found.conditions.append(f"({' OR '.join(in_columns)})")
+        return
     capitals, small = needle.other_cases()
     place = found.place([needle.text, capitals, small])
     in_columns = [
@@ -197,6 +206,29 @@ def page_statement(
     return statement, bound
 
 
+def order_statement(table: Table, filter: MemoryFilter, sort: Sort, offset: int, limit: int) -> tuple[str, list[Any]]:
+    """What selects some ids of an order, as `handles`, and how many there are in all, as `total`.
+
+    Where every row has to be read for the filter, that is done once for both.
+    """
+    condition, values = conditions(filter, table)
+    part = f"OFFSET ${len(values) + 1}::bigint LIMIT ${len(values) + 2}::bigint"
+    bound = [*values, min(offset, 2**62), limit]
+    if not looks_inside(filter):
+        listed = f"FROM {table.quoted} AS m WHERE {condition}"
+        return (
+            f"SELECT array(SELECT m.id::text {listed} {order_by(table, sort)} {part}) AS handles, "
+            f"(SELECT count(*) {listed}) AS total"
+        ), bound
+    value_key, id_key = _sort_keys(table, sort)
+    direction = "DESC" if sort.descending else "ASC"
+    return (
+        f"WITH found AS (SELECT {value_key} AS value, {id_key} AS id FROM {table.quoted} AS m WHERE {condition}) "
+        f"SELECT array(SELECT id::text FROM found ORDER BY value {direction}, id {direction} {part}) AS handles, "
+        "(SELECT count(*) FROM found) AS total"
+    ), bound
+
+
 def _after(table: Table, sort: Sort, cursor: Cursor, bound: int) -> str:
     """What holds for the rows behind a cursor, whose value and id are bound next. NULL counts as the greatest value."""
     value_key, id_key = _sort_keys(table, sort)
@@ -232,5 +264,9 @@ def cursor_after(record: Mapping[str, Any], sort: Sort) -> Cursor:
 
 def takes_long(filter: MemoryFilter, sort: Sort) -> bool:
     """Whether a page may have to look at every row: a text or a length is looked for, or no index has the order."""
-    looks_inside = filter.looks_for_text or (filter.longer_than, filter.shorter_than) != (None, None)
-    return looks_inside or sort.field not in (SortField.STORED, SortField.UPDATED)
+    return looks_inside(filter) or sort.field not in (SortField.STORED, SortField.UPDATED)
+
+
+def looks_inside(filter: MemoryFilter) -> bool:
+    """Whether a text or a length is looked for, so that every row has to be read."""
+    return filter.looks_for_text or (filter.longer_than, filter.shorter_than) != (None, None)

@@ -40,6 +40,8 @@ class Connections:
         self.address = address
         self.uses_tls = False
         """Whether the connection made last is encrypted."""
+        self.refused: set[str] = set()
+        """Parts of PostgreSQL's language that this server turned out to lack: they are not tried again."""
         self._connect_seconds = connect_seconds
         self._statement_seconds = statement_seconds
         self._places = asyncio.Semaphore(MOST_CONNECTIONS)

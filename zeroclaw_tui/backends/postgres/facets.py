@@ -12,6 +12,7 @@ from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.postgres.browse import conditions, is_dated
 from zeroclaw_tui.backends.postgres.categories import category_of
 from zeroclaw_tui.backends.postgres.connection import Connections
+from zeroclaw_tui.backends.postgres.failures import NOT_SUPPORTED, expected
 from zeroclaw_tui.backends.postgres.statements import Parameters, moment_of
 from zeroclaw_tui.backends.postgres.table import Table
 from zeroclaw_tui.memory.query import AGE_GROUPS, Facets, MemoryFilter
@@ -21,11 +22,12 @@ SECONDS = 120.0
 
 _DAYS = (1, 7, 30)
 _GROUPED = ("category", "agent_id", "namespace")
+_SETS = "GROUPING SETS"
 _GROUPS_AT_ONCE = 2000
 
 
 async def facets(connections: Connections, table: Table, filter: MemoryFilter, now: str) -> Facets:
-    """The counts, in one pass.
+    """The counts, in one pass; in two where the server has no GROUPING SETS, as databases spread over machines do.
 
     There may be as many sessions as memories: they are counted apart from what else occurs together, and put in order
     by the server.
@@ -44,21 +46,39 @@ async def facets(connections: Connections, table: Table, filter: MemoryFilter, n
         ]
     )
     others = ", ".join((*_GROUPED, "age", "bare"))
-    statement = f"""
+    each = f"(SELECT {columns} FROM {table.quoted} AS m WHERE {condition}) AS each"
+    by_session = 'ORDER BY rows DESC, session COLLATE "C"'
+    at_once = f"""
         SELECT {others}, session, grouping(session) = 0 AS is_session, sum(rows)::bigint AS rows
-        FROM (SELECT {others}, session, count(*) AS rows
-              FROM (SELECT {columns} FROM {table.quoted} AS m WHERE {condition}) AS each
-              GROUP BY {others}, session) AS groups
-        GROUP BY GROUPING SETS (({others}), (session)) ORDER BY rows DESC, session COLLATE "C"
+        FROM (SELECT {others}, session, count(*) AS rows FROM {each} GROUP BY {others}, session) AS groups
+        GROUP BY GROUPING SETS (({others}), (session)) {by_session}
     """
-    async with connections.reading(seconds=SECONDS) as connection:
-        # Not by a cursor: for one the server uses no parallel workers.
-        found: Sequence[Mapping[str, Any]] = await connection.fetch(statement, *given.values)
+    one_by_one = (
+        f"SELECT {others}, false AS is_session, count(*) AS rows FROM {each} GROUP BY {others} ORDER BY rows DESC",
+        f"SELECT session, true AS is_session, count(*) AS rows FROM {each} GROUP BY session {by_session}",
+    )
+    found = await _groups(connections, (at_once,), given.values) if _SETS not in connections.refused else None
+    if found is None:
+        found = await _groups(connections, one_by_one, given.values, ()) or []
+        connections.refused.add(_SETS)
     counts = _Counts(table)
     for start in range(0, len(found), _GROUPS_AT_ONCE):
         counts.add(found[start : start + _GROUPS_AT_ONCE])
         await asyncio.sleep(0)
     return counts.facets()
+
+
+async def _groups(
+    connections: Connections, statements: Sequence[str], values: Sequence[Any], codes: Sequence[str] = NOT_SUPPORTED
+) -> Sequence[Mapping[str, Any]] | None:
+    """The groups of all of these statements; None where the server answers with one of the codes."""
+    groups: list[Mapping[str, Any]] = []
+    async with connections.reading(seconds=SECONDS) as connection:
+        with expected(*codes) as refused:
+            for statement in statements:
+                # Not by a cursor: for one the server uses no parallel workers.
+                groups += await connection.fetch(statement, *values)
+    return None if refused else groups
 
 
 class _Counts:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.backends.postgres.driver import PatientConnection
 
+OUT_OF_TIME = "57014"
+NOT_SUPPORTED = ("0A000", "42601", "42703", "42883")
+"""What an engine that speaks PostgreSQL's language answers to a part of it that it lacks."""
+
 _AGAIN = "The next try connects by itself once the server is back."
 _RULES = {
     "23502": "needs a value",
@@ -102,6 +106,23 @@ def translated(address: PostgresAddress, connection: PatientConnection) -> Itera
         raise gone(address) from None
 
 
+@contextmanager
+def expected(*codes: str) -> Iterator[list[str]]:
+    """Takes errors of these codes for an answer: then the code is in the list.
+
+    The transaction takes no other statement afterwards.
+    """
+    import asyncpg
+
+    answered: list[str] = []
+    try:
+        yield answered
+    except asyncpg.PostgresError as error:
+        if error.sqlstate not in codes:
+            raise
+        answered.append(error.sqlstate)
+
+
 def gone(address: PostgresAddress) -> NotReachable:
     """The error for a server that went away in the middle."""
     return NotReachable(f"The database server {address.place} went away in the middle.", hint=_AGAIN)
@@ -132,6 +153,11 @@ def statement_failure(error: asyncpg.PostgresError, address: PostgresAddress) ->
             return Refused("PostgreSQL cannot hold that: a text is too long for it or for an index.")
         case "53100" | "53200" | "53400":
             return Refused(f"The database server {place} ran out of space or memory.", hint="Its log says more.")
+    if code == "42883" and "ts_rank_cd" in str(error):
+        return Refused(
+            f"The database server {place} has no ts_rank_cd, by which ZeroClaw ranks what it recalls.",
+            hint="It speaks PostgreSQL's language without its full-text search; listing and finding work.",
+        )
     if code in _RULES:
         return Refused(_rule_broken(error, _RULES[code]))
     if code[:2] in ("08", "57", "53"):

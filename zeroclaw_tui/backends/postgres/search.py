@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import StoreRecall
 from zeroclaw_tui.backends.postgres.connection import Connections
 from zeroclaw_tui.backends.postgres.rows import entry_columns, entry_from
-from zeroclaw_tui.backends.postgres.search_scope import Scope, scope_of, wildcard_note
+from zeroclaw_tui.backends.postgres.search_scope import Scope, Words, scope_of, wildcard_note
 from zeroclaw_tui.backends.postgres.search_vectors import Nearness, nearness_of
 from zeroclaw_tui.backends.postgres.statements import Parameters, can_hold
 from zeroclaw_tui.backends.postgres.table import Table
@@ -28,6 +30,11 @@ COSINE_SCALE = "cosine"
 FUSED_SCALE = "0..1"
 
 _NOT_HELD = "PostgreSQL holds no NUL and nothing that is no Unicode, so nothing there can match such a query."
+_BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL work_mem = '64MB'"
+"""How many rows have a word the server often does not know, and takes them for far more than there are."""
+_WORD = re.compile(r"'(?:[^']|'')*'")
+"""A word in a query as the server writes it."""
+_MOST_ODD_KEYS = 1000
 _CANDIDATES = 4
 """The fusion takes this many times the limit from each side."""
 
@@ -50,6 +57,7 @@ async def search(
         return StoreRecall((), "keyword", WORDS_SCALE, (_NOT_HELD, *scope.said))
     if scope.lists:
         return await _listed(connections, scope)
+    scope = replace(scope, words=await _words_of(connections, scope))
     if not request.own_fusion and table.form != "uuid":
         return await _by_keywords(connections, scope)
     nearness = nearness_of(table, query_vector)
@@ -62,6 +70,24 @@ async def search(
     if nearness.why_not is not None:
         return StoreRecall((), "vector", COSINE_SCALE, (*refused, *scope.said))
     return await _by_cosine(connections, scope, nearness)
+
+
+async def _words_of(connections: Connections, scope: Scope) -> Words | None:
+    """What the word indexes are to be asked for; None where every row has to be looked at."""
+    if not (scope.has_full_text and scope.table.has_word_indexes):
+        return None
+    given = Parameters()
+    statement = f"""
+        SELECT plainto_tsquery('simple', {given.text(scope.query)})::text AS words,
+               array(SELECT m.key::text FROM {scope.table.quoted} AS m WHERE strpos(m.key::text, '<') > 0
+                     LIMIT {_MOST_ODD_KEYS + 1}) AS odd_keys"""
+    async with connections.reading() as connection:
+        await connection.execute(_BY_INDEX)
+        found = await connection.fetchrow(statement, *given.values)
+    between = _WORD.sub("", found["words"]).split()
+    if set(between) - {"&"} or len(found["odd_keys"]) > _MOST_ODD_KEYS:
+        return None
+    return Words(tuple(dict.fromkeys(_WORD.findall(found["words"]))), tuple(found["odd_keys"]))
 
 
 async def _listed(connections: Connections, scope: Scope) -> StoreRecall:
@@ -86,7 +112,7 @@ async def _by_keywords(connections: Connections, scope: Scope) -> StoreRecall:
         SELECT {entry_columns(table, excerpt=False)}, {score} AS recall_score FROM {table.quoted} AS m
         WHERE {matches} AND {scope.condition(given)}
         ORDER BY recall_score DESC, m.{table.updated} DESC, m.id LIMIT {given.count(scope.request.limit)}"""
-    records = await _fetched(connections, statement, given)
+    records = await _fetched(connections, statement, given, by_index=scope.words is not None)
     entries = tuple(
         ScoredEntry(
             entry_from(record, table),
@@ -190,7 +216,11 @@ def _told_bare(entries: Sequence[ScoredEntry]) -> list[str]:
     return ["None of the memories that could be recalled here has a vector to compare the query's with."]
 
 
-async def _fetched(connections: Connections, statement: str, given: Parameters) -> Sequence[Mapping[str, Any]]:
+async def _fetched(
+    connections: Connections, statement: str, given: Parameters, *, by_index: bool = False
+) -> Sequence[Mapping[str, Any]]:
     async with connections.reading() as connection:
+        if by_index:
+            await connection.execute(_BY_INDEX)
         records: Sequence[Mapping[str, Any]] = await connection.fetch(statement, *given.values)
     return records

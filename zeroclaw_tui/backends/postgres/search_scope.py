@@ -20,17 +20,49 @@ _WITHOUT = ((0, 6, 3), (0, 7, 4))
 """From the first of these versions to before the second ZeroClaw knows no PostgreSQL."""
 _FIRST_WITH_FULL_TEXT = (0, 5, 7)
 _WILDCARDS = "%_\\"
+_PATHS = "'.':* | '~':*"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the indexes on the words of key and content are asked for, so that few rows are looked at.
+
+    The server takes key and content apart together, which gives no other words than each of them alone, but for two
+    things (tried on 2.4 million pairs of odd texts): a tag that is open at the end of a key goes on in the content, and
+    a content that begins with ~ or . begins with a path of another name. The rows of both are looked at too.
+    """
+
+    each: tuple[str, ...]
+    """The words of the query, each as a query of its own."""
+    odd_keys: tuple[str, ...]
+    """The keys with a <."""
+
+    def condition(self, given: Parameters) -> str:
+        """Holds for every row that has all words, and for some others."""
+        if not self.each:
+            return "FALSE"
+        all_of_them = " AND ".join(f"({self._have(given.text(word))})" for word in self.each)
+        paths = f"to_tsvector('simple', m.content) @@ {given.text(_PATHS)}::tsquery"
+        odd = f" OR m.key = ANY({given.texts(self.odd_keys)})" if self.odd_keys else ""
+        return f"({all_of_them} OR {paths}{odd})"
+
+    def _have(self, word: str) -> str:
+        return " OR ".join(f"to_tsvector('simple', m.{column}) @@ {word}::tsquery" for column in ("key", "content"))
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A request as this table and this profile serve it; `query` has no blanks around it."""
+    """A request as this table and this profile serve it; `query` has no blanks around it.
+
+    With `words` the table's indexes are asked first.
+    """
 
     request: RecallRequest
     profile: ScoringProfile
     table: Table
     query: str
     said: tuple[str, ...]
+    words: Words | None = None
 
     @property
     def lists(self) -> bool:
@@ -67,7 +99,8 @@ class Scope:
         words = f"plainto_tsquery('simple', {given.text(self.query)})"
         ranks = [f"ts_rank_cd(to_tsvector('simple', m.{column}), {words})" for column in ("key", "content")]
         score = f"({ranks[0]}::float8 * 2 + {ranks[1]}::float8)"
-        return f"to_tsvector('simple', m.key || ' ' || m.content) @@ {words}", score
+        matches = f"to_tsvector('simple', m.key || ' ' || m.content) @@ {words}"
+        return matches if self.words is None else f"{self.words.condition(given)} AND {matches}", score
 
 
 def scope_of(request: RecallRequest, profile: ScoringProfile, table: Table) -> Scope:

@@ -13,12 +13,13 @@ _SMALL = 8 * 1024 * 1024
 """Up to this size, in bytes without what lies beside the rows, a table is looked through whole."""
 
 
-async def state_of(connection: asyncpg.Connection, table: Table) -> tuple[Any, ...]:
+async def state_of(connection: asyncpg.Connection, table: Table, *, by_writers: bool = True) -> tuple[Any, ...]:
     """Values of which at least one changes with every committed write, a new column or agent included.
 
     In a small table the transactions that wrote its rows are added up, which is exact and seen at once. In a bigger
     one PostgreSQL's own counters are read, which it brings up to date a second, at most ten, after a commit, and the
-    newest `updated_at`, which tells of a store at once.
+    newest `updated_at`, which tells of a store at once. Without `by_writers`, for engines whose rows have no xmin, the
+    rows of a small table are counted, and its newest `updated_at` is read.
     """
     look = await connection.fetchrow(
         "SELECT c.oid::text AS oid, pg_table_size(c.oid) AS size, "
@@ -32,9 +33,8 @@ async def state_of(connection: asyncpg.Connection, table: Table) -> tuple[Any, .
         return ()
     shape = (look["oid"], look["columns"])
     if table.kind == "r" and look["size"] <= _SMALL:
-        rows = await connection.fetchrow(
-            f"SELECT count(*) AS rows, coalesce(sum(xmin::text::bigint), 0)::text AS writers FROM {table.quoted}"
-        )
+        written = "coalesce(sum(xmin::text::bigint), 0)" if by_writers else f"max({table.updated})"
+        rows = await connection.fetchrow(f"SELECT count(*) AS rows, {written}::text AS writers FROM {table.quoted}")
         return (*shape, rows["rows"], rows["writers"])
     counted = await connection.fetchrow(
         f"SELECT (SELECT max({table.updated})::text FROM {table.quoted}) AS newest, "

@@ -227,17 +227,28 @@ class ListingScreen(LitScreen):
             self._light_up(Lights.of(self.view.sought))
             if self._glows_news:
                 news += rows.newcomers(event.handles)
-            rows.show_order(event.handles)
+            rows.show_order(event.handles, event.total)
             rows.put_rows(event.first)
             if news:
                 rows.glow(news)
-            if self._go_to is not None:
-                rows.go_to(self._go_to)
-            self._glows_news, self._go_to = False, None
+            if self._go_to is not None and not rows.go_to(self._go_to) and event.total > len(event.handles):
+                self._ask_for_order(event.total)
+            else:
+                self._go_to = None
+            self._glows_news = False
             if was_at_top and rows.cursor < rows.size.height - 1:
                 # Whoever looks at the newest memories wants to see newer ones come.
                 rows.scroll_to(y=0, animate=False, force=True)
             self._answered(bool(event.handles))
+
+    def on_order_grown(self, event: messages.OrderGrown) -> None:
+        """More of a long order."""
+        if not event.is_stale:
+            rows = self.query_one(MemoryList)
+            rows.show_more(event.handles, is_whole=event.is_whole)
+            if self._go_to is not None:
+                rows.go_to(self._go_to)
+                self._go_to = None
 
     def on_rows_loaded(self, event: messages.RowsLoaded) -> None:
         """Rows that came into sight."""
@@ -293,6 +304,14 @@ class ListingScreen(LitScreen):
         """Load the rows that come into sight."""
         if self._loader is not None:
             self._loader.want_rows(event.handles)
+
+    def on_memory_list_order_wanted(self, event: MemoryList.OrderWanted) -> None:
+        """Learn which rows come into sight."""
+        self._ask_for_order(event.rows)
+
+    def _ask_for_order(self, rows: int) -> None:
+        if self._loader is not None:
+            self._loader.want_order(rows)
 
     def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
         """Show what the cursor is on, in full as soon as that is here."""

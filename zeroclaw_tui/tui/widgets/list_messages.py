@@ -36,6 +36,14 @@ class RowsWanted(ListMessage, namespace="memory_list"):
         self.handles = handles
 
 
+class OrderWanted(ListMessage, namespace="memory_list"):
+    """Rows are in sight whose handles are not known; `show_more` brings the order for the first `rows` at least."""
+
+    def __init__(self, list_: MemoryList, rows: int) -> None:
+        super().__init__(list_)
+        self.rows = rows
+
+
 class RowMessage(ListMessage, namespace="memory_list"):
     """Something about one memory, with its result in a recall."""
 

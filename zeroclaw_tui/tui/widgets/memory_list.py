@@ -50,6 +50,7 @@ class MemoryList(CursorList):
     """What is lit up in keys and memories of a listing."""
 
     RowsWanted: TypeAlias = list_messages.RowsWanted
+    OrderWanted: TypeAlias = list_messages.OrderWanted
     RowHighlighted: TypeAlias = list_messages.RowHighlighted
     RowOpened: TypeAlias = list_messages.RowOpened
     SortWanted: TypeAlias = list_messages.SortWanted
@@ -69,7 +70,8 @@ class MemoryList(CursorList):
         self._marks_shown: int | None = None
         self._handles: Sequence[Handle] = ()
         self._loaded = LoadedRows()
-        self._is_whole_order = False
+        self._is_ordered = self._is_whole_order = False
+        self._order_asked = 0
         self._recall: RecallResult | None = None
         self._painter = RowPainter(self)
         self._told: tuple[MemoryEntry, ScoredEntry | None] | None = None
@@ -98,11 +100,11 @@ class MemoryList(CursorList):
         self._loaded.clear()
         self._loaded.put(entries)
         self._handles = [entry.handle for entry in entries]
-        self._is_whole_order = False
+        self._is_ordered = self._is_whole_order = False
         self._show_rows(max(len(entries), total or 0), position(self._handles, kept, 0) or 0)
 
-    def show_order(self, handles: Sequence[Handle]) -> None:
-        """Show all rows of a listing, in this order.
+    def show_order(self, handles: Sequence[Handle], total: int | None = None) -> None:
+        """Show all rows of a listing, in this order; of `total` rows these may be the first.
 
         Loaded rows stay, and when an order was already shown they are asked for again as they come into sight. The
         cursor stays on its memory and that on its line of the screen; when it has gone, on its place.
@@ -110,13 +112,23 @@ class MemoryList(CursorList):
         kept = self._handle_at(self.cursor)
         was_on_line = self.cursor - self.scroll_offset.y
         self._leave_ranking(forget=False)
-        if self._is_whole_order:
+        if self._is_ordered:
             self._loaded.grow_old()
         self._loaded.forget_questions()
         self._handles = handles
-        self._is_whole_order = True
+        count = max(len(handles), total or 0)
+        self._is_ordered, self._is_whole_order, self._order_asked = True, count == len(handles), 0
         row = position(handles, kept, self.cursor)
-        self._show_rows(len(handles), self.cursor if row is None else row, was_on_line, forget=False)
+        self._show_rows(count, self.cursor if row is None else row, was_on_line, forget=False)
+
+    def show_more(self, handles: Sequence[Handle], *, is_whole: bool) -> None:
+        """Take the handles of more rows, behind those that were known; the rows that are here stay as they are."""
+        if not self._is_ordered:
+            return
+        line = self.cursor - self.scroll_offset.y
+        self._handles, self._is_whole_order, self._order_asked = handles, is_whole, 0
+        count = len(handles) if is_whole else max(self._row_count, len(handles))
+        self._show_rows(count, self.cursor, line, forget=False)
 
     def put_rows(self, entries: Sequence[MemoryEntry]) -> None:
         """Take in rows that were wanted; in whichever order, and also unasked."""
@@ -143,11 +155,12 @@ class MemoryList(CursorList):
         known = frozenset(self._handles)
         return [handle for handle in handles if handle not in known]
 
-    def go_to(self, handle: Handle) -> None:
-        """Put the cursor on this row, where it is listed."""
+    def go_to(self, handle: Handle) -> bool:
+        """Put the cursor on this row, where it is known to be listed; whether it is."""
         row = position(self._handles, handle, self.cursor)
         if row is not None:
             self.cursor = row
+        return row is not None
 
     def toggle_mark(self) -> None:
         """Mark the memory under the cursor, or take its mark away."""
@@ -165,6 +178,8 @@ class MemoryList(CursorList):
         """The rows from the one marked last to the cursor, both included; the cursor's alone without such a one."""
         anchor = position(self._handles, self.marks.anchor, self.cursor)
         first, last = sorted((self.cursor if anchor is None else anchor, self.cursor))
+        if last >= len(self._handles):
+            return ()
         self.marks.anchor = self._handle_at(self.cursor)
         return self._handles[first : last + 1]
 
@@ -176,13 +191,14 @@ class MemoryList(CursorList):
 
     @property
     def marks_shown(self) -> int | None:
-        """How many of the marked memories are among these rows; None while not all rows are known."""
-        if self._ranking is None and not self._is_whole_order:
+        """How many of the marked memories are among these rows; None while rows are not known that it depends on."""
+        if self._ranking is None and not self._is_ordered:
             return None
         if self._marks_shown is None:
             marked = self.marks.handles
             self._marks_shown = sum(map(marked.__contains__, self._handles)) if marked else 0
-        return self._marks_shown
+        is_known = self._ranking is not None or self._is_whole_order or self._marks_shown == len(self.marks.handles)
+        return self._marks_shown if is_known else None
 
     def show_results(self, result: RecallResult) -> None:
         """Show the ranked answer to a recall; the same query again keeps the cursor on its memory."""
@@ -191,7 +207,7 @@ class MemoryList(CursorList):
         self._recall = result
         ranking = self._painter.ranking = Ranking.of(result)
         self._handles = [row.result.entry.handle for row in ranking.rows]
-        self._is_whole_order = False
+        self._is_ordered = self._is_whole_order = False
         row = position(self._handles, kept, 0)
         self._show_rows(len(self._handles), row if row is not None else self.cursor if is_same_query else 0)
 
@@ -200,7 +216,7 @@ class MemoryList(CursorList):
         self._leave_ranking()
         self._loaded.clear()
         self._handles = ()
-        self._is_whole_order = False
+        self._is_ordered = self._is_whole_order = False
         self._show_rows(0, 0)
 
     def set_look(self, *, sort: Sort, now: datetime, show_agent: bool) -> None:
@@ -382,6 +398,10 @@ class MemoryList(CursorList):
             return
         page = self.lines_in_sight
         top = self.scroll_offset.y
+        needed = min(top + 2 * page, self._row_count)
+        if self._is_ordered and not self._is_whole_order and needed > max(len(self._handles), self._order_asked):
+            self._order_asked = needed
+            self.post_message(self.OrderWanted(self, needed))
         if not self._loaded.missing(self._between(top - page // 2, top + page + page // 2)):
             return
         in_sight = self._loaded.missing(self._between(top, top + page))
