@@ -193,6 +193,11 @@ class Memory(ABC):
         """The handles of every row in order, as an array or list."""
         return [entry.handle for entry in await self._ordered(filter, sort)]
 
+    async def first(self, filter: MemoryFilter, sort: Sort, count: int) -> tuple[Sequence[Handle], int]:
+        """The handles of the first so many rows in order, and how many rows there are in all."""
+        ordered = await self.order(filter, sort)
+        return ordered[:count], len(ordered)
+
     async def rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of at most 500 handles, in that order, as excerpts; rows gone meanwhile are left out."""
         by_handle = {entry.handle: entry for entry in await self.entries(MemoryFilter(superseded=Superseded.SHOW))}

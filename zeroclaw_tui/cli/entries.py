@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
@@ -24,11 +25,12 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
     """Print one page of the listing, `updated_at` descending."""
     if given.blocks and not library.memory.capabilities.blocks:
         raise Refused(f"{library.memory.name} has no blocks to show.", hint="Only Markdown files are read in blocks.")
-    handles = await library.order(filter_given(given, now).but(blocks=given.blocks), NEWEST_UPDATED)
-    total, hidden = len(handles), await superseded_hidden(library, filter_given(given, now))
-    entries = [
-        entry async for page in _pages(library, handles[given.offset : given.offset + given.limit]) for entry in page
-    ]
+    wanted, end = filter_given(given, now), given.offset + given.limit
+    hidden, (handles, total) = await asyncio.gather(
+        superseded_hidden(library, wanted),
+        library.memory.first(wanted.but(blocks=given.blocks), NEWEST_UPDATED, end),
+    )
+    entries = [entry async for page in _pages(library, handles[given.offset :]) for entry in page]
     if given.json:
         whole = [await library.whole(entry.handle) if entry.is_excerpt else entry for entry in entries]
         document(

@@ -13,7 +13,8 @@ async def superseded_hidden(library: Library, filter: MemoryFilter) -> int:
     """How many a filter leaves out for no other reason; 0 where it shows them or the store has none such."""
     if filter.superseded is not Superseded.HIDE or not library.memory.capabilities.superseded:
         return 0
-    return len(await library.memory.order(filter.but(superseded=Superseded.ONLY), NEWEST_STORED))
+    _, count = await library.memory.first(filter.but(superseded=Superseded.ONLY), NEWEST_STORED, 0)
+    return count
 
 
 def hidden_fact(count: int) -> str:

@@ -227,6 +227,25 @@ class SqliteMemory(SearchableSqlite):
         schema = self.schema
         return await self._find(lambda connection: browse.ordered_handles(connection, schema, filter, sort), filter)
 
+    async def first(self, filter: MemoryFilter, sort: Sort, count: int) -> tuple[Sequence[Handle], int]:
+        """The first rowids in order, and how many there are; no more rowids than that are read or sorted.
+
+        Ordered and counted at once, as neither waits for the other; a text is looked for only once.
+        """
+        if filter.looks_for_text:
+            return await super().first(filter, sort, count)
+        schema = self.schema
+        ordering = asyncio.ensure_future(
+            self._find(lambda connection: browse.ordered_handles(connection, schema, filter, sort, count), filter)
+        )
+        try:
+            found = browse.where(schema, filter)
+            statement = f"SELECT count(*) FROM memories AS m {found.sql}"
+            ((total,),) = await self._find(lambda one: one.execute(statement, found.values).fetchall(), filter)
+            return await ordering, total
+        finally:
+            ordering.cancel()
+
     async def rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of these rowids, in that order, as excerpts; rows gone meanwhile are left out."""
         by_handle: dict[Handle, MemoryEntry] = {}
