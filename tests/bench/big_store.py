@@ -17,7 +17,8 @@ CATEGORIES = ("core", "daily", "conversation", "project_notes")
 def make_store(path: Path, rows: int, dimensions: int = 0, seed: int = 7, *, littered: bool = False) -> Path:
     """A G4 database of `rows` memories of 8 to 40 Zipf-like words, with random float32 vectors if asked.
 
-    A littered one has repeated, nearly repeated, secret and superseded memories in it, a few in a hundred.
+    Of many rows some are alike, as all words come out of one pool; not so in a littered one, which has a few in
+    a hundred that are repeated, nearly repeated, secret or superseded.
     """
     if path.exists():
         return path
@@ -34,7 +35,10 @@ def make_store(path: Path, rows: int, dimensions: int = 0, seed: int = 7, *, lit
     connection.executemany(
         "INSERT INTO memories (id, key, content, category, embedding, created_at, updated_at, agent_id)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (_row(number, chance, pool, dimensions, agent) for number in range(rows)),
+        (
+            _row(number, chance, chance.choices(pool, k=80) if littered else pool, dimensions, agent)
+            for number in range(rows)
+        ),
     )
     if littered:
         _litter(connection)
