@@ -54,6 +54,8 @@ class Contents:
         for group in exact:
             chosen[group] = False
             chosen[max(group, key=lambda number: (self._written[number], number))] = True
+        # Nothing more is asked of them, and they are three numbers for each memory.
+        self._digests, self._written = array("Q"), array("d")
         groups = Groups(len(self.owners))
         self.vectors.join_alike(groups, self.owners, chosen, going)
         by_words = ByWords(self._words, self.vectors, groups, going)

@@ -52,13 +52,15 @@ class WordPairs:
         known = self._known
         if len(known) > _REMEMBERED:
             known.clear()
+        begin = len(self._words)
         try:
-            self._words.extend([known[word] for word in words])
+            self._words.extend(map(known.__getitem__, words))
         except KeyError:
+            del self._words[begin:]
             for word in words:
                 if word not in known:
                     known[word] = zlib.crc32(word.encode("utf-8", "surrogatepass"))
-            self._words.extend([known[word] for word in words])
+            self._words.extend(map(known.__getitem__, words))
         self._lengths.append(len(words))
         if len(self._words) >= _BATCH:
             self._settle()
