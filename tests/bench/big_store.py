@@ -14,8 +14,12 @@ WORDS = [f"{stem}{tail}" for stem in STEMS for tail in range(500)]
 CATEGORIES = ("core", "daily", "conversation", "project_notes")
 
 
-def make_store(path: Path, rows: int, dimensions: int = 0, seed: int = 7) -> Path:
-    """A G4 database of `rows` memories of 8 to 40 Zipf-like words, with random float32 vectors if asked."""
+def make_store(path: Path, rows: int, dimensions: int = 0, seed: int = 7, *, littered: bool = False) -> Path:
+    """A G4 database of `rows` memories of 8 to 40 Zipf-like words, with random float32 vectors if asked.
+
+    Of many rows some are alike, as all words come out of one pool; not so in a littered one, which has a few in
+    a hundred that are repeated, nearly repeated, secret or superseded.
+    """
     if path.exists():
         return path
     create_database(path, "G4")
@@ -31,8 +35,13 @@ def make_store(path: Path, rows: int, dimensions: int = 0, seed: int = 7) -> Pat
     connection.executemany(
         "INSERT INTO memories (id, key, content, category, embedding, created_at, updated_at, agent_id)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (_row(number, chance, pool, dimensions, agent) for number in range(rows)),
+        (
+            _row(number, chance, chance.choices(pool, k=80) if littered else pool, dimensions, agent)
+            for number in range(rows)
+        ),
     )
+    if littered:
+        _litter(connection)
     connection.commit()
     connection.close()
     return path
@@ -45,6 +54,19 @@ def _row(number: int, chance: random.Random, pool: list[str], dimensions: int, a
     vector = struct.pack(f"<{dimensions}f", *_vector(chance, dimensions)) if dimensions else None
     key = f"memory_{number:07d}"
     return (f"id-{number:07d}", key, content, CATEGORIES[number % 4], vector, moment, moment, agent)
+
+
+def _litter(connection: sqlite3.Connection) -> None:
+    """Of each hundred memories, one says the same as another, one nearly the same; a few hold a secret, or are over."""
+    said = {
+        "n.rowid % 100 = 1": "(SELECT content FROM memories o WHERE o.rowid = n.rowid / 3 + 2)",
+        "n.rowid % 100 = 2": "(SELECT content || ' again' FROM memories o WHERE o.rowid = n.rowid / 2 + 3)",
+        "n.rowid % 1000 = 3": "content || ' and the password is hunter2-' || rowid || 'Xy9qLm'",
+        "n.rowid % 2000 = 4": "content || ' use sk-proj-' || hex(randomblob(20))",
+    }
+    for chosen, content in said.items():
+        connection.execute(f"UPDATE memories AS n SET content = {content} WHERE {chosen}")
+    connection.execute("UPDATE memories SET superseded_by = 'id-0000000' WHERE rowid % 500 = 5")
 
 
 def _vector(chance: random.Random, dimensions: int) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import tempfile
+from array import array
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -120,6 +121,9 @@ def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fi
             )
             handles = [entry.handle for entry in expected]
             assert list(await memory.order(filter, sort)) == handles
+            begin, total = await memory.order_part(filter, sort, 0, limit)
+            assert (list(begin), total) == (handles[:limit], len(handles))
+            assert await memory.order_part(filter, sort, 0, 0) == (array("q"), len(handles))
             paged, cursor = [], None
             while True:
                 page = await memory.page(filter, sort, cursor, limit)

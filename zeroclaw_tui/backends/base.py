@@ -49,6 +49,7 @@ from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.scoring.evidence import Evidence, Neighbour, WordShare
 from zeroclaw_tui.scoring.profiles import ScoringProfile
+from zeroclaw_tui.scoring.rare_words import WordNeighbours
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
@@ -289,6 +290,11 @@ class Memory(ABC):
         None where the row has no vector, or the store keeps none. No network but to the store itself.
         """
         return None
+
+    async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> WordNeighbours:
+        """The current rows nearest to a text by the rare words both have, but the row `without`; no network but to the
+        store itself."""
+        return await generic_recall.nearest_by_words(self, text, limit, without)
 
     async def whole_rows(self, handles: Sequence[Handle]) -> Entries:
         """Rows with their whole content, in that order; rows gone meanwhile are left out."""

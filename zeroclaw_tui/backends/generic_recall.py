@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.answers import StoreRecall
+from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import NotThere
+from zeroclaw_tui.memory.errors import NotThere, SearchInterrupted
+from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.decide import rank
 from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence, WordShare
 from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringProfile
+from zeroclaw_tui.scoring.rare_words import RareWords, WordNeighbours, compared_text_of
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
@@ -24,6 +29,24 @@ if TYPE_CHECKING:
 _SCALE = "its own"
 DEEPEST = 1000
 """How deep the ranking of a store's own rule is looked at."""
+
+
+async def nearest_by_words(memory: Memory, text: str, limit: int, without: Handle | None) -> WordNeighbours:
+    """What is near a text by the words both have, all current memories read once."""
+    counted = RareWords()
+    stop = threading.Event()
+
+    def see(row: StoredRow) -> None:
+        if stop.is_set():
+            raise SearchInterrupted
+        entry = row.entry()
+        counted.add(row.id if row.handle is None else row.handle, compared_text_of(entry.key, entry.content))
+
+    try:
+        await memory.each_row(see, MemoryFilter())
+        return await asyncio.to_thread(counted.nearest, text, limit, without)
+    finally:
+        stop.set()
 
 
 async def search(memory: Memory, request: RecallRequest) -> StoreRecall:

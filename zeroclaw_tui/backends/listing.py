@@ -23,7 +23,10 @@ def moment(timestamp: str | None) -> datetime | None:
     if not timestamp:
         return None
     try:
-        parsed = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", timestamp.strip()))
+        text = timestamp.strip()
+        while fraction := _LONG_FRACTION.search(text):
+            text = text[: fraction.end(1)] + text[fraction.end() :]
+        parsed = datetime.fromisoformat(text)
         return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
@@ -25,10 +26,10 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
     if given.blocks and not library.memory.capabilities.blocks:
         raise Refused(f"{library.memory.name} has no blocks to show.", hint="Only Markdown files are read in blocks.")
     wanted = filter_given(given, now)
-    handles, total = await library.order_part(
-        wanted.but(blocks=given.blocks), NEWEST_UPDATED, given.offset, given.limit
+    hidden, (handles, total) = await asyncio.gather(
+        superseded_hidden(library, wanted),
+        library.order_part(wanted.but(blocks=given.blocks), NEWEST_UPDATED, given.offset, given.limit),
     )
-    hidden = await superseded_hidden(library, wanted)
     entries = [entry async for page in _pages(library, handles) for entry in page]
     if given.json:
         whole = [await library.whole(entry.handle) if entry.is_excerpt else entry for entry in entries]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.embeddings.patient import PatientEmbedder, query_with
-from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import EmbeddingFailed, SearchInterrupted
-from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.scoring.rare_words import RareWords, words_of
+from zeroclaw_tui.memory.errors import EmbeddingFailed
+from zeroclaw_tui.scoring.rare_words import WordNeighbours, compared_text_of, words_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,9 +21,6 @@ Way = Literal["vector", "rare words"]
 _NO_VECTOR = "This memory has no vector"
 _SPARE = 50
 """How many more are asked for, because superseded ones and the memory itself are left out."""
-_LEAST = 0.01
-"""Less than that is near to nobody: it comes of words that everybody uses."""
-_CURRENT = MemoryFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,25 +163,12 @@ async def _by_words(
     library: Library, entry: MemoryEntry | None, text: str | None, because: str | None, limit: int
 ) -> SimilarResult:
     memory = library.memory
-    asked = _text_of(entry) if entry is not None else text or ""
-    counted = RareWords()
-    stop = threading.Event()
-
-    def see(row: StoredRow) -> None:
-        if stop.is_set():
-            raise SearchInterrupted
-        counted.add(row.handle if row.handle is not None else row.id, _text_of(row.entry()))
-
-    try:
-        await memory.each_row(see, _CURRENT)
-        without = entry.handle if entry is not None else None
-        scored = await asyncio.to_thread(counted.nearest, asked, limit + _SPARE, without)
-    finally:
-        stop.set()
-    results = await _read(library, [pair for pair in scored if pair[1] >= _LEAST], limit, entry)
+    asked = text or "" if entry is None else compared_text_of(entry.key, entry.content)
+    near = await memory.nearest_by_words(asked, limit + _SPARE, None if entry is None else entry.handle)
+    results = await _read(library, near.nearest, limit, entry)
     # Long texts have thousands of words, and taking them apart keeps a frame waiting.
-    shared = await asyncio.to_thread(_with_shared, counted, asked, results)
-    return SimilarResult(memory.name, memory.location, entry, text, "rare words", because, shared, len(counted))
+    shared = await asyncio.to_thread(_with_shared, near, results)
+    return SimilarResult(memory.name, memory.location, entry, text, "rare words", because, shared, near.compared)
 
 
 async def _read(
@@ -207,10 +188,7 @@ async def _read(
     return tuple(found)
 
 
-def _with_shared(counted: RareWords, asked: str, results: Sequence[SimilarMemory]) -> tuple[SimilarMemory, ...]:
-    return tuple(replace(near, shared=counted.shared(asked, _text_of(near.entry))) for near in results)
-
-
-def _text_of(entry: MemoryEntry) -> str:
-    """What is compared of a memory: keys of saved messages are numbers that say nothing."""
-    return entry.content if entry.content.strip() else entry.key
+def _with_shared(words: WordNeighbours, results: Sequence[SimilarMemory]) -> tuple[SimilarMemory, ...]:
+    return tuple(
+        replace(near, shared=words.shared(compared_text_of(near.entry.key, near.entry.content))) for near in results
+    )

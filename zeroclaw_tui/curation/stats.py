@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -51,8 +52,8 @@ async def store_stats(
     Without a zone they are this machine's.
     """
     wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
-    rows = await memory.statistics(wanted)
-    return StoreStats(await memory.facets(wanted, now), rows, growth_of(rows, zone))
+    rows, every = await asyncio.gather(memory.statistics(wanted), memory.facets(wanted, now))
+    return StoreStats(every, rows, growth_of(rows, zone))
 
 
 async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> dict[str, Any]:
@@ -60,9 +61,21 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
 
     With a filter the counts are of what it leaves; health, facts and storage are always those of the whole store.
     """
-    stats = await memory_stats(memory, now)
-    counted = await store_stats(memory, now, filter)
-    return as_json(memory, stats, counted, await memory.health(), is_filtered=filter is not None)
+    counted, health, is_healthy, total = await asyncio.gather(
+        store_stats(memory, now, filter), memory.health(), memory.health_check(), memory.count()
+    )
+    categories = counted.every.category
+    if filter is None and counted.every.superseded:
+        replaced = await memory.facets(MemoryFilter(superseded=Superseded.ONLY), now)
+        left = {name: count - replaced.category.get(name, 0) for name, count in categories.items()}
+        categories = dict(sorted(((name, count) for name, count in left.items() if count), key=_most_first))
+    stats = MemoryStats(memory.name, "healthy" if is_healthy else "unhealthy", total, categories)
+    return as_json(memory, stats, counted, health, is_filtered=filter is not None)
+
+
+def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
+    name, count = counted
+    return -count, name
 
 
 def as_json(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.memory.entry import Handle
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 20_000
 """Characters: of longer texts only the beginning is compared."""
+LEAST = 0.01
+"""A lower score is near to nobody: it comes of words that everybody uses."""
+_DIGITS = 12
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003fffd"
 _RUN = re.compile(f"[{_CJK}]+|[^\\W_{_CJK}]+")
 _IS_CJK = re.compile(f"[{_CJK}]")
@@ -29,6 +33,41 @@ def words_of(text: str) -> tuple[str, ...]:
         else:
             found[run] = None
     return tuple(found)
+
+
+def compared_text_of(key: str, content: str) -> str:
+    """What is compared of a memory: keys of saved messages are numbers that say nothing."""
+    return content if content.strip() else key
+
+
+@dataclass(frozen=True, slots=True)
+class WordNeighbours:
+    """The texts nearest to one by their words, best first, those stored later first among equals; none below LEAST.
+
+    `counts` says how many of the texts have each word of that one; `compared` how many texts there are.
+    """
+
+    nearest: Sequence[tuple[Handle, float]]
+    compared: int
+    counts: Mapping[str, int]
+
+    def shared(self, other: str, most: int = 5) -> tuple[str, ...]:
+        """The words that the text asked about has in common with another, the rarest first."""
+        common: Collection[str] = set(words_of(other))
+        return tuple(sorted((word for word in self.counts if word in common), key=self.counts.__getitem__)[:most])
+
+
+def weight(texts: int, having: int) -> float:
+    """What a word counts that so many of the texts have; one that none has is as rare as can be."""
+    return math.log((texts + 1) / (having or 1))
+
+
+def cosine(shared: float, square: float, other_square: float) -> float:
+    """The score of two texts by their squared weights summed up: in common, and of each.
+
+    Rounded, so that the same words in another order are the same.
+    """
+    return min(1.0, round(shared / math.sqrt(square * other_square), _DIGITS)) if square and other_square else 0.0
 
 
 class RareWords:
@@ -60,11 +99,15 @@ class RareWords:
         self._handles.append(handle)
         self._starts.append(len(self._words))
 
-    def nearest(self, text: str, limit: int, without: Handle | None = None) -> list[tuple[Handle, float]]:
-        """The nearest texts, best first, those stored later first among equals; none with a score of 0."""
+    def nearest(self, text: str, limit: int, without: Handle | None = None) -> WordNeighbours:
+        """The nearest texts."""
+        counts = {word: self._how_many(word) for word in words_of(text)}
+        return WordNeighbours(self._nearest(counts, limit, without), len(self), counts)
+
+    def _nearest(self, counts: Mapping[str, int], limit: int, without: Handle | None) -> list[tuple[Handle, float]]:
         import numpy as np
 
-        wanted = [self._places[word] for word in words_of(text) if word in self._places]
+        wanted = [self._places[word] for word in counts if word in self._places]
         if not wanted or not self._words:
             return []
         weights = self._weights()
@@ -74,24 +117,19 @@ class RareWords:
         is_wanted = np.zeros(len(weights))
         is_wanted[wanted] = squares[wanted]
         shared = _sums(is_wanted[words], starts)
-        lengths = np.sqrt(_sums(squares[words], starts))
-        # A word that no text has is as rare as can be, and makes the text asked about the longer.
-        unknown = len(words_of(text)) - len(wanted)
-        own = math.sqrt(float(squares[wanted].sum()) + unknown * math.log(len(self) + 1) ** 2)
-        scores = np.divide(shared, lengths * own, out=np.zeros(len(self)), where=lengths > 0)
+        lengths = _sums(squares[words], starts)
+        # A word that no text has makes the text asked about the longer.
+        own = sum(weight(len(self), having) ** 2 for having in counts.values())
+        scores = np.divide(shared, np.sqrt(lengths * own), out=np.zeros(len(self)), where=lengths > 0)
+        scores = np.minimum(scores.round(_DIGITS), 1.0)
         order = np.lexsort((-np.arange(len(self)), -scores))
         found: list[tuple[Handle, float]] = []
         for at in order.tolist():
-            if scores[at] <= 0 or len(found) == limit:
+            if scores[at] < LEAST or len(found) == limit:
                 break
             if self._handles[at] != without:
-                found.append((self._handles[at], min(1.0, float(scores[at]))))
+                found.append((self._handles[at], float(scores[at])))
         return found
-
-    def shared(self, text: str, other: str, most: int = 5) -> tuple[str, ...]:
-        """The words that both have, the rarest first."""
-        common: Collection[str] = set(words_of(other))
-        return tuple(sorted((word for word in words_of(text) if word in common), key=self._how_many)[:most])
 
     def _how_many(self, word: str) -> int:
         place = self._places.get(word)
@@ -108,6 +146,6 @@ def _sums(values: np.ndarray, starts: Sequence[int] | np.ndarray) -> np.ndarray:
     """The sum of each stretch of values between two starts, 0 for an empty one."""
     import numpy as np
 
-    running = np.concatenate([[0.0], np.cumsum(values)])
     edges = np.asarray(starts)
-    return np.asarray(running[edges[1:]] - running[edges[:-1]])
+    sums = np.add.reduceat(np.append(values, 0.0), edges[:-1])
+    return np.where(edges[1:] > edges[:-1], sums, 0.0)

@@ -20,6 +20,7 @@ ROWS_AT_ONCE = 500
 """The most rows fetched in one statement, so that the event loop never waits for Python objects to be made."""
 
 _HANDLES_AT_ONCE = 2000
+_MOST_ROWIDS = 2**63 - 1
 _BY_CONTENT = 200
 NO_MOMENT = "-1.0"
 """SQL for what `moment_of` makes of a timestamp that is no moment."""
@@ -98,12 +99,18 @@ def page_of(chosen: Sequence[Sequence[Any]], limit: int) -> tuple[list[int], Cur
     return handles, Cursor(tuple(chosen[limit - 1][1:]), handles[-1])
 
 
-def ordered_handles(connection: sqlite3.Connection, schema: Schema, filter: MemoryFilter, sort: Sort) -> array[int]:
-    """The rowids of all rows in order, eight bytes each; for a thread of its own."""
+def ordered_handles(
+    connection: sqlite3.Connection, schema: Schema, filter: MemoryFilter, sort: Sort, count: int = -1
+) -> array[int]:
+    """The rowids of all rows in order, eight bytes each, or of the first `count`; for a thread of its own."""
+    handles = array("q")
+    if not count:
+        return handles
     found = where(schema, filter)
     order = _order(_sort_keys(schema, sort), sort)
-    handles = array("q")
-    statement = f"SELECT m.rowid FROM memories AS m {found.sql} ORDER BY {order}"
+    # Where it has to sort, SQLite then keeps no more than these.
+    few = f" LIMIT {min(count, _MOST_ROWIDS):d}" if count > 0 else ""
+    statement = f"SELECT m.rowid FROM memories AS m {found.sql} ORDER BY {order}{few}"
     with closing(connection.execute(statement, found.values)) as rows:
         while batch := rows.fetchmany(_HANDLES_AT_ONCE):
             handles.extend([rowid for (rowid,) in batch])

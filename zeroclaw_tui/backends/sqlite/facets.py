@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.sqlite.browse import NO_MOMENT, created, moment_of, sqlite_moment, where
@@ -31,59 +32,64 @@ def facets(connection: sqlite3.Connection, schema: Schema, filter: MemoryFilter,
 
 def _of_all(connection: sqlite3.Connection, schema: Schema, filter: MemoryFilter, now: str) -> Facets:
     """One pass over the table, and one over each index: those know nothing of superseded rows, which are taken off."""
-    hides = filter.superseded is Superseded.HIDE
     steps = ["written > julianday(?)"] * len(_DAYS) + [f"written <> {NO_MOMENT}"]
-    ages = ", ".join(f"coalesce(sum(shown AND {step}), 0)" for step in steps)
+    ages = ", ".join(f"coalesce(sum({step}), 0)" for step in steps)
     statement = f"""
-        SELECT count(*), coalesce(sum(replaced), 0), coalesce(sum(shown AND bare), 0), {ages}
-        FROM (SELECT replaced, bare, written, {"NOT replaced" if hides else "1"} AS shown FROM {_flags(schema)})"""
-    rows, replaced, bare, *cumulative = connection.execute(statement, _limits(now)).fetchone()
+        SELECT count(*), coalesce(sum(replaced), 0), coalesce(sum(bare), 0), {ages}
+        FROM (SELECT replaced, bare, written FROM {_flags(schema)})"""
+    total, replaced, bare, *cumulative = connection.execute(statement, _limits(now)).fetchone()
+    counted = [0, *cumulative, total]
+    age = {name: counted[at + 1] - counted[at] for at, name in enumerate(AGE_GROUPS)}
     counts: Counts = {}
     for column in _COLUMNS:
         if schema.has(column):
             grouped = connection.execute(f"SELECT {column}, count(*) FROM memories GROUP BY {column}")
             counts[column] = _summed(grouped)
-    if hides and replaced:
-        for column, taken_off in _counts_of_superseded(connection, schema).items():
+    if filter.superseded is Superseded.HIDE and replaced:
+        # They are few as a rule, and a condition in the pass above would cost every row.
+        rows = _groups(connection, schema, filter.but(superseded=Superseded.ONLY), now)
+        total -= replaced
+        bare -= sum(row[-1] for row in rows if row[5])
+        for column, taken_off in _counts_of(schema, rows).items():
             counts[column] -= taken_off
-    total = rows - replaced if hides else rows
-    counted = [0, *cumulative, total]
-    age = {name: counted[at + 1] - counted[at] for at, name in enumerate(AGE_GROUPS)}
+        for name, count in _ages_of(rows).items():
+            age[name] -= count
     return _facets(connection, schema, total, counts, age, replaced, bare)
-
-
-def _counts_of_superseded(connection: sqlite3.Connection, schema: Schema) -> Counts:
-    present = [column for column in _COLUMNS if schema.has(column)]
-    listed = ", ".join(present)
-    rows = connection.execute(
-        f"SELECT {listed}, count(*) FROM memories WHERE superseded_by IS NOT NULL GROUP BY {listed}"
-    ).fetchall()
-    return {column: _summed((row[at], row[-1]) for row in rows) for at, column in enumerate(present)}
 
 
 def _of_some(connection: sqlite3.Connection, schema: Schema, filter: MemoryFilter, now: str) -> Facets:
     """One pass with a group for each combination that occurs, summed up here."""
-    found = where(schema, filter.but(superseded=Superseded.SHOW))
+    is_only = filter.superseded is Superseded.ONLY
+    rows = _groups(connection, schema, filter if is_only else filter.but(superseded=Superseded.SHOW), now)
+    shown = {Superseded.HIDE: (0,), Superseded.SHOW: (0, 1), Superseded.ONLY: (1,)}[filter.superseded]
+    visible = [row for row in rows if row[4] in shown]
+    age = _ages_of(visible)
+    replaced = sum(row[-1] for row in rows if row[4])
+    bare = sum(row[-1] for row in visible if row[5])
+    return _facets(connection, schema, sum(age.values()), _counts_of(schema, visible), age, replaced, bare)
+
+
+def _groups(connection: sqlite3.Connection, schema: Schema, filter: MemoryFilter, now: str) -> list[tuple[Any, ...]]:
+    """For each combination of values that occurs, whether replaced, whether without a vector, and age: how many."""
+    found = where(schema, filter)
     groups = ", ".join(column if schema.has(column) else "NULL" for column in _COLUMNS)
     statement = f"""
         SELECT {groups}, replaced, bare, (written <= julianday(?)) + (written <= julianday(?))
             + (written <= julianday(?)) + (written = {NO_MOMENT}) AS age, count(*)
         FROM {_flags(schema, found.sql)} GROUP BY 1, 2, 3, 4, replaced, bare, age"""
-    rows = connection.execute(statement, (*_limits(now), *found.values)).fetchall()
-    shown = {Superseded.HIDE: (0,), Superseded.SHOW: (0, 1), Superseded.ONLY: (1,)}[filter.superseded]
-    visible = [row for row in rows if row[4] in shown]
-    counts = {
-        column: _summed((row[at], row[-1]) for row in visible)
-        for at, column in enumerate(_COLUMNS)
-        if schema.has(column)
-    }
+    return connection.execute(statement, (*_limits(now), *found.values)).fetchall()
+
+
+def _counts_of(schema: Schema, rows: Sequence[tuple[Any, ...]]) -> Counts:
+    present = [(at, column) for at, column in enumerate(_COLUMNS) if schema.has(column)]
+    return {column: _summed((row[at], row[-1]) for row in rows) for at, column in present}
+
+
+def _ages_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, int]:
     ages = Counter[int]()
-    for row in visible:
+    for row in rows:
         ages[row[6]] += row[-1]
-    age = {name: ages[at] for at, name in enumerate(AGE_GROUPS)}
-    replaced = sum(row[-1] for row in rows if row[4])
-    bare = sum(row[-1] for row in visible if row[5])
-    return _facets(connection, schema, sum(ages.values()), counts, age, replaced, bare)
+    return {name: ages[at] for at, name in enumerate(AGE_GROUPS)}
 
 
 def _flags(schema: Schema, condition: str = "") -> str:

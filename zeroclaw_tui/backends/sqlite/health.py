@@ -77,11 +77,12 @@ def _vector_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, A
     facts: dict[str, Any] = {}
     if schema.has("embedding"):
         lengths = connection.execute(
-            "SELECT length(embedding), count(*) FROM memories GROUP BY 1 ORDER BY 2 DESC, 1"
-        ).fetchall()
+            "SELECT length(embedding), count(*) FROM memories WHERE embedding IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
+        )
         embedded = {length: count for length, count in lengths if length}
+        (rows,) = connection.execute("SELECT count(*) FROM memories").fetchone()
         facts["embedded"] = sum(embedded.values())
-        facts["not embedded"] = sum(count for length, count in lengths if not length)
+        facts["not embedded"] = rows - facts["embedded"]
         facts["embedded by dimensions"] = {
             str(length // 4): count for length, count in embedded.items() if length % 4 == 0
         }

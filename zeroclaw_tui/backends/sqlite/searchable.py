@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends import generic_recall
 from zeroclaw_tui.backends.base import Entries, Neighbours, Scored, StoreRecall
+from zeroclaw_tui.backends.sqlite.word_index import nearest_by_index
 from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import Evidence, WordShare
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
+from zeroclaw_tui.scoring.rare_words import WordNeighbours
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
@@ -88,6 +92,22 @@ class SearchableSqlite(WritableSqlite):
         """The rows nearest by cosine among all vectors of that length, superseded ones too."""
         rowid = entry.handle if entry is not None and isinstance(entry.handle, int) else None
         return await (await self._searching()).nearest(rowid, vector, limit)
+
+    async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> WordNeighbours:
+        """As every row read would tell, out of the keyword index where that knows it."""
+        schema, stop = self.schema, threading.Event()
+
+        def going() -> None:
+            if stop.is_set():
+                raise SearchInterrupted
+
+        try:
+            found = await self._in_thread(
+                lambda connection: nearest_by_index(connection, schema, text, limit, without, going)
+            )
+        finally:
+            stop.set()
+        return await super().nearest_by_words(text, limit, without) if found is None else found
 
     async def whole_rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of these rowids with their whole content, read on the thread that searches."""

@@ -28,17 +28,19 @@ _ROWS_AT_ONCE = 2000
 
 def statistics(connection: sqlite3.Connection, schema: Schema, path: Path, found: Where) -> Statistics:
     """The statistics of the rows a condition leaves, and of the file; for a thread of its own."""
-    groups = _groups(connection, schema, found)
+    total, content, size = _sizes(connection, found)
     quarters, undated = _quarters(connection, schema, found)
-    embedded, dimensions, cut = _vectors(groups) if schema.has("embedding") else (None, None, None)
+    has_vectors = schema.has("embedding")
+    groups = _groups(connection, schema, found) if has_vectors else []
+    embedded, dimensions, cut = _vectors(groups) if has_vectors else (None, None, None)
     return Statistics(
-        total=sum(group[2] for group in groups),
-        content=sum(group[3] for group in groups),
+        total=total,
+        content=content,
         quarters=quarters,
         undated=undated,
-        size={name: sum(group[4 + at] for group in groups) for at, name in enumerate(SIZE_GROUPS)},
+        size=size,
         biggest=_biggest(connection, schema, found),
-        vectors=None if embedded is None else sum((group[1] or 0) * group[2] for group in groups),
+        vectors=sum((length or 0) * count for _, length, count in groups) if has_vectors else None,
         embedded=embedded,
         dimensions=dimensions,
         cut_vectors=cut,
@@ -46,23 +48,35 @@ def statistics(connection: sqlite3.Connection, schema: Schema, path: Path, found
     )
 
 
-def _groups(connection: sqlite3.Connection, schema: Schema, found: Where) -> Sequence[Any]:
-    """For each category and length of vector: how many rows, how many bytes, how many of each size."""
-    limits = (0, *SIZE_LIMITS, None)
-    sizes = [f"sum(size >= {low}{'' if high is None else f' AND size < {high}'})" for low, high in pairwise(limits)]
-    category = "m.category" if schema.has("category") else "NULL"
-    vector = "length(m.embedding)" if schema.has("embedding") else "NULL"
+def _sizes(connection: sqlite3.Connection, found: Where) -> tuple[int, int, dict[str, int]]:
+    """How many rows, how many bytes, how many of each size."""
+    steps = [f"coalesce(sum(size >= {limit}), 0)" for limit in SIZE_LIMITS]
     statement = f"""
-        SELECT category, vector, count(*), sum(size), {", ".join(sizes)}
-        FROM (SELECT {category} AS category, {vector} AS vector, coalesce({size_of("m.content")}, 0) AS size
-              FROM memories AS m {found.sql} LIMIT -1 OFFSET 0)
-        GROUP BY 1, 2"""
-    return connection.execute(statement, found.values).fetchall()
+        SELECT count(*), coalesce(sum(size), 0), {", ".join(steps)}
+        FROM (SELECT coalesce({size_of("m.content")}, 0) AS size FROM memories AS m {found.sql} LIMIT -1 OFFSET 0)"""
+    total, content, *cumulative = connection.execute(statement, found.values).fetchone()
+    counted = pairwise([total, *cumulative, 0])
+    return total, content, {name: more - less for name, (more, less) in zip(SIZE_GROUPS, counted, strict=True)}
 
 
-def _vectors(groups: Sequence[Any]) -> tuple[dict[str, Embedded], dict[int, int], int]:
+def _groups(connection: sqlite3.Connection, schema: Schema, found: Where) -> Sequence[tuple[Any, int | None, int]]:
+    """For each category and length of vector how many rows; those without a vector in a pass that an index serves."""
+    category = "m.category" if schema.has("category") else "NULL"
+    vectors = found.also("m.embedding IS NOT NULL")
+    lengths = (
+        f"SELECT {category}, length(m.embedding), count(*) FROM memories AS m NOT INDEXED {vectors.sql} GROUP BY 1, 2"
+    )
+    groups = connection.execute(lengths, vectors.values).fetchall()
+    every = f"SELECT {category}, count(*) FROM memories AS m {found.sql} GROUP BY 1"
+    left = Counter[Any](dict(connection.execute(every, found.values)))
+    for name, _, count in groups:
+        left[name] -= count
+    return [*groups, *((name, None, count) for name, count in left.items() if count)]
+
+
+def _vectors(groups: Sequence[tuple[Any, int | None, int]]) -> tuple[dict[str, Embedded], dict[int, int], int]:
     totals, embedded, lengths = Counter[str](), Counter[str](), Counter[int]()
-    for category, length, count, *_ in groups:
+    for category, length, count in groups:
         totals[as_text(category)] += count
         if length is not None:
             embedded[as_text(category)] += count
@@ -77,11 +91,13 @@ def _quarters(connection: sqlite3.Connection, schema: Schema, found: Where) -> t
     """How many were created in each quarter hour, to the millisecond, and how many at no moment that can be read."""
     written = moment_of(created(schema))
     statement = f"""
-        SELECT CAST(written * {_QUARTERS_A_DAY} + {_HALF_A_MILLISECOND} AS INTEGER) - {_FIRST_QUARTER}, count(*)
-        FROM (SELECT {written} AS written FROM memories AS m {found.sql} LIMIT -1 OFFSET 0)
-        WHERE written >= 0 GROUP BY 1"""
+        SELECT CASE WHEN written >= 0
+            THEN CAST(written * {_QUARTERS_A_DAY} + {_HALF_A_MILLISECOND} AS INTEGER) - {_FIRST_QUARTER} END, count(*)
+        FROM (SELECT {written} AS written FROM memories AS m {found.sql} LIMIT -1 OFFSET 0) GROUP BY 1"""
     counts = Counter[int](dict(connection.execute(statement, found.values)))
     undated = 0
+    if not counts.pop(None, 0):  # type: ignore[call-overload]
+        return dict(counts), undated
     unread = found.also(f"{written} < 0")
     others = f"SELECT {created(schema)}, count(*) FROM memories AS m {unread.sql} GROUP BY 1"
     # What SQLite's dates do not know may still be RFC 3339: a small t, an offset of more than 14 hours.

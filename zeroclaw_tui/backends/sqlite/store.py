@@ -227,6 +227,27 @@ class SqliteMemory(SearchableSqlite):
         schema = self.schema
         return await self._find(lambda connection: browse.ordered_handles(connection, schema, filter, sort), filter)
 
+    async def order_part(
+        self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
+    ) -> tuple[Sequence[Handle], int]:
+        """Some rowids of that order, and how many there are; none behind them is read or sorted.
+
+        Ordered and counted at once, as neither waits for the other; a text is looked for only once.
+        """
+        if filter.looks_for_text:
+            return await super().order_part(filter, sort, offset, limit)
+        schema, count = self.schema, offset + limit if limit else 0
+        ordering = asyncio.ensure_future(
+            self._find(lambda connection: browse.ordered_handles(connection, schema, filter, sort, count), filter)
+        )
+        try:
+            found = browse.where(schema, filter)
+            statement = f"SELECT count(*) FROM memories AS m {found.sql}"
+            ((total,),) = await self._find(lambda one: one.execute(statement, found.values).fetchall(), filter)
+            return (await ordering)[offset:], total
+        finally:
+            ordering.cancel()
+
     async def rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of these rowids, in that order, as excerpts; rows gone meanwhile are left out."""
         by_handle: dict[Handle, MemoryEntry] = {}

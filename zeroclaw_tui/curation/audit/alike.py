@@ -19,7 +19,8 @@ ALIKE = 0.8
 """Share of common word pairs from which on two memories are near duplicates."""
 MOST_WORK = 100_000_000
 """Word pairs looked at in comparing, some ten seconds' worth; a look at two memories costs ten more."""
-_HELD_PAIRS = 1_000_000
+_HELD_PAIRS = 500_000
+_HELD_UNLIKE = 200_000
 _LEADERS = 8
 _GOING_AFTER = 1_000_000
 
@@ -29,7 +30,7 @@ class ByWords:
 
     def __init__(self, texts: WordPairs, vectors: Vectors, groups: Groups, going: Callable[[], None]) -> None:
         self._texts, self._vectors, self._groups, self._going = texts, vectors, groups, going
-        self._counts: list[int] = texts.counts().tolist()
+        self._counts = texts.counts()
         self._sets: dict[int, frozenset[int]] = {}
         self._held = 0
         self._work = self._told = 0
@@ -97,14 +98,14 @@ class ByWords:
         length = self._vectors.compared_as(one)
         if length and length == self._vectors.compared_as(other):
             return False
-        shorter, longer = sorted((self._counts[one], self._counts[other]))
+        shorter, longer = sorted((int(self._counts[one]), int(self._counts[other])))
         if shorter >= ALIKE * longer:
             self._work += shorter
             how = likeness(self._set(one), self._set(other))
             if how >= ALIKE:
                 self._groups.join(one, other, how)
                 return True
-        if len(self._unlike) >= _HELD_PAIRS:
+        if len(self._unlike) >= _HELD_UNLIKE:
             self._unlike.clear()
         self._unlike.add(pair)
         return False
@@ -128,15 +129,15 @@ def _buckets(texts: WordPairs, owners: array[int], chosen: Numbers) -> Iterator[
 
     numbers = numpy.flatnonzero(chosen & (texts.counts() > 0))
     owned = numpy.frombuffer(owners, dtype=numpy.int32)[numbers].astype(numpy.uint64) << numpy.uint64(32)
-    bands = texts.bands()
     for band in range(BANDS):
-        keys = owned | bands[numbers, band]
+        keys = owned | texts.band(band)[numbers]
         order = numpy.argsort(keys, kind="stable")
         ordered = keys[order]
         is_first = numpy.ones(len(ordered) + 1, dtype=bool)
         is_first[1:-1] = ordered[1:] != ordered[:-1]
         borders = numpy.flatnonzero(is_first)
         several = numpy.flatnonzero(numpy.diff(borders) > 1)
-        found = numbers[order].tolist()
+        found = numbers[order]
+        del keys, ordered, is_first, order
         for begin, end in zip(borders[several].tolist(), borders[several + 1].tolist(), strict=True):
-            yield found[begin:end]
+            yield found[begin:end].tolist()

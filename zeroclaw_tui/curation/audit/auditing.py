@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates
 from zeroclaw_tui.curation.audit.finding import KINDS, AuditReport, Finding, FindingKind, Sample
 from zeroclaw_tui.curation.audit.remarks import REMARKS
-from zeroclaw_tui.curation.audit.texts import beginning_of, digest, hidden_text_in, told_by_itself, trimmed
+from zeroclaw_tui.curation.audit.texts import Suspicion, beginning_of, digest, hidden_text_in, told_by_itself, trimmed
 from zeroclaw_tui.curation.audit.vectors import Vectors
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
@@ -23,6 +23,8 @@ from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 
 _TOLD_AFTER_ROWS, _TOLD_AFTER_BYTES = 200, 2_000_000
 _FETCHED = 500
+_LOOKED_AT_ONCE, _LOOKED_AT_CHARACTERS = 64, 500_000
+"""Contents that are searched together, for most have nothing in them that is looked for."""
 
 Found = dict[FindingKind, list[tuple[int, Sample]]]
 
@@ -44,6 +46,7 @@ async def audit_memories(library: Library, advance: Advance | None = None) -> Au
     looked = _Look(library.memory.stamp_of, going)
     try:
         await library.memory.each_row(looked.see)
+        await asyncio.to_thread(looked.look)
         again = partial(going, looked.rows)
         again()
         duplicates = await asyncio.to_thread(looked.contents.duplicates, again)
@@ -55,16 +58,19 @@ async def audit_memories(library: Library, advance: Advance | None = None) -> Au
 class _Look:
     """What one pass gathers: findings that a memory tells by itself, and what others are found by afterwards.
 
-    Of each row it keeps some hundred bytes, whatever its content.
+    Of each row it keeps some hundred bytes, whatever its content, once some more have come.
     """
 
     def __init__(self, stamp_of: Callable[[StoredRow], Stamp], going: Callable[[int], None]) -> None:
         self.rows = self.size = 0
         self.contents = Contents()
-        self.handles: list[Handle] = []
+        self._rowids = array("q")
+        self._names: list[Handle] = []
         self.superseded: set[Handle] = set()
         self.found: Found = {kind: [] for kind in KINDS}
         self._states = array("Q")
+        self._waiting: list[tuple[Stamp, str, tuple[int, int], bool]] = []
+        self._waiting_size = 0
         self._stamp_of, self._going = stamp_of, going
         self._told_rows = self._told_size = 0
 
@@ -78,22 +84,40 @@ class _Look:
         dimensions = row.values.get("embedding_dimensions")
         vector = row.values.get("embedding")
         self.contents.vectors.add(vector, dimensions if isinstance(dimensions, int) else None)
-        self.handles.append(stamp.handle)
+        if not self._names and isinstance(stamp.handle, int) and stamp.handle.bit_length() < 64:
+            self._rowids.append(stamp.handle)
+        else:
+            self._names.append(stamp.handle)
         self._states.append(_state(stamp))
         if row.values.get("superseded_by") is not None:
             self.superseded.add(stamp.handle)
-        told = told_by_itself(stamp.key, content, bounds)
-        pinned = bool(row.values.get("pinned"))
-        if told:
-            excerpt = beginning_of(content)
-            for kind, remark in told.items():
-                self.found[kind].append((self.rows, Sample(stamp, excerpt, remark, pinned)))
-        if hidden := hidden_text_in(stamp.key, content):
-            sample = Sample(stamp, hidden.excerpt, hidden.remark, pinned, hidden.spelled)
-            self.found["hidden text"].append((self.rows, sample))
         self.rows += 1
         self.size += stamp.size
+        self._waiting.append((stamp, content, bounds, bool(row.values.get("pinned"))))
+        self._waiting_size += len(content)
+        if len(self._waiting) >= _LOOKED_AT_ONCE or self._waiting_size >= _LOOKED_AT_CHARACTERS:
+            self.look()
         self._tell()
+
+    def look(self) -> None:
+        """Look for what the contents that wait tell by themselves; they are let go."""
+        if not self._waiting:
+            return
+        suspicion = Suspicion.of([content for _, content, _, _ in self._waiting])
+        for number, (stamp, content, bounds, pinned) in enumerate(self._waiting, self.rows - len(self._waiting)):
+            told = told_by_itself(stamp.key, content, bounds, suspicion)
+            if told:
+                excerpt = beginning_of(content)
+                for kind, remark in told.items():
+                    self.found[kind].append((number, Sample(stamp, excerpt, remark, pinned)))
+            if hidden := hidden_text_in(stamp.key, content):
+                sample = Sample(stamp, hidden.excerpt, hidden.remark, pinned, hidden.spelled)
+                self.found["hidden text"].append((number, sample))
+        self._waiting, self._waiting_size = [], 0
+
+    def handle(self, number: int) -> Handle:
+        """Which row it was; those that are numbers take eight bytes each."""
+        return self._rowids[number] if number < len(self._rowids) else self._names[number - len(self._rowids)]
 
     def is_as_seen(self, number: int, stamp: Stamp) -> bool:
         """Whether a row still has the state it was looked at in."""
@@ -163,7 +187,7 @@ async def _samples(
     found: dict[int, Sample] = {}
     for start in range(0, len(numbers), _FETCHED):
         going()
-        some = {looked.handles[number]: number for number in numbers[start : start + _FETCHED]}
+        some = {looked.handle(number): number for number in numbers[start : start + _FETCHED]}
         stamps = {stamp.handle: stamp for stamp in await memory.stamps_of(list(some))}
         for entry in await memory.rows(list(some)):
             number, stamp = some[entry.handle], stamps.get(entry.handle)

@@ -54,11 +54,13 @@ class Contents:
         for group in exact:
             chosen[group] = False
             chosen[max(group, key=lambda number: (self._written[number], number))] = True
+        # Nothing more is asked of them, and they are three numbers for each memory.
+        self._digests, self._written = array("Q"), array("d")
         groups = Groups(len(self.owners))
         self.vectors.join_alike(groups, self.owners, chosen, going)
         by_words = ByWords(self._words, self.vectors, groups, going)
         by_words.join_alike(self.owners, chosen)
-        near = groups.found(int(number) for number in numpy.flatnonzero(chosen))
+        near = groups.found(chosen)
         alike = {number: groups.likeness(number) for group in near for number in group}
         return Duplicates(exact, near, alike, self._left_out(by_words))
 
@@ -73,12 +75,10 @@ class Contents:
         ordered = halves[order]
         is_first = numpy.ones(len(ordered), dtype=bool)
         is_first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-        begins = numpy.flatnonzero(is_first)
-        ends = numpy.append(begins[1:], len(ordered))
-        groups = [
-            sorted(map(int, order[begin:end])) for begin, end in zip(begins, ends, strict=True) if end - begin > 1
-        ]
-        return sorted(groups)
+        borders = numpy.append(numpy.flatnonzero(is_first), len(ordered))
+        several = numpy.flatnonzero(numpy.diff(borders) > 1)
+        parts = zip(borders[several].tolist(), borders[several + 1].tolist(), strict=True)
+        return sorted(sorted(order[begin:end].tolist()) for begin, end in parts)
 
     def _left_out(self, by_words: ByWords) -> str:
         told = []

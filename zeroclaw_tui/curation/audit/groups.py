@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Numbers = np.ndarray[Any, np.dtype[Any]]
 
 
 class Groups:
@@ -36,9 +41,18 @@ class Groups:
         """To the one in its group it was found to be most like."""
         return self._best[number]
 
-    def found(self, numbers: Iterable[int]) -> list[list[int]]:
-        """The groups of two and more among these numbers, in their order."""
+    def found(self, chosen: Numbers) -> list[list[int]]:
+        """The groups of two and more among the chosen numbers (a bool for each), in their order."""
+        import numpy
+
+        roots = numpy.frombuffer(self._above, dtype=numpy.int64)
+        while True:
+            above = roots[roots]
+            if (above == roots).all():
+                break
+            roots = above
+        several = numpy.bincount(roots[chosen], minlength=len(roots)) > 1 if len(roots) else chosen
         groups: dict[int, list[int]] = {}
-        for number in numbers:
-            groups.setdefault(self.root(number), []).append(number)
-        return [group for group in groups.values() if len(group) > 1]
+        for number in numpy.flatnonzero(chosen & several[roots]).tolist():
+            groups.setdefault(int(roots[number]), []).append(number)
+        return list(groups.values())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from zeroclaw_tui.curation.audit.finding import TOO_LONG, TOO_SHORT, FindingKind
-from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked, secrets_remark
+from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked, secret_literals, secrets_remark
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
 from zeroclaw_tui.memory.text import WHITE_SPACE, cut, one_line
 
@@ -32,7 +33,23 @@ _LAST_TOKEN = re.compile(r"[A-Za-z0-9_\-./+=:@%~]+\Z")
 _RUNTIME_MARK = "distilled_index_sig:"
 
 
-def told_by_itself(key: str, content: str, bounds: tuple[int, int]) -> dict[FindingKind, str]:
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """What stands somewhere in some contents, so that each of them need not be looked through for all of it."""
+
+    literals: tuple[str, ...]
+    has_mark: bool
+    has_blocks: bool
+
+    @classmethod
+    def of(cls, contents: Sequence[str]) -> Suspicion:
+        """Look at all of them together."""
+        text = contents[0] if len(contents) == 1 else "\n".join(contents)
+        has_blocks = _OWN_BLOCK in text or _TOOL_RESULT in text
+        return cls(secret_literals(text), _holds(text, _RUNTIME_MARK), has_blocks)
+
+
+def told_by_itself(key: str, content: str, bounds: tuple[int, int], suspicion: Suspicion) -> dict[FindingKind, str]:
     """The findings of one memory with a remark each; `bounds` are those of `trimmed`."""
     found: dict[FindingKind, str] = {}
     start, end = bounds
@@ -45,14 +62,15 @@ def told_by_itself(key: str, content: str, bounds: tuple[int, int]) -> dict[Find
         found["too short"] = _characters(end - start)
     if len(content) > TOO_LONG:
         found["too long"] = _characters(len(content))
-    if blocks := content.count(_OWN_BLOCK):
-        found["recall blobs"] = "one recalled block" if blocks == 1 else f"{blocks:,} recalled blocks"
-    if results := content.count(_TOOL_RESULT):
-        found["tool results"] = "one tool result" if results == 1 else f"{results:,} tool results"
-    runtime = _runtime(content, start)
+    if suspicion.has_blocks:
+        if blocks := content.count(_OWN_BLOCK):
+            found["recall blobs"] = "one recalled block" if blocks == 1 else f"{blocks:,} recalled blocks"
+        if results := content.count(_TOOL_RESULT):
+            found["tool results"] = "one tool result" if results == 1 else f"{results:,} tool results"
+    runtime = _runtime(content, start, has_mark=suspicion.has_mark)
     if runtime is not None:
         found["heartbeat and cron"] = runtime
-    if names := look_alike_secrets(content):
+    if suspicion.literals and (names := look_alike_secrets(content, suspicion.literals)):
         found["secrets"] = secrets_remark(names)
     return found
 
@@ -69,6 +87,8 @@ class HiddenText:
 def hidden_text_in(key: str, content: str) -> HiddenText | None:
     """What the content hides, or else the key; None where nothing is hidden."""
     for text, where in ((content, ""), (key, "in the key: ")):
+        if text.isascii():
+            continue
         runs = list(islice(suspicious_runs(text), _MOST_RUNS))
         if not runs:
             continue
@@ -126,12 +146,13 @@ def _beginning(content: str, *, is_cut: bool) -> str:
     return head
 
 
-def _runtime(content: str, start: int) -> str | None:
-    head = content[start : start + _HEAD].lower()
-    for begins, name in _RUNTIME_STARTS.items():
-        if head.startswith(begins):
-            return name
-    return "distilled" if _holds(content, _RUNTIME_MARK) else None
+def _runtime(content: str, start: int, *, has_mark: bool) -> str | None:
+    if content.startswith("[", start):
+        head = content[start : start + _HEAD].lower()
+        for begins, name in _RUNTIME_STARTS.items():
+            if head.startswith(begins):
+                return name
+    return "distilled" if has_mark and _holds(content, _RUNTIME_MARK) else None
 
 
 def _holds(content: str, text: str) -> bool:

@@ -18,6 +18,7 @@ LOOKED_AT = 20_000
 BANDS, ROWS = 16, 4
 """Two texts that share 80 % of their pairs have a band in common in 99.98 of 100 cases, at 90 % practically always."""
 _BATCH = 60_000
+_SIGNED_AT_ONCE = 10_000
 _REMEMBERED = 200_000
 _MIX = 0x9E3779B97F4A7C15
 _SEED = 20260101
@@ -30,7 +31,7 @@ _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 class WordPairs:
     """For each text, in the order added, the pairs of words next to each other; a text of one word has that.
 
-    Held as sorted 32-bit hashes, four bytes a pair, and a number for each band of its MinHash signature.
+    Held as sorted 32-bit hashes, four bytes a pair; the bands of the MinHash signatures are made as they are asked for.
     """
 
     def __init__(self) -> None:
@@ -42,7 +43,6 @@ class WordPairs:
         self._lengths: list[int] = []
         self._pairs = array("I")
         self._starts = array("q", [0])
-        self._bands = array("I")
         chance = random.Random(_SEED)
         self._factors = [(chance.getrandbits(32) | 1, chance.getrandbits(32)) for _ in range(BANDS * ROWS)]
 
@@ -52,13 +52,15 @@ class WordPairs:
         known = self._known
         if len(known) > _REMEMBERED:
             known.clear()
+        begin = len(self._words)
         try:
-            self._words.extend([known[word] for word in words])
+            self._words.extend(map(known.__getitem__, words))
         except KeyError:
+            del self._words[begin:]
             for word in words:
                 if word not in known:
                     known[word] = zlib.crc32(word.encode("utf-8", "surrogatepass"))
-            self._words.extend([known[word] for word in words])
+            self._words.extend(map(known.__getitem__, words))
         self._lengths.append(len(words))
         if len(self._words) >= _BATCH:
             self._settle()
@@ -72,9 +74,24 @@ class WordPairs:
         """The pairs of one text, sorted, each once."""
         return self._pairs[self._starts[number] : self._starts[number + 1]]
 
-    def bands(self) -> Numbers:
-        """A row for each text and a column for each band, uint32; those of texts without a word mean nothing."""
-        return self._numpy.frombuffer(self._bands, dtype=self._numpy.uint32).reshape(-1, BANDS)
+    def band(self, number: int) -> Numbers:
+        """One band of the signature of each text, uint32; those of texts without a word mean nothing."""
+        numpy = self._numpy
+        starts = numpy.frombuffer(self._starts, dtype=numpy.int64)
+        pairs = numpy.frombuffer(self._pairs, dtype=numpy.uint32)
+        band = numpy.zeros(len(starts) - 1, dtype=numpy.uint64)
+        for first in range(0, len(band), _SIGNED_AT_ONCE):
+            begins = starts[first : first + _SIGNED_AT_ONCE + 1]
+            held = pairs[begins[0] : begins[-1]]
+            filled = numpy.flatnonzero(numpy.diff(begins))
+            if len(filled):
+                places = (begins - begins[0])[filled]
+                signed = numpy.zeros(len(filled), dtype=numpy.uint64)
+                for factor, offset in self._factors[number * ROWS : (number + 1) * ROWS]:
+                    least = numpy.minimum.reduceat(held * numpy.uint32(factor) + numpy.uint32(offset), places)
+                    signed = signed * numpy.uint64(_MIX) + least + numpy.uint64(1)
+                band[first + filled] = signed
+        return _mixed(numpy, band)
 
     def counts(self) -> Numbers:
         """How many pairs each text has."""
@@ -102,22 +119,7 @@ class WordPairs:
         self._pairs.frombytes(pairs.tobytes())
         starts = numpy.cumsum(counts) + self._starts[-1]
         self._starts.frombytes(starts.astype(numpy.int64).tobytes())
-        self._bands.frombytes(self._signed(pairs, counts).tobytes())
         self._words, self._lengths = array("I"), []
-
-    def _signed(self, pairs: Numbers, counts: Numbers) -> Numbers:
-        """A row for each text with a number for each band, out of the least of each permutation."""
-        numpy = self._numpy
-        bands = numpy.zeros((len(counts), BANDS), dtype=numpy.uint64)
-        filled = counts > 0
-        begins = (numpy.cumsum(counts) - counts)[filled]
-        if len(begins):
-            for number, (factor, offset) in enumerate(self._factors):
-                permuted = pairs * numpy.uint32(factor) + numpy.uint32(offset)
-                least = numpy.minimum.reduceat(permuted, begins)
-                band = number // ROWS
-                bands[filled, band] = bands[filled, band] * numpy.uint64(_MIX) + least + numpy.uint64(1)
-        return _mixed(numpy, bands)
 
 
 def likeness(one: frozenset[int], other: frozenset[int]) -> float:

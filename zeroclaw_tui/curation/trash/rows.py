@@ -41,9 +41,11 @@ def pack(row: StoredRow, before: StoredRow | None = None, *, vector: bool = True
             packed, content = [_CONTENT], value
         elif name == VECTOR and isinstance(value, bytes) and before is not None and before.values.get(name) == value:
             packed = [_SAME]
-        else:
+        elif isinstance(value, bytes | str):
             packed = _packed(value, blob)
-        values.append([_packed(name, blob), packed])
+        else:
+            packed = value
+        values.append([name if name.isascii() else _packed(name, blob), packed])
     parts = [_packed(part, blob) for part in (row.id, row.handle, row.agent, row.table)]
     document = json.dumps([*parts, values], ensure_ascii=False, separators=(",", ":"))
     return Packed(document, content, bytes(blob) if blob else None)
