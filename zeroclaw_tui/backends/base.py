@@ -6,8 +6,10 @@ A backend of your own is a class of Memory in a package of your own:
    of its own; `handle` and `size` of a MemoryEntry may be left out. `in_memory.py` is a sample that does more.
 2. Name the class in that package's pyproject.toml; the entry point's name is what `memory.backend` says:
    `[project.entry-points."zeroclaw_tui.backends"]`, `shoe-box = "shoe_box:ShoeBox"`.
-3. Say where it lies: `from_config(config)` gets the settings, `config.location` is what --location named. Raise the
-   kinds in memory/errors.py, one sentence each, and never let a password into `location` or a message.
+3. Say where it lies: `from_config(config)` gets the settings. `config.location` is what --location named,
+   `config.storage` what stands in config.toml under `[storage.shoe-box]`, or `[storage.shoe-box.default]` as ZeroClaw
+   >= 0.8.0 has it, secrets in plain text. Raise the kinds in memory/errors.py, one sentence each, and never let a
+   password into `location` or a message.
 4. What it can do beyond the trait goes into `capabilities` (start from `answers.THE_TRAIT`), with a sentence in
    `why_not` for each thing it cannot. Override the verbs that it can do faster or more exactly.
 5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server.

@@ -51,12 +51,17 @@ class RedisMemory(RedisReading):
     @classmethod
     def from_config(cls, config: MemoryConfig) -> RedisMemory:
         """The server that the location names, or the config's settings. Raises WrongUse."""
-        url = config.location or config.storage.get("db_url") or config.storage.get("url")
-        if not url:
-            raise WrongUse("Redis needs to know which server.", hint=f"--location takes its URL: {SHAPE}.")
+        url = config.location or config.storage.get("url") or config.storage.get("db_url")
+        if not url or not isinstance(url, str):
+            raise WrongUse(
+                "Redis needs to know which server.",
+                hint=f"--location takes its URL, or [storage.redis.default] url in config.toml: {SHAPE}.",
+            )
         seconds = config.storage.get("connect_timeout_secs")
+        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
+            raise WrongUse("connect_timeout_secs of Redis is no number.", hint="Write it without quotes, such as 5.")
         limit = min(max(float(seconds), _SHORTEST_TIMEOUT), _LONGEST_TIMEOUT) if seconds else _USUAL_TIMEOUT
-        return cls(read_url(str(url)), connect_seconds=limit, read_only=config.read_only)
+        return cls(read_url(url), connect_seconds=limit, read_only=config.read_only)
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory; an existing key keeps its id, its time and what else its document has."""
