@@ -25,9 +25,9 @@ def load(root: Path, text: str, backend: str | None = None) -> MemoryConfig:
     [
         ("redis", '[storage.redis.default]\nurl = "redis://a"\n', {"url": "redis://a"}),
         ("redis", '[storage.redis]\nurl = "redis://b"\n', {"url": "redis://b"}),
-        ("redis.work", '[storage.redis.work]\nurl = "redis://c"\n[storage.redis.default]\nurl = "x"\n', {"url": "redis://c"}),
+        ("redis.w", '[storage.redis.w]\nurl = "redis://c"\n[storage.redis.default]\nurl = "x"\n', {"url": "redis://c"}),
         ("shoe-box", "[storage.shoe-box]\nlid = 2\nblue = true\n", {"lid": 2, "blue": True}),
-        ("shoe-box", "[storage.shoe-box]\nlid = 2\n[storage.shoe-box.default]\nlid = 3\nin = {a = 1}\n", {"lid": 3, "in": {"a": 1}}),
+        ("box", "[storage.box]\nlid = 2\n[storage.box.default]\nin = {a = 1}\n", {"lid": 2, "in": {"a": 1}}),
     ],
 )  # fmt: skip
 def test_the_table_of_its_name_reaches_it(

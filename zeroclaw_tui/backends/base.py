@@ -12,7 +12,8 @@ A backend of your own is a class of Memory in a package of your own:
    password into `location` or a message.
 4. What it can do beyond the trait goes into `capabilities` (start from `answers.THE_TRAIT`), with a sentence in
    `why_not` for each thing it cannot. Override the verbs that it can do faster or more exactly.
-5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server.
+5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server; give
+   them `async def new_memory(self, folder)`, which returns an empty store, and run plain `pytest`.
 
 The verbs here stand for one store, one event loop. Block neither: files and CPU work belong in a thread.
 """
