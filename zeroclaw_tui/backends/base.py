@@ -221,6 +221,15 @@ class Memory(ABC):
         everything = await self.entries(MemoryFilter(superseded=Superseded.SHOW))
         return next((entry for entry in everything if entry.id == id), None)
 
+    async def holding(self, contents: Sequence[str], keys: Sequence[str], seconds: float) -> tuple[Entries, bool]:
+        """The memories whose whole content is one of these or whose key is, superseded ones too; whether that is all.
+
+        Where contents cannot be looked for in about so many seconds, those of the keys are all there, the others not.
+        """
+        known, named = frozenset(contents), frozenset(keys)
+        everything = await self.entries(MemoryFilter(superseded=Superseded.SHOW))
+        return [entry for entry in everything if entry.content in known or entry.key in named], True
+
     async def keys_starting(self, prefix: str, limit: int) -> Entries:
         """Rows whose key begins so, `updated_at` descending."""
         return [entry for entry in await self.list() if entry.key.startswith(prefix)][:limit]

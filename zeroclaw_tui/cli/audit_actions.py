@@ -121,12 +121,14 @@ async def _done(
         outcome = await with_triggers(library, given, lambda: change(progress.advance), asks=True)
     if outcome is None:
         return REFUSED
-    copies = await copies_left(library, given, outcome) if outcome.count and removes else Copies()
-    if verb == "merge":
-        copies = replace(copies, found=_elsewhere(copies.found))
+
+    async def look() -> Copies:
+        copies = await copies_left(library, given, outcome) if removes else Copies()
+        return replace(copies, found=_elsewhere(copies.found)) if verb == "merge" else copies
+
     done = (Styled("✓", GREEN), f" {words[1]}{counted(outcome.count)}{words[2]}")
     way_back = ("`zeroclaw memory undo` brings the old categories back.",) if verb == "recategorise" else None
-    return tell_done(library, given, plan, outcome, copies, done, way_back=way_back)
+    return await tell_done(library, given, plan, outcome, look, done, way_back=way_back)
 
 
 async def _planned(

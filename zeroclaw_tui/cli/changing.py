@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from zeroclaw_tui.cli.arguments import agents_given
@@ -110,9 +111,10 @@ async def _tell_edit(library: Library, given: argparse.Namespace, before: Stored
     if not outcome.count:
         await note_nothing(library, "edit", one_line(before.entry().key))
     fields = changed_fields(before, after) if after is not None else []
-    copies = await copies_left(library, given, outcome) if "content" in fields else Copies()
+    look = partial(copies_left, library, given, outcome) if "content" in fields else _no_copies
     tell_notes(outcome)
     if given.json:
+        copies = await look()
         _tell(library, outcome, copies, fields=fields)
         return copies.code
     if not outcome.count or after is None:
@@ -122,9 +124,15 @@ async def _tell_edit(library: Library, given: argparse.Namespace, before: Stored
     write_lines(difference_lines(before, after))
     if outcome.action is not None:
         write_lines([("`zeroclaw memory undo` brings back what it was.",)])
+    sys.stdout.flush()
+    copies = await look()
     write_lines(cleaned_lines(copies.cleaned))
     write_lines(copies_lines(copies.found, cleaning=given.clean_copies))
     return copies.code
+
+
+async def _no_copies() -> Copies:
+    return Copies()
 
 
 def _asked(given: argparse.Namespace) -> dict[str, Value]:

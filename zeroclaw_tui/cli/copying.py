@@ -39,9 +39,11 @@ async def copies_left(
 ) -> Copies:
     """Look where the texts that a change removed still lie, and clean with --clean-copies.
 
-    `texts` are those of a change that left nothing in the trash. The change itself is done: what fails here is told
-    and becomes the exit code.
+    Nothing where nothing was removed. `texts` are those of a change that left nothing in the trash. The change itself
+    is done: what fails here is told and becomes the exit code.
     """
+    if not outcome.count:
+        return Copies()
     try:
         if outcome.action is not None:
             texts = await texts_of(library, outcome.action.number)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Literal
 
 from zeroclaw_tui.cli.arguments import agents_given
@@ -141,14 +142,14 @@ async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, 
         shown = await plan_lines(library, plan, verb, forever=given.forever, copies=copies)
         if not _agreed(plan, verb, shown, forever=given.forever):
             return REFUSED
-    outcome, copies_after = await _carry_out(library, given, plan, verb)
+    outcome, look = await _carry_out(library, given, plan, verb)
     if outcome is None:
         return REFUSED
     what = f"key {in_one_line(plan.stamps[0].key)!r}" if verb == "forget" else counted(outcome.count)
     if given.yes and not given.json:
         write_lines(spared_lines(plan, verb), sys.stderr)
     done: Line = (Styled("✓", GREEN), f" {'Deleted' if verb == 'forget' else 'Purged'} {what}.")
-    return tell_done(library, given, plan, outcome, copies_after, done)
+    return await tell_done(library, given, plan, outcome, look, done)
 
 
 async def _clear(library: Library, given: argparse.Namespace, plan: PurgePlan, key: str | None) -> int:
@@ -164,11 +165,11 @@ async def _clear(library: Library, given: argparse.Namespace, plan: PurgePlan, k
     what = f"{plan.count:,} entries" if key is None else f"the key {in_one_line(key)!r}"
     if not given.yes and not confirm(f"Delete {what}?"):
         return REFUSED
-    outcome, copies = await _carry_out(library, given, plan, "clear")
+    outcome, look = await _carry_out(library, given, plan, "clear")
     if outcome is None:
         return REFUSED
     told = f" Cleared {outcome.count}/{plan.count} entries." if key is None else f" Deleted key: {in_one_line(key)}"
-    return tell_done(library, given, plan, outcome, copies, (Styled("✓", GREEN), told))
+    return await tell_done(library, given, plan, outcome, look, (Styled("✓", GREEN), told))
 
 
 def _agreed(plan: PurgePlan, verb: Removing, shown: Sequence[Line], *, forever: bool) -> bool:
@@ -182,7 +183,8 @@ def _agreed(plan: PurgePlan, verb: Removing, shown: Sequence[Line], *, forever: 
 
 async def _carry_out(
     library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Removing
-) -> tuple[Outcome | None, Copies]:
+) -> tuple[Outcome | None, Callable[[], Awaitable[Copies]]]:
+    """What became of it, None after a no; and the look for copies elsewhere, which is still to be done."""
     # Afterwards neither the store nor the trash could tell what to look for.
     texts = await texts_of_plan(library, plan) if given.forever else []
     with Progress(_DOING[verb], plan.count) as progress:
@@ -192,9 +194,7 @@ async def _carry_out(
             lambda: remove_memories(library, plan, verb, forever=given.forever, advance=progress.advance),
             asks=True,
         )
-    if outcome is None or not outcome.count:
-        return outcome, Copies()
-    return outcome, await copies_left(library, given, outcome, texts)
+    return outcome, partial(copies_left, library, given, outcome or Outcome(verb, 0), texts)
 
 
 async def _tell_plan(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Removing) -> int:

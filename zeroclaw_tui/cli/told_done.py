@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Awaitable, Callable
 
 from zeroclaw_tui.cli.copying import Copies
 from zeroclaw_tui.cli.output import Line, counted, note, write_lines
@@ -23,19 +25,23 @@ from zeroclaw_tui.curation.purge import PurgePlan
 from zeroclaw_tui.memory.errors import INTERRUPTED, REFUSED
 
 
-def tell_done(
+async def tell_done(
     library: Library,
     given: argparse.Namespace,
     plan: PurgePlan,
     outcome: Outcome,
-    copies: Copies,
+    look: Callable[[], Awaitable[Copies]],
     done: Line,
     *,
     way_back: Line | None = None,
 ) -> int:
-    """Tell it; the exit code. `done` says what was done, `way_back` what undoes it where nothing went to the trash."""
+    """Tell it; the exit code. `done` says what was done, `way_back` what undoes it where nothing went to the trash.
+
+    `look` finds where the texts still lie. That can take a while in a big store, so what was done is told before.
+    """
     tell_notes(outcome)
     if given.json:
+        copies = await look()
         left = {*outcome.changed, *outcome.gone}
         # Of a change that was stopped nobody here knows which were done: the trash does.
         those = [] if outcome.cancelled else [stamp for stamp in plan.stamps if stamp.id not in left]
@@ -50,6 +56,8 @@ def tell_done(
             write_lines(trash_lines(outcome.action))
         elif outcome.action is not None:
             write_lines([way_back])
+        sys.stdout.flush()
+        copies = await look()
         write_lines(cleaned_lines(copies.cleaned))
         write_lines(copies_lines(copies.found, cleaning=given.clean_copies))
     if outcome.cancelled:

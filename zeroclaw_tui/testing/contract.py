@@ -106,6 +106,15 @@ class MemoryContract(EvidenceContract):
             assert row.size == whole.size == len(whole.content.encode("utf-8", "surrogateescape"))
             assert not whole.is_excerpt
 
+    async def test_contents_and_keys_are_held_by_the_rows_that_have_them(self, memory: Memory) -> None:
+        """Whole contents and whole keys alone count; what nobody has finds nothing."""
+        rows = await whole_rows(memory)
+        content, key = rows[0].content, rows[-1].key
+        found, is_whole = await memory.holding([content, f"{content} and more"], [key, f"no such {key}"], 30)
+        assert _handles(found) == _handles(row for row in rows if row.content == content or row.key == key)
+        assert is_whole
+        assert await memory.holding([], [], 30) == ([], True)
+
     async def test_filters_leave_what_their_meaning_says(self, memory: Memory) -> None:
         """Each filter leaves the rows that match it, in listing, pages and counts alike."""
         rows = await whole_rows(memory)

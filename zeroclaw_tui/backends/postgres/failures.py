@@ -102,6 +102,21 @@ def translated(address: PostgresAddress, connection: PatientConnection) -> Itera
         raise gone(address) from None
 
 
+@contextmanager
+def stopped_by_time() -> Iterator[list[str]]:
+    """Takes a statement's running out of its time for an answer: then there is something in the list.
+
+    The transaction takes no other statement afterwards.
+    """
+    import asyncpg
+
+    stopped: list[str] = []
+    try:
+        yield stopped
+    except asyncpg.QueryCanceledError as error:
+        stopped.append(error.sqlstate)
+
+
 def gone(address: PostgresAddress) -> NotReachable:
     """The error for a server that went away in the middle."""
     return NotReachable(f"The database server {address.place} went away in the middle.", hint=_AGAIN)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from zeroclaw_tui.backends.postgres.address import SHAPE, PostgresAddress, read_
 from zeroclaw_tui.backends.postgres.batches import in_batches
 from zeroclaw_tui.backends.postgres.capabilities import capabilities_of
 from zeroclaw_tui.backends.postgres.connection import Connections
+from zeroclaw_tui.backends.postgres.failures import stopped_by_time
 from zeroclaw_tui.backends.postgres.health import health
 from zeroclaw_tui.backends.postgres.many_ids import ManyIds
 from zeroclaw_tui.backends.postgres.rows import entry_columns, entry_from, vector_column, vector_from
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
 LONG_SECONDS = 300.0
 """The limit of a statement that looks at every row."""
 
+_TEXTS_AT_ONCE = 10_000
+_CHARACTERS_AT_ONCE = 8_000_000
+_MOST_ALIKE = 10_000
+"""So many rows of given contents are read at the most."""
 _CONNECT_SECONDS = 10.0
 _LONGEST_CONNECT = 300.0
 _USUAL_DIMENSIONS = 1536
@@ -283,6 +289,40 @@ class PostgresMemory(WritablePostgres):
         condition += f" AND m.key = {given.text(key)}"
         return await self._entries(condition, given.values, f"ORDER BY m.{self.table.created}, m.id")
 
+    async def holding(self, contents: Sequence[str], keys: Sequence[str], seconds: float) -> tuple[Entries, bool]:
+        """The memories of these contents or keys, asked of the server, and whether those of the contents are all.
+
+        No index has whole contents, so every row may be looked at for some thousand of them, there and not here.
+        """
+        found: dict[Handle, MemoryEntry] = {}
+        for some in _parts(keys):
+            given = Parameters()
+            for entry in await self._entries(f"m.key = ANY({given.texts(some)})", given.values):
+                found[entry.handle] = entry
+        until = time.monotonic() + seconds
+        for some in _parts(contents):
+            left = until - time.monotonic()
+            alike = await self._alike(some, left) if left > 0 else None
+            if alike is None:
+                return [*found.values()], False
+            found |= {entry.handle: entry for entry in alike}
+            if len(alike) == _MOST_ALIKE:
+                return [*found.values()], False
+        return [*found.values()], True
+
+    async def _alike(self, contents: Sequence[str], seconds: float) -> Entries | None:
+        """The first rows of these contents; None where the server would look for them for longer."""
+        given = Parameters()
+        columns, places = entry_columns(self.table, excerpt=False), given.texts(contents)
+        statement = f"SELECT {columns} FROM {self.table.quoted} AS m WHERE m.content = ANY({places}) "
+        statement += f"LIMIT {given.count(_MOST_ALIKE)}"
+        found: Entries = []
+        async with self.connections.reading(seconds=seconds, interruptible=False) as connection:
+            with stopped_by_time() as stopped:
+                async for batch in in_batches(connection, statement, given.values, browse.ROWS_AT_ONCE):
+                    found += [entry_from(row, self.table) for row in batch]
+        return None if stopped else found
+
     async def keys_starting(self, prefix: str, limit: int) -> Entries:
         """Rows whose key begins so, `updated_at` descending, with full content."""
         if not _can_be_a_key(prefix):
@@ -339,6 +379,20 @@ class PostgresMemory(WritablePostgres):
 def _can_be_a_key(text: str) -> bool:
     """Whether PostgreSQL can hold such a text at all."""
     return "\0" not in text and is_unicode(text)
+
+
+def _parts(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Some texts at a time, as many as go well into one statement; what PostgreSQL cannot hold is left out."""
+    part: list[str] = []
+    size = 0
+    for text in filter(_can_be_a_key, texts):
+        part.append(text)
+        size += len(text)
+        if len(part) == _TEXTS_AT_ONCE or size > _CHARACTERS_AT_ONCE:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
 
 
 def _ids(handles: Sequence[Handle]) -> list[str]:

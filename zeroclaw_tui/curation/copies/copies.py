@@ -31,7 +31,6 @@ from zeroclaw_tui.curation.purge import PurgePlan
 from zeroclaw_tui.curation.trash.reads import ids_move
 from zeroclaw_tui.memory.change import MEMORIES
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import one_line
 
 __all__ = ["Copy", "Kind", "Text", "find_copies", "living_in", "summary", "texts_of", "texts_of_plan"]
@@ -40,6 +39,11 @@ Answer = TypeVar("Answer")
 
 _ROWS_AT_ONCE = 500
 _KEYS_NAMED = 5
+_SECONDS = 5.0
+"""For so long a server looks for other memories of the same content."""
+_NOT_WHOLE = (
+    "There are too many memories to compare all of them in short time; others with the same content may be among them."
+)
 _HISTORIES = 200
 """For so many texts it is looked up whether the trash has earlier versions."""
 _EMPTIES = "Undo needs them; `zeroclaw memory trash empty` lets go of them."
@@ -268,7 +272,8 @@ async def _stored_now(
     if places.database is not None:
         await asyncio.to_thread(read_store, places.database, stored)
     else:
-        for entry in await library.memory.entries(MemoryFilter(superseded=Superseded.SHOW)):
+        found, stored.is_whole = await library.memory.holding(list(wanted.by_content), list(stored.keys), _SECONDS)
+        for entry in found:
             stored.add(entry.id, entry.key, entry.content)
     if fragments is not None:
         fragments.explain(await asyncio.to_thread(stored.held))
@@ -283,7 +288,10 @@ def _in_memories(library: Library, stored: Stored, wanted: Wanted) -> list[Copy]
         f" and {len(keys) - _KEYS_NAMED:,} more" if len(keys) > _KEYS_NAMED else ""
     )
     remark = f"Other memories have the same content: {named}. Select and delete them."
-    return found("memories", library.memory.location, texts, remark)
+    copies = found("memories", library.memory.location, texts, remark)
+    if not stored.is_whole:
+        copies.append(Copy("memories", library.memory.location, None, False, _NOT_WHOLE))
+    return copies
 
 
 async def _in_embedding_cache(library: Library, stored: Stored, wanted: Wanted) -> list[Copy]:

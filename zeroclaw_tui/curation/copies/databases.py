@@ -115,11 +115,13 @@ class Stored:
     """What the store holds now that matters to copies of the texts.
 
     `same` are the other memories with the content of one of them, as key and content; `living` has the contents
-    stored under each key asked for; `hashes` are those of ZeroClaw's embedding cache.
+    stored under each of `keys`; `hashes` are those of ZeroClaw's embedding cache. `is_whole` is False where not every
+    memory was looked at.
     """
 
     def __init__(self, wanted: Wanted, keys: Iterable[str], fragments: Fragments | None = None) -> None:
-        self._wanted, self._keys = wanted, {*keys, *wanted.by_key}
+        self._wanted, self.keys = wanted, frozenset((*keys, *wanted.by_key))
+        self.is_whole = True
         self._left = fragments.unexplained if fragments else set()
         self._held: set[bytes] = set()
         self._pending: list[bytes] = []
@@ -133,7 +135,7 @@ class Stored:
         if not self._wanted.is_row(id, content):
             if content in self._wanted.by_content:
                 self.same.append((key, content))
-            if key in self._keys:
+            if key in self.keys:
                 self.living.setdefault(key, set()).add(content)
         if self._left:
             self._pending += (raw(key), raw(content))

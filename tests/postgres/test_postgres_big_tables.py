@@ -1,0 +1,98 @@
+"""In a table of many rows only those come over that are shown or asked for; the rest stays with the server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from support.postgres_place import PostgresPlace
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.curation.changing import remove_memories
+from zeroclaw_tui.curation.copies.copies import Text, find_copies, texts_of
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.purge import plan_of
+from zeroclaw_tui.memory.errors import NotThere
+
+ROWS = 3_000
+FILL = f"""
+INSERT INTO memories (id, key, content, category, created_at, updated_at, agent_id)
+SELECT 'id-' || n, 'key ' || n, 'memory number ' || n, (ARRAY['core', 'daily'])[1 + n % 2], t, t, 'a-default'
+FROM (SELECT n, '2026-11-20'::timestamptz - n * interval '1 minute' AS t FROM generate_series(1, {ROWS}) n) AS made;
+ANALYZE memories"""
+
+
+@pytest.fixture
+def filled(place: PostgresPlace) -> PostgresPlace:
+    """More rows than any screen shows."""
+    place.make_table("agents")
+    place.run(FILL)
+    return place
+
+
+@pytest.fixture
+async def library(filled: PostgresPlace, tmp_path: Path) -> AsyncIterator[Library]:
+    options = OpenOptions(location=filled.url)
+    opened = await open_library(configs_for(options, {"HOME": str(tmp_path)})[0])
+    yield opened
+    await opened.close()
+
+
+async def test_where_else_a_deleted_text_lies_is_asked_of_the_server(library, filled, fetched):
+    """Two others have the content of the one that goes; of all others not even their keys come over."""
+    filled.run("UPDATE memories SET content = 'memory number 7' WHERE id IN ('id-8', 'id-9')")
+    plan = plan_of(await library.memory.stamps_of(["id-7"]))
+    del fetched[:]
+    outcome = await remove_memories(library, plan, "forget")
+    found = await find_copies(library, await texts_of(library, outcome.action.number))
+    assert sum(rows for _, rows in fetched) < 30
+    (copy,) = [copy for copy in found if copy.kind == "memories"]
+    assert copy.count == 1
+    assert "key 8" in copy.remark
+    assert "key 9" in copy.remark
+    with pytest.raises(NotThere):
+        await library.whole("id-7")
+
+
+async def test_those_of_a_key_or_a_content_are_the_ones_that_are_found_one_by_one(library, filled):
+    filled.run(
+        "INSERT INTO memories (id, key, content, category, created_at, updated_at, agent_id) "
+        "VALUES ('other', 'key 5', 'of another agent', 'core', now(), now(), 'a-scout')"
+    )
+    memory, contents, keys = library.memory, ["memory number 3", "no such \0", "\ud800", "none"], ["key 5", "no", "\0"]
+    found, is_whole = await memory.holding(contents, keys, 5)
+    expected, _ = await Memory.holding(memory, contents, keys, 5)
+    assert {entry.handle for entry in found} == {"id-3", "id-5", "other"}
+    assert sorted(found, key=lambda entry: str(entry.handle)) == sorted(expected, key=lambda entry: str(entry.handle))
+    assert is_whole
+
+
+async def test_a_look_for_contents_that_takes_too_long_is_given_up_and_told(library, filled):
+    """The keys are answered all the same, and the next statement too."""
+    filled.run(
+        "ALTER TABLE memories RENAME TO kept; CREATE VIEW memories AS SELECT id, key, content || "
+        "coalesce((SELECT '' FROM pg_sleep(60) WHERE key = 'key 9'), '') AS content, category, created_at, "
+        "updated_at, session_id, agent_id FROM kept"
+    )
+    await library.memory.open_anew()
+    found, is_whole = await library.memory.holding(["memory number 3"], ["key 4"], 0.3)
+    assert [entry.handle for entry in found] == ["id-4"]
+    assert not is_whole
+    assert (await library.whole("id-3")).content == "memory number 3"
+
+
+async def test_that_contents_were_not_all_compared_is_told_with_the_copies(library, monkeypatch):
+    class Slow:
+        async def holding(self, *asked):
+            return [], False
+
+        def __getattr__(self, name):
+            return getattr(memory, name)
+
+    memory = library.memory
+    monkeypatch.setattr(library, "memory", Slow())
+    (copy,) = [copy for copy in await find_copies(library, [Text("id", "a key", "gone")]) if copy.kind == "memories"]
+    assert copy.count is None
+    assert "too many memories" in copy.remark
