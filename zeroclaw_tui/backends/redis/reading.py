@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Entries, Health, Memory, Scored, Stamps, StoreRecall
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 MOST_HELD = 64_000_000
 """Up to so many characters are held between two questions; more is read anew for each."""
+MOST_COMPARED = 1000
+"""In a database of so many keys at most, the contents are compared after a deletion."""
+MOST_PLACES = 10_000
+"""Of so many memories that were asked for one by one it is known where they lie."""
 _COPY = "This Redis is a copy of another server and takes no writes."
 _NAMES_TOLD = 5
 
@@ -47,22 +51,24 @@ class RedisReading(Memory):
         self.read_only_because = ASKED_READ_ONLY if read_only else None
         self.capabilities = capabilities_of(self.read_only_because, tells_of_writes=True)
         self._held: Everything | None = None
+        self._places: dict[str, str] = {}
         self._listing: tuple[Everything, MemoryFilter, Any, Listing] | None = None
         self._state: State | None = None
         self._version = 0
         self._lock = asyncio.Lock()
 
     async def open(self) -> None:
-        """Connect and look at everything once. Raises NotReachable, Refused."""
+        """Connect. Raises NotReachable, Refused. The memories are read when something asks for all of them."""
         await self.connection.open()
         self._held = self._listing = None
+        self._places.clear()
         with self.connection.asking() as client:
-            role = (await client.info("replication")).get("role") if await state_of(client) is not None else None
+            state = await state_of(client)
+            role = (await client.info("replication")).get("role") if state is not None else None
         is_copy = role in ("slave", "replica")
         self.read_only_because = ASKED_READ_ONLY if self._asked_read_only else _COPY if is_copy else None
-        everything = await self.everything()
-        self.capabilities = capabilities_of(self.read_only_because, tells_of_writes=everything.state is not None)
-        self.notices = self.facts = findings_of(everything)
+        self.capabilities = capabilities_of(self.read_only_because, tells_of_writes=state is not None)
+        self.notices = self.facts = ()
 
     async def close(self) -> None:
         """Let go of the connections and of what was read."""
@@ -79,12 +85,22 @@ class RedisReading(Memory):
                     return held
                 everything = await read_everything(client, state)
                 self._held = everything if everything.size <= MOST_HELD else None
+                self.notices = self.facts = findings_of(everything)
                 return everything
 
-    @property
-    def last_read(self) -> Everything:
-        """All memories as they were when they were read last."""
-        return self._held or Everything()
+    def key_of(self, id: str) -> str | None:
+        """The key under which the memory of an id lay when it was read last, or that key itself. Raises Refused where
+        several memories have the id."""
+        place = self._places.get(id) or (id if id in self._places.values() else None)
+        return place or (None if self._held is None else _key_in(self._held, id))
+
+    def learn(self, places: Iterable[tuple[str, str]]) -> None:
+        """Keep ids with their keys, so that nobody has to look through everything for them; not those of two keys."""
+        if len(self._places) > MOST_PLACES:
+            self._places.clear()
+        for id, key in places:  # noqa: A001
+            if self._places.setdefault(id, key) != key:
+                self._places[id] = ""
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
@@ -120,11 +136,29 @@ class RedisReading(Memory):
         with self.connection.asking() as client:
             found = await look(client, names)
         memories = [found[name].memory for name in names if name in found]
-        return [memory.entry for memory in memories if memory is not None]
+        entries = [memory.entry for memory in memories if memory is not None]
+        self.learn((entry.id, entry.key) for entry in entries)
+        return entries
 
     async def with_key(self, key: str, agent: str | None = None) -> Entries:
         """The memory of that key; none of an agent's."""
         return [] if agent is not None else await self.get_batch([key])
+
+    async def holding(self, contents: Sequence[str], keys: Sequence[str], seconds: float) -> tuple[Entries, bool]:
+        """The memories of these contents or keys, and whether those of the contents are all.
+
+        Redis knows keys alone: contents are looked for in what was read already, or where that is quickly read.
+        """
+        with self.connection.asking() as client:
+            is_small = not contents or await client.dbsize() <= MOST_COMPARED
+            is_known = is_small or (self._held is not None and self._held.state == await state_of(client))
+        if not is_known:
+            return await self.get_batch(list(dict.fromkeys(keys))), False
+        if not contents:
+            return await self.get_batch(list(dict.fromkeys(keys))), True
+        known, named = frozenset(contents), frozenset(keys)
+        everything = (memory.entry for memory in (await self.everything()).memories)
+        return [entry for entry in everything if entry.content in known or entry.key in named], True
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
         """All memories, the newest first. The session makes no difference."""
@@ -226,7 +260,9 @@ class RedisReading(Memory):
 
     async def stored(self, id: str) -> StoredRow | None:
         """One memory with its document to the letter, by its id or its handle, which is its key."""
-        return await self._stored_at(self.last_read, id) or await self._stored_at(await self.everything(), id)
+        return await self._stored_at(self.key_of(id), id) or await self._stored_at(
+            _key_in(await self.everything(), id), id
+        )
 
     async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
         """The same for many ids, read at once."""
@@ -235,8 +271,7 @@ class RedisReading(Memory):
         rows = {row.handle: row for row in await self.stored_of(list(keys.values()))}
         return {id: rows[key] for id, key in keys.items() if key in rows and id in (rows[key].id, key)}  # noqa: A001
 
-    async def _stored_at(self, everything: Everything, id: str) -> StoredRow | None:
-        key = _key_in(everything, id)
+    async def _stored_at(self, key: str | None, id: str) -> StoredRow | None:
         found = [] if key is None else await self.stored_of([key])
         return found[0] if found and id in (found[0].id, key) else None
 
@@ -245,8 +280,9 @@ class RedisReading(Memory):
         names = [name_of(str(handle)) for handle in handles]
         with self.connection.asking() as client:
             found = await look(client, names)
-        rows = [found[name].row() for name in names if name in found]
-        return [row for row in rows if row is not None]
+        rows = [row for name in names if name in found and (row := found[name].row()) is not None]
+        self.learn((row.id, str(row.values["key"])) for row in rows)
+        return rows
 
     async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row, in the order of storing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -95,7 +95,8 @@ class RedisMemory(RedisReading):
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
     ) -> Removal:
         """Delete the memories that still have the state of their stamp. Redis overwrites no freed memory."""
-        async with self._rows_to_write() as rows:
+        places = {stamp.id: str(stamp.handle) for stamp in stamps}
+        async with self._rows_to_write(places if len(places) == len(stamps) else None) as rows:
             with self.connection.asking() as client:
                 return await writing.remove(client, rows, stamps, keep, advance)
 
@@ -107,10 +108,15 @@ class RedisMemory(RedisReading):
             return await row_reverting.revert(rows, changes, keep, clash, advance)
 
     @asynccontextmanager
-    async def _rows_to_write(self) -> AsyncIterator[writing.RedisRows]:
+    async def _rows_to_write(self, places: Mapping[str, str] | None = None) -> AsyncIterator[writing.RedisRows]:
+        """The rows; `places` are keys of ids that are sure."""
         self._refuse_unless_writable()
         with self.connection.asking() as client:
-            yield writing.RedisRows(client, self.last_read, self.everything, self._clock)
+
+            def place(wanted: str) -> str | None:
+                return (places or {}).get(wanted) or self.key_of(wanted)
+
+            yield writing.RedisRows(client, place, self.everything, self._clock)
 
     def _refuse_unless_writable(self) -> None:
         if self.read_only_because is not None:

@@ -46,16 +46,20 @@ _DRAFTED = ("session_id", "namespace", "importance", "pinned")
 class RedisRows(Rows):
     """The rows of one verb: where each id lies is looked up once, what lies there anew for every step.
 
-    `known` are the memories as they were some time ago; `fresh` reads them anew, which takes long, and is only asked
-    where an id does not lie where it was. A client's clock and the server's need not agree: times to live are counted
-    from the moment they are read.
+    `place` tells the key of an id as it was some time ago; `fresh` reads everything anew, which takes long, and is only
+    asked where an id does not lie where it was. A client's clock and the server's need not agree: times to live are
+    counted from the moment they are read.
     """
 
     def __init__(
-        self, client: Redis, known: Everything, fresh: Callable[[], Awaitable[Everything]], clock: Callable[[], str]
+        self,
+        client: Redis,
+        place: Callable[[str], str | None],
+        fresh: Callable[[], Awaitable[Everything]],
+        clock: Callable[[], str],
     ) -> None:
         self._client = client
-        self._known = known
+        self._place = place
         self._fresh: Callable[[], Awaitable[Everything]] | None = fresh
         self._clock = clock
         self._moved: dict[str, str] = {}
@@ -170,11 +174,11 @@ class RedisRows(Rows):
         """Once; False when that was done."""
         fresh, self._fresh = self._fresh, None
         if fresh is not None:
-            self._known = await fresh()
+            self._place = (await fresh()).key_of
         return fresh is not None
 
     def _key_of(self, id: str) -> str | None:
-        return self._moved.get(id) or self._known.key_of(id)
+        return self._moved.get(id) or self._place(id)
 
 
 def drafted(draft: Draft, existing: StoredRow | None, clock: Callable[[], str]) -> StoredRow:
