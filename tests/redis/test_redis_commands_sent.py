@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.redis_server import RedisServer
 
-from zeroclaw_tui.backends.redis.address import read_url
+from zeroclaw_tui.backends.redis.connect import read_url
 from zeroclaw_tui.backends.redis.store import RedisMemory
 from zeroclaw_tui.memory.change import Draft
 

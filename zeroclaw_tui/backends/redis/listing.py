@@ -7,20 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.backends.redis.connect import Connection
 from zeroclaw_tui.backends.redis.documents import PREFIX, Held, held
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 
-if TYPE_CHECKING:
-    from redis.asyncio import Redis
-
 NAMES_AT_ONCE = 500
 _PARSED_ON_A_THREAD = 400_000
 _WRITTEN = len("2026-03-01T10:00:00.123456789+01:00")
-_PATTERN = PREFIX + b"*"
+PATTERN = PREFIX + b"*"
 State = tuple[Any, ...]
 
 
@@ -77,14 +75,14 @@ def _moment(timestamp: str) -> datetime | None:
     return moment(timestamp)
 
 
-async def read_everything(client: Redis, state: State | None) -> Everything:
+async def read_everything(connection: Connection, state: State | None) -> Everything:
     """Read every memory, some hundreds at a time; what comes or goes meanwhile may be in it or not."""
-    names = await names_of(client)
+    names = await connection.names(PATTERN)
     memories: list[Held] = []
     foreign: list[bytes] = []
     for start in range(0, len(names), NAMES_AT_ONCE):
         some = names[start : start + NAMES_AT_ONCE]
-        values: list[Any] = await client.mget(some)
+        values = await connection.values(some)
         if sum(len(value) for value in values if value) > _PARSED_ON_A_THREAD:
             parsed = await asyncio.to_thread(_parsed, some, values)
         else:
@@ -95,40 +93,27 @@ async def read_everything(client: Redis, state: State | None) -> Everything:
             else:
                 foreign.append(name)
     ordered = await asyncio.to_thread(sorted, memories, key=lambda memory: order_of_storing(memory.entry))
-    return Everything(tuple(ordered), tuple(await _still_there(client, foreign)), state)
+    return Everything(tuple(ordered), tuple(await _still_there(connection, foreign)), state)
 
 
-async def names_of(client: Redis) -> list[bytes]:
-    """The names of all memories, each once, in the order of the alphabet."""
-    found: set[bytes] = set()
-    async for name in client.scan_iter(match=_PATTERN, count=2 * NAMES_AT_ONCE):
-        found.add(name)
-    return sorted(found)
-
-
-async def state_of(client: Redis) -> State | None:
-    """What changes with every write to the server; None where it does not tell."""
-    from redis.exceptions import NoPermissionError, ResponseError
-
-    try:
-        facts = await client.info()
-    except (NoPermissionError, ResponseError):
-        return None
-    if "rdb_changes_since_last_save" not in facts:
+async def state_of(connection: Connection) -> State | None:
+    """What changes with every write to a server; None where one does not tell."""
+    told = await connection.facts()
+    if not told or any("rdb_changes_since_last_save" not in facts for facts in told):
         return None
     names = ("run_id", "rdb_changes_since_last_save", "rdb_last_save_time", "expired_keys", "evicted_keys")
-    counts = [(name, fact.get("keys")) for name, fact in facts.items() if isinstance(fact, dict) and name[:2] == "db"]
-    return (*(facts.get(name) for name in names), *sorted(counts))
+    state: list[Any] = []
+    for facts in told:
+        counts = [
+            (name, fact.get("keys")) for name, fact in facts.items() if isinstance(fact, dict) and name[:2] == "db"
+        ]
+        state += [*(facts.get(name) for name in names), *sorted(counts)]
+    return tuple(state)
 
 
-async def _still_there(client: Redis, names: Sequence[bytes]) -> list[bytes]:
+async def _still_there(connection: Connection, names: Sequence[bytes]) -> list[bytes]:
     """Those that a look says are there; others went between the scan and the reading."""
-    if not names:
-        return []
-    pipeline = client.pipeline(transaction=False)
-    for name in names:
-        pipeline.exists(name)
-    return [name for name, is_there in zip(names, await pipeline.execute(), strict=True) if is_there]
+    return [name for name, is_there in zip(names, await connection.each("EXISTS", names), strict=True) if is_there]
 
 
 def _parsed(names: Sequence[bytes], values: Sequence[bytes | None]) -> list[Held | None]:

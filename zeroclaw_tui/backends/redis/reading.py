@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Entries, Health, Memory, Scored, Stamps, StoreRecall
 from zeroclaw_tui.backends.counting import count_entries
-from zeroclaw_tui.backends.redis.address import RedisAddress
 from zeroclaw_tui.backends.redis.browse import STAGE, Listing, facets_of, left, listing_of, recalled
 from zeroclaw_tui.backends.redis.capabilities import WHY_NOT, capabilities_of
-from zeroclaw_tui.backends.redis.connection import Connection
+from zeroclaw_tui.backends.redis.connect import Connection, RedisAddress
 from zeroclaw_tui.backends.redis.documents import key_of, name_of
-from zeroclaw_tui.backends.redis.listing import Everything, State, names_of, read_everything, state_of
+from zeroclaw_tui.backends.redis.listing import PATTERN, Everything, State, read_everything, state_of
 from zeroclaw_tui.backends.redis.swapping import look
 from zeroclaw_tui.memory.change import See, Stamp, StoredRow
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -62,12 +61,12 @@ class RedisReading(Memory):
         await self.connection.open()
         self._held = self._listing = None
         self._places.clear()
-        with self.connection.asking() as client:
-            state = await state_of(client)
-            role = (await client.info("replication")).get("role") if state is not None else None
-        is_copy = role in ("slave", "replica")
+        told = self.connection.told or {}
+        is_copy = not self.connection.is_cluster and told.get("role") in ("slave", "replica")
         self.read_only_because = ASKED_READ_ONLY if self._asked_read_only else _COPY if is_copy else None
-        self.capabilities = capabilities_of(self.read_only_because, tells_of_writes=state is not None)
+        self.capabilities = capabilities_of(
+            self.read_only_because, tells_of_writes="rdb_changes_since_last_save" in told
+        )
         self.notices = self.facts = ()
 
     async def close(self) -> None:
@@ -78,15 +77,14 @@ class RedisReading(Memory):
     async def everything(self) -> Everything:
         """All memories: what was read last while nobody wrote since."""
         async with self._lock:
-            with self.connection.asking() as client:
-                state = await state_of(client)
-                held = self._held
-                if held is not None and state is not None and held.state == state:
-                    return held
-                everything = await read_everything(client, state)
-                self._held = everything if everything.size <= MOST_HELD else None
-                self.notices = self.facts = findings_of(everything)
-                return everything
+            state = await state_of(self.connection)
+            held = self._held
+            if held is not None and state is not None and held.state == state:
+                return held
+            everything = await read_everything(self.connection, state)
+            self._held = everything if everything.size <= MOST_HELD else None
+            self.notices = self.facts = findings_of(everything)
+            return everything
 
     def key_of(self, id: str) -> str | None:
         """The key under which the memory of an id lay when it was read last, or that key itself. Raises Refused where
@@ -133,8 +131,7 @@ class RedisReading(Memory):
     async def get_batch(self, keys: Sequence[str]) -> Entries:
         """The memories of these keys in that order; those that are not there are left out."""
         names = [name_of(key) for key in keys]
-        with self.connection.asking() as client:
-            found = await look(client, names)
+        found = await look(self.connection, names)
         memories = [found[name].memory for name in names if name in found]
         entries = [memory.entry for memory in memories if memory is not None]
         self.learn((entry.id, entry.key) for entry in entries)
@@ -151,7 +148,7 @@ class RedisReading(Memory):
         """
         with self.connection.asking() as client:
             is_small = not contents or await client.dbsize() <= MOST_COMPARED
-            is_known = is_small or (self._held is not None and self._held.state == await state_of(client))
+            is_known = is_small or (self._held is not None and self._held.state == await state_of(self.connection))
         if not is_known:
             return await self.get_batch(list(dict.fromkeys(keys))), False
         if not contents:
@@ -179,20 +176,22 @@ class RedisReading(Memory):
 
     async def health(self) -> Health:
         """Which server it is, and what lies among the memories that is none."""
-        with self.connection.asking() as client:
-            names = await names_of(client)
-            version = (await client.info("server")).get("redis_version") if self.capabilities.watch else None
+        names = await self.connection.names(PATTERN)
+        servers = await self.connection.facts("server")
+        versions = sorted({str(server.get("redis_version")) for server in servers})
         everything = await self.everything()
         findings = findings_of(everything)
         address = self.connection.address
         facts = {
             "server": address.place,
             "database": address.database,
-            "Redis": version or "does not tell",
+            "Redis": ", ".join(versions) or "does not tell",
             "memories": len(everything.memories),
             "keys under memory:*": len(names),
             "values that are no memory": len(everything.foreign),
         }
+        if self.connection.is_cluster:
+            facts["servers of the cluster"] = len(servers)
         return Health(not everything.foreign, "answers" if not findings else "answers, with findings", findings, facts)
 
     async def entries(self, filter: MemoryFilter) -> Entries:
@@ -234,8 +233,7 @@ class RedisReading(Memory):
 
     async def data_version(self) -> int | None:
         """Changes when anybody has written; None where the server does not tell."""
-        with self.connection.asking() as client:
-            state = await state_of(client)
+        state = await state_of(self.connection)
         if state is not None and state != self._state:
             self._state = state
             self._version += 1
@@ -278,8 +276,7 @@ class RedisReading(Memory):
     async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
         """The rows of these keys, in that order."""
         names = [name_of(str(handle)) for handle in handles]
-        with self.connection.asking() as client:
-            found = await look(client, names)
+        found = await look(self.connection, names)
         rows = [row for name in names if name in found and (row := found[name].row()) is not None]
         self.learn((row.id, str(row.values["key"])) for row in rows)
         return rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends import row_reverting, row_writing
 from zeroclaw_tui.backends.redis import writing
-from zeroclaw_tui.backends.redis.address import SHAPE, RedisAddress, read_url
+from zeroclaw_tui.backends.redis.connect import SHAPE, RedisAddress, read_url
 from zeroclaw_tui.backends.redis.reading import RedisReading
 from zeroclaw_tui.backends.sqlite.clock import local_now
 from zeroclaw_tui.memory.change import (
@@ -70,9 +70,9 @@ class RedisMemory(RedisReading):
     async def store_batch(self, drafts: Sequence[Draft]) -> None:
         """Write many memories, some hundreds in one step."""
         self._refuse_unless_writable()
-        with self.connection.asking() as client:
+        with self.connection.asking():
             for start in range(0, len(drafts), _STORED_AT_ONCE):
-                await writing.store_all(client, drafts[start : start + _STORED_AT_ONCE], self._clock)
+                await writing.store_all(self.connection, drafts[start : start + _STORED_AT_ONCE], self._clock)
 
     async def forget(self, key: str) -> bool:
         """Delete by key; True when there was one. Raises Refused for a value that is no memory."""
@@ -97,8 +97,7 @@ class RedisMemory(RedisReading):
         """Delete the memories that still have the state of their stamp. Redis overwrites no freed memory."""
         places = {stamp.id: str(stamp.handle) for stamp in stamps}
         async with self._rows_to_write(places if len(places) == len(stamps) else None) as rows:
-            with self.connection.asking() as client:
-                return await writing.remove(client, rows, stamps, keep, advance)
+            return await writing.remove(self.connection, rows, stamps, keep, advance)
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
@@ -111,12 +110,12 @@ class RedisMemory(RedisReading):
     async def _rows_to_write(self, places: Mapping[str, str] | None = None) -> AsyncIterator[writing.RedisRows]:
         """The rows; `places` are keys of ids that are sure."""
         self._refuse_unless_writable()
-        with self.connection.asking() as client:
+        with self.connection.asking():
 
             def place(wanted: str) -> str | None:
                 return (places or {}).get(wanted) or self.key_of(wanted)
 
-            yield writing.RedisRows(client, place, self.everything, self._clock)
+            yield writing.RedisRows(self.connection, place, self.everything, self._clock)
 
     def _refuse_unless_writable(self) -> None:
         if self.read_only_because is not None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.backends.redis.connect import Connection
 from zeroclaw_tui.backends.redis.documents import EXPIRES_AT, PREFIX, Held, document_of, held, name_of
 from zeroclaw_tui.memory.change import Conflict, DuplicateKey, StoredRow
-from zeroclaw_tui.memory.errors import NotThere, Refused
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-_TRIES = 20
+TRIES = 20
+"""So often a step is begun anew that somebody else's write came into."""
 _GONE = "This memory is no longer there."
 Deed = tuple[StoredRow | None, StoredRow | None]
 """A row and the one to put in its place; without the second it goes, without the first the second is new."""
@@ -32,37 +35,70 @@ class Found:
         return None if self.memory is None else self.memory.row(self.expires_at)
 
 
-async def look(client: Redis, names: Sequence[bytes]) -> dict[bytes, Found]:
+async def look(connection: Connection, names: Sequence[bytes]) -> dict[bytes, Found]:
     """What lies under these names; those with nothing are left out."""
     if not names:
         return {}
-    values = await texts(client, names)
-    pipeline = client.pipeline(transaction=False)
-    for name in values:
-        pipeline.pttl(name)
+    values = await _texts(names, connection.values, connection.each)
     found: dict[bytes, Found] = {}
-    for (name, value), left in zip(values.items(), await pipeline.execute(), strict=True):
+    for (name, value), left in zip(values.items(), await connection.each("PTTL", list(values)), strict=True):
         memory = None if value is None else held(name, value)
         found[name] = Found(memory, _now() + left if left > 0 else None)
     return found
 
 
-async def swap(client: Redis, deeds: Sequence[Deed], before: Callable[[], Any] | None = None) -> None:
-    """Do all deeds in order and at once, or none of them.
+async def swap(connection: Connection, deeds: Sequence[Deed], before: Callable[[], Any] | None = None) -> None:
+    """Do all deeds in order and at once, or none of them; on a cluster one after the other, for its servers do nothing
+    together.
 
     `before` is awaited when all is as expected. Raises Conflict or NotThere for a row that is not what it was,
     DuplicateKey for a key that another memory has, Refused for one that holds something else.
     """
-    from redis.exceptions import WatchError
-
     if not deeds:
         return
-    names = sorted({name_of(str(row.values["key"])) for deed in deeds for row in deed if row is not None})
-    for _ in range(_TRIES):
+    if not connection.is_cluster:
+        await connection.at_server(b"", lambda server: _swap_at_once(server, deeds, before))
+        return
+    _check(deeds, await _texts(_names(deeds), connection.values, connection.each))
+    if before is not None:
+        await before()
+    for done, deed in enumerate(deeds):
+        try:
+            await _swap_on_cluster(connection, deed)
+        except InspectorError as error:
+            if done:
+                error.tell_so_far(f"{done} of {len(deeds)} were done before.")
+            raise
+
+
+async def _swap_on_cluster(connection: Connection, deed: Deed) -> None:
+    """One deed; under another key the new row is written first, and goes again where the old one cannot go."""
+    over, wanted = deed
+    names = _names([deed])
+    if len(names) == 1:
+        await connection.at_server(names[0], lambda server: _swap_at_once(server, [deed]))
+        return
+    assert over is not None
+    assert wanted is not None
+    new, old = name_of(str(wanted.values["key"])), name_of(str(over.values["key"]))
+    await connection.at_server(new, lambda server: _swap_at_once(server, [(None, wanted)]))
+    try:
+        await connection.at_server(old, lambda server: _swap_at_once(server, [(over, None)]))
+    except (Conflict, NotThere):
+        with suppress(Conflict, NotThere):
+            await connection.at_server(new, lambda server: _swap_at_once(server, [(wanted, None)]))
+        raise
+
+
+async def _swap_at_once(server: Redis, deeds: Sequence[Deed], before: Callable[[], Any] | None = None) -> None:
+    from redis.exceptions import WatchError
+
+    names = _names(deeds)
+    for _ in range(TRIES):
         pipeline: Any
-        async with client.pipeline(transaction=True) as pipeline:
+        async with server.pipeline(transaction=True) as pipeline:
             await pipeline.watch(*names)
-            _check(deeds, await texts(pipeline, names))
+            _check(deeds, await watched_texts(pipeline, names))
             if before is not None:
                 await before()
                 before = None
@@ -77,18 +113,36 @@ async def swap(client: Redis, deeds: Sequence[Deed], before: Callable[[], Any] |
     raise being_written()
 
 
-async def texts(commands: Any, names: Sequence[bytes]) -> dict[bytes, bytes | None]:
-    """The values under these names, None for a value that is no text; those with nothing are left out.
+def _names(deeds: Iterable[Deed]) -> list[bytes]:
+    return sorted({name_of(str(row.values["key"])) for deed in deeds for row in deed if row is not None})
 
-    `commands` is a client, or a pipeline that watches.
-    """
-    values = dict(zip(names, await commands.mget(names), strict=True))
-    silent = [name for name, value in values.items() if value is None]
-    if silent and await commands.exists(*silent):
-        there = {name for name in silent if await commands.exists(name)}
-    else:
-        there = set()
-    return {name: value for name, value in values.items() if value is not None or name in there}
+
+async def watched_texts(pipeline: Any, names: Sequence[bytes]) -> dict[bytes, bytes | None]:
+    """The values under these names, None for a value that is no text; those with nothing are left out."""
+
+    async def each(command: str, asked: Sequence[bytes]) -> list[Any]:
+        return [await pipeline.execute_command(command, name) for name in asked]
+
+    return await _texts(names, pipeline.mget, each)
+
+
+async def texts(connection: Connection, names: Sequence[bytes]) -> dict[bytes, bytes | None]:
+    """The same without a watch."""
+    return await _texts(names, connection.values, connection.each)
+
+
+async def _texts(
+    names: Sequence[bytes],
+    values: Callable[[Sequence[bytes]], Awaitable[Sequence[bytes | None]]],
+    each: Callable[[str, Sequence[bytes]], Awaitable[Sequence[Any]]],
+) -> dict[bytes, bytes | None]:
+    found = dict(zip(names, await values(names), strict=True))
+    silent = [name for name, value in found.items() if value is None]
+    answers = await each("EXISTS", silent) if silent else ()
+    there = [name for name, is_there in zip(silent, answers, strict=True) if is_there]
+    # What came between the two questions is a text after all.
+    found |= dict(zip(there, await values(there), strict=True)) if there else {}
+    return {name: value for name, value in found.items() if value is not None or name in there}
 
 
 def _check(deeds: Iterable[Deed], present: Mapping[bytes, bytes | None]) -> None:

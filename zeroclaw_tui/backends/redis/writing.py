@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.redis.capabilities import WHY_NOT
+from zeroclaw_tui.backends.redis.connect import Connection
 from zeroclaw_tui.backends.redis.documents import EXPIRES_AT, changed_row, name_of, native, new_row
 from zeroclaw_tui.backends.redis.listing import Everything
 from zeroclaw_tui.backends.redis.swapping import (
+    TRIES,
     Deed,
     Found,
     append,
@@ -20,6 +24,7 @@ from zeroclaw_tui.backends.redis.swapping import (
     row_of,
     swap,
     texts,
+    watched_texts,
 )
 from zeroclaw_tui.backends.row_writing import ROWS_AT_ONCE, Rows, kept_first
 from zeroclaw_tui.memory.change import (
@@ -38,7 +43,8 @@ from zeroclaw_tui.memory.errors import NotThere, Refused
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-_TRIES = 20
+_WRITERS = 4
+"""So many memories are on their way to a cluster at once."""
 _NO_END = "What was to expire in Redis meanwhile is back without an end."
 _DRAFTED = ("session_id", "namespace", "importance", "pinned")
 
@@ -53,12 +59,12 @@ class RedisRows(Rows):
 
     def __init__(
         self,
-        client: Redis,
+        connection: Connection,
         place: Callable[[str], str | None],
         fresh: Callable[[], Awaitable[Everything]],
         clock: Callable[[], str],
     ) -> None:
-        self._client = client
+        self._connection = connection
         self._place = place
         self._fresh: Callable[[], Awaitable[Everything]] | None = fresh
         self._clock = clock
@@ -78,7 +84,7 @@ class RedisRows(Rows):
         """The row of that key. Raises Refused where something else lies there."""
         name = name_of(key)
         if name not in self._seen:
-            self._seen[name] = (await look(self._client, [name])).get(name)
+            self._seen[name] = (await look(self._connection, [name])).get(name)
         found = self._seen[name]
         if found is None:
             return None
@@ -130,7 +136,7 @@ class RedisRows(Rows):
         rows = [row for change in changes for row in (change.before, change.after) if row is not None]
         keys = {str(row.values["key"]) for row in rows} | {key for row in rows if (key := self._key_of(row.id))}
         names = [name_of(key) for key in keys]
-        found = await look(self._client, names)
+        found = await look(self._connection, names)
         self._seen = {name: found.get(name) for name in names}
 
     async def put(self, row: StoredRow, over: StoredRow | None) -> StoredRow:
@@ -158,7 +164,7 @@ class RedisRows(Rows):
         return self._untold
 
     async def _swap(self, deeds: Sequence[Deed]) -> None:
-        await swap(self._client, deeds)
+        await swap(self._connection, deeds)
         self._seen = {}
         for _, wanted in deeds:
             if wanted is not None:
@@ -166,7 +172,7 @@ class RedisRows(Rows):
 
     async def _where_they_were(self, ids: Iterable[str]) -> dict[str, StoredRow]:
         keys = {id: key for id in ids if (key := self._key_of(id)) is not None}  # noqa: A001
-        found = await look(self._client, [name_of(key) for key in keys.values()])
+        found = await look(self._connection, [name_of(key) for key in keys.values()])
         rows = {id: found[name_of(key)].row() for id, key in keys.items() if name_of(key) in found}  # noqa: A001
         return {id: row for id, row in rows.items() if row is not None and row.id == id}  # noqa: A001
 
@@ -189,9 +195,9 @@ def drafted(draft: Draft, existing: StoredRow | None, clock: Callable[[], str]) 
 
 
 async def remove(
-    client: Redis, rows: RedisRows, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None
+    connection: Connection, rows: RedisRows, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None
 ) -> Removal:
-    """Delete those that still have the state of their stamp, some hundreds in one step."""
+    """Delete those that still have the state of their stamp, some hundreds in one step; on a cluster one by one."""
     removed = 0
     changed: list[str] = []
     gone: list[str] = []
@@ -208,32 +214,60 @@ async def remove(
                 await kept_first(keep, [RowChange(row, None) for row in going if row.id not in kept])
                 kept.update(row.id for row in going)
 
-            try:
-                if going:
-                    await swap(client, [(row, None) for row in going], keep_them)
-            except (Conflict, NotThere):
-                # One of them was written after it was looked at: all are looked at once more.
+            if connection.is_cluster and going:
+                await keep_them()
+            steps = [[row] for row in going] if connection.is_cluster else [going] if going else []
+            left: list[StoredRow] = []
+            for step in steps:
+                try:
+                    await swap(connection, [(row, None) for row in step], None if connection.is_cluster else keep_them)
+                    removed += len(step)
+                except (Conflict, NotThere):
+                    # One of them was written after it was looked at: all of this step are looked at once more.
+                    left += step
+            still = {row.id for row in left}
+            if still and not connection.is_cluster:
                 continue
-            removed += len(going)
             gone += [id for id in batch if id not in present]  # noqa: A001
             changed += [id for id, row in present.items() if row.fingerprint != batch[id].state]  # noqa: A001
-            batch = {}
+            batch = {id: stamp for id, stamp in batch.items() if id in still}  # noqa: A001
     if advance is not None:
         advance(removed)
     return Removal(removed, tuple(changed), tuple(gone))
 
 
-async def store_all(client: Redis, drafts: Sequence[Draft], clock: Callable[[], str]) -> None:
-    """Store some hundreds of drafts in one step, the last of a key wins. Raises Refused before any is written."""
+async def store_all(connection: Connection, drafts: Sequence[Draft], clock: Callable[[], str]) -> None:
+    """Store some hundreds of drafts in one step, on a cluster key by key; the last of a key wins.
+
+    Raises Refused before any is written.
+    """
+    wanted = {name_of(draft.key): draft for draft in (given.checked() for given in drafts)}
+    if not connection.is_cluster:
+        if wanted:
+            await connection.at_server(b"", lambda server: _store_at_once(server, wanted, clock))
+        return
+    for name, value in (await texts(connection, list(wanted))).items():
+        row_of(name, value)
+    waiting = iter(wanted.items())
+
+    async def store_some() -> None:
+        for name, draft in waiting:
+            await connection.at_server(name, partial(_store_at_once, wanted={name: draft}, clock=clock))
+
+    for failed in await asyncio.gather(*(store_some() for _ in range(_WRITERS)), return_exceptions=True):
+        if failed is not None:
+            raise failed
+
+
+async def _store_at_once(server: Redis, wanted: Mapping[bytes, Draft], clock: Callable[[], str]) -> None:
     from redis.exceptions import WatchError
 
-    wanted = {name_of(draft.key): draft for draft in (given.checked() for given in drafts)}
     names = list(wanted)
-    for _ in range(_TRIES if names else 0):
+    for _ in range(TRIES):
         pipeline: Any
-        async with client.pipeline(transaction=True) as pipeline:
+        async with server.pipeline(transaction=True) as pipeline:
             await pipeline.watch(*names)
-            present = await texts(pipeline, names) if await pipeline.exists(*names) else {}
+            present = await watched_texts(pipeline, names) if await pipeline.exists(*names) else {}
             pipeline.multi()
             for name, draft in wanted.items():
                 existing = row_of(name, present[name]) if name in present else None
@@ -241,8 +275,7 @@ async def store_all(client: Redis, drafts: Sequence[Draft], clock: Callable[[], 
             with suppress(WatchError):
                 await pipeline.execute()
                 return
-    if names:
-        raise being_written()
+    raise being_written()
 
 
 def _under_its_key(row: StoredRow) -> StoredRow:
