@@ -345,6 +345,13 @@ class Memory(ABC):
         """The stamp of a row that `each_row` showed, as `stamps` would give it; the store is not asked."""
         return generic_writing.stamp_of(generic_writing.entry_of(row))
 
+    def other_fields(self, row: StoredRow, name: str) -> Sequence[str]:
+        """What stands in a value of a row that is no field of a memory, by the names a person there knows.
+
+        That value itself; nothing where it only says again what the other values say.
+        """
+        return (name,)
+
     async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
         """The memories of these ids as `stored` gives them; those that are not there are left out."""
         if type(self).stored is Memory.stored:

@@ -121,6 +121,13 @@ def changed_row(row: StoredRow, values: Mapping[str, Value], *, new_id: bool = F
     return _row(key, fields, expires_at if isinstance(expires_at, int) else None)
 
 
+def other_fields(row: StoredRow) -> list[str]:
+    """The names in a row's document that are none of a memory's, and the score where there is one."""
+    fields = _READ(str(row.values["document"]))
+    known = (*_TEXTS, "category", *(("score",) if fields.get("score") is None else ()))
+    return [name for name in fields if name not in known]
+
+
 def document_of(row: StoredRow) -> bytes:
     """The very bytes of a row's document."""
     return str(row.values["document"]).encode("utf-8", "surrogatepass")

@@ -12,7 +12,7 @@ from zeroclaw_tui.backends.counting import count_entries
 from zeroclaw_tui.backends.redis.browse import STAGE, Listing, facets_of, left, listing_of, recalled
 from zeroclaw_tui.backends.redis.capabilities import WHY_NOT, capabilities_of
 from zeroclaw_tui.backends.redis.connect import Connection, RedisAddress
-from zeroclaw_tui.backends.redis.documents import key_of, name_of
+from zeroclaw_tui.backends.redis.documents import key_of, name_of, other_fields
 from zeroclaw_tui.backends.redis.listing import PATTERN, Everything, State, read_everything, state_of
 from zeroclaw_tui.backends.redis.swapping import look
 from zeroclaw_tui.memory.change import See, Stamp, StoredRow
@@ -42,6 +42,7 @@ class RedisReading(Memory):
 
     name = "redis"
     keeps_updates = False
+    recalls_by = "substring"
 
     def __init__(self, address: RedisAddress, *, connect_seconds: float = 5.0, read_only: bool = False) -> None:
         self.location = address.location
@@ -255,6 +256,10 @@ class RedisReading(Memory):
             id=row.id, state=row.fingerprint, key=entry.key, category=entry.category, size=entry.size,
             timestamp=entry.timestamp, handle=entry.handle,
         )  # fmt: skip
+
+    def other_fields(self, row: StoredRow, name: str) -> Sequence[str]:
+        """Of a document what no other value of the row says."""
+        return other_fields(row) if name == "document" else (name,)
 
     async def stored(self, id: str) -> StoredRow | None:
         """One memory with its document to the letter, by its id or its handle, which is its key."""
