@@ -41,7 +41,7 @@ class LosingTheLast(InMemory):
 
 class Capped(InMemory):
     async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[int | str]:
-        return (await super().order(filter, sort))[:1000]
+        return (await super().order(filter, sort))[:400]
 
 
 class ByOffset(InMemory):
@@ -86,7 +86,7 @@ class Everybodys(InMemory):
         (NewIds, VerbsContract.test_a_second_store_of_a_key_keeps_id_and_creation_time),
         (Trimming, VerbsContract.test_awkward_text_comes_back_or_is_refused),
         (LosingTheLast, VerbsContract.test_batches_do_what_one_after_the_other_does),
-        (Capped, ManyRowsContract.test_ten_thousand_memories_are_counted_listed_paged_and_found),
+        (Capped, ManyRowsContract.test_thousands_of_memories_are_counted_listed_paged_and_found),
         (ByOffset, ManyRowsContract.test_pages_hold_each_untouched_row_once_while_others_come_and_go),
         (LastOneWins, TwoWritersContract.test_of_two_edits_of_one_state_the_second_is_a_conflict),
         (RemovingFirst, CancelContract.test_a_removal_that_is_cancelled_can_be_taken_back),

@@ -20,7 +20,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.redis_server import PASSWORD, RedisServer, running_redis
 
-from zeroclaw_tui.backends.redis.address import read_url
+from zeroclaw_tui.backends.redis.connect import read_url
 from zeroclaw_tui.backends.redis.store import RedisMemory
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.query import MemoryFilter, Sort

@@ -64,6 +64,8 @@ async def test_to_qdrant_each_memory_is_embedded_with_its_key_and_undo_empties_i
         back = tmp_path / "back.db"
         assert (await copied(target, "sqlite", back)).verified == 6
         assert contents(back) == TEXTS
+        plan = await planned(target, "qdrant", f"{qdrant.base}/collections/other")
+        assert not [loss for loss in plan.losses if "column" in loss]
         assert (await changing.undo(target)).count == 6
         assert await target.memory.count() == 0
 
@@ -94,6 +96,14 @@ async def test_redis_and_back_keeps_what_its_documents_hold(tmp_path: Path) -> N
         async with opened(tmp_path, "redis", server.url()) as target:
             assert (await copied(target, "sqlite", tmp_path / "back.db")).verified == 6
             assert contents(tmp_path / "back.db") == TEXTS
+            memory = '{"id":"i","key":"more","content":"c","category":"Core","timestamp":"2026-01-01","tags":[7]}'
+            server.say(f"SET memory:more '{memory}'")
+            assert (await planned(target, "redis", server.url(1))).losses == ()
+            assert (await copied(target, "redis", server.url(1))).verified == 7
+            assert b'"tags":[7]' in server.say("SELECT 1\r\nGET memory:more")
+            plan = await planned(target, "sqlite", tmp_path / "other.db")
+            assert "SQLite has no column for tags: what stands there is left out." in plan.losses
+            server.say("DEL memory:more")
             assert (await changing.undo(target)).count == 6
             assert await target.memory.count() == 0
 

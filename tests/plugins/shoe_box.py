@@ -34,9 +34,7 @@ class ShoeBox(Memory):
         return next((entry for entry in await self.list() if entry.key == key), None)
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> list[MemoryEntry]:
-        every = [
-            MemoryEntry(id=key, key=key, handle=key, **row).whole(row["content"]) for key, row in self._held().items()
-        ]
+        every = [MemoryEntry(f"id of {key}", key, **row) for key, row in self._held().items()]  # type: ignore[arg-type]
         found = [entry for entry in every if category in (None, entry.category)]
         return [entry for entry in found if session_id in (None, entry.session_id)][::-1]
 

@@ -12,6 +12,7 @@ from plugin_samples import Installer
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.plugins import plugin_names, plugins, shadowed_sentences
 from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.errors import InspectorError, Refused, WrongUse
 
@@ -111,3 +112,15 @@ def test_packages_are_not_looked_through_for_a_name_of_ours() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said.split() == ["False", "False"]
+
+
+def test_its_settings_in_config_toml_reach_it(installed: Installer, tmp_path: Path) -> None:
+    body = (
+        "    @classmethod\n    def from_config(cls, config):\n"
+        '        box = cls()\n        box.location = f\'{config.storage["shelf"]} {config.storage["lid"]}\'\n'
+        "        return box\n"
+    )
+    installed("box", "box_set:Box", module=WHOLE + body)
+    (tmp_path / "config.toml").write_text('[memory]\nbackend = "box"\n[storage.box]\nshelf = "top"\nlid = 7\n')
+    install = Install(tmp_path, tmp_path / "workspace", tmp_path / "brain.db", "workspace", "a test", tmp_path)
+    assert create_memory(load_config(install, {})).location == "top 7"

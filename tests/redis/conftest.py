@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from support.redis_server import NO_SERVER, RedisServer, running_redis, server_program
 
-from zeroclaw_tui.backends.redis.address import read_url
+from zeroclaw_tui.backends.redis.connect import read_url
 from zeroclaw_tui.backends.redis.store import RedisMemory
 
 

@@ -9,7 +9,7 @@ import pytest
 from support.redis_server import PASSWORD, RedisServer
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.redis.address import read_url
+from zeroclaw_tui.backends.redis.connect import read_url
 from zeroclaw_tui.backends.redis.store import RedisMemory
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.testing.contract import MemoryContract

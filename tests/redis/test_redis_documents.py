@@ -115,9 +115,8 @@ async def test_values_that_are_no_memory_are_told_and_never_touched(memory: Redi
         await client.hset("memory:hash", mapping={"a": "b"})
         await client.set("other:key", "not ours")
         before = {key: await client.dump(f"memory:{key}") for key in (*strange, "hash")}
-    await memory.open()
-    assert "8 values are no memory, so left alone" in memory.notices[0]
     health = await memory.health()
+    assert "8 values are no memory, so left alone" in memory.notices[0]
     assert not health.ok
     assert health.facts["values that are no memory"] == 8
     assert [entry.key for entry in await memory.list()] == ["good"]
@@ -164,12 +163,12 @@ async def test_a_handle_names_a_memory_as_its_id_does(memory: RedisMemory) -> No
 async def test_a_copied_value_is_told_and_its_id_names_nothing(memory: RedisMemory) -> None:
     await put(memory, "one", plain("one", id="same"))
     await put(memory, "two", plain("one", id="same"))
-    await memory.open()
+    await memory.list()
     assert "with the id of another one: 1." in memory.notices[0]
     assert "under another key than the one their document names: 1." in memory.notices[1]
     with pytest.raises(Refused, match="2 memories have the id same"):
-        await memory.remove(await memory.stamps_of(["two"]), Kept())
-    assert await memory.forget("two")
+        await memory.remove(await memory.stamps_of(["one", "two"]), Kept())
+    assert (await memory.remove(await memory.stamps_of(["two"]), Kept())).removed == 1
     assert [entry.key for entry in await memory.list()] == ["one"]
 
 

@@ -14,7 +14,7 @@ import pytest
 from support.redis_server import PASSWORD, RedisServer, running_redis
 
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.redis.address import read_url
+from zeroclaw_tui.backends.redis.connect import read_url
 from zeroclaw_tui.backends.redis.store import RedisMemory
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -136,7 +136,7 @@ async def test_a_missing_driver_names_its_extra(monkeypatch: pytest.MonkeyPatch)
 async def test_a_server_that_stops_answering_in_the_middle(
     memory: RedisMemory, server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zeroclaw_tui.backends.redis.connection.ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr("zeroclaw_tui.backends.redis.connect.ANSWER_SECONDS", 0.3)
     await memory.open()
     with server.frozen():
         assert "does not answer in time" in await told(memory.count())

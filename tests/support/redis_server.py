@@ -22,8 +22,8 @@ class RedisServer:
 
     host = "127.0.0.1"
 
-    def __init__(self, folder: Path, program: str, options: Sequence[str] = ()) -> None:
-        self.folder, self.port = folder, _free_port()
+    def __init__(self, folder: Path, program: str, options: Sequence[str] = (), port: int | None = None) -> None:
+        self.folder, self.port = folder, port or _free_port()
         self._program, self._options = program, options
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -42,10 +42,10 @@ class RedisServer:
             if time.monotonic() > end or self._process.poll() is not None:
                 raise RuntimeError("redis-server does not start")
 
-    def stop(self) -> None:
+    def stop(self, *, save: bool = True) -> None:
         """Save and end it."""
         if self._process is not None:
-            self.say("SHUTDOWN SAVE")
+            self.say("SHUTDOWN SAVE" if save else "SHUTDOWN NOSAVE")
             self._process.wait(_PATIENCE)
             self._process = None
 

@@ -2,14 +2,18 @@
 
 A backend of your own is a class of Memory in a package of your own:
 
-1. Write the seven abstract verbs. `in_memory.py` is the sample; every command and screen works with these alone.
+1. Write the seven abstract verbs. Every command and screen works with these alone, as long as each memory has an `id`
+   of its own; `handle` and `size` of a MemoryEntry may be left out. `in_memory.py` is a sample that does more.
 2. Name the class in that package's pyproject.toml; the entry point's name is what `memory.backend` says:
    `[project.entry-points."zeroclaw_tui.backends"]`, `shoe-box = "shoe_box:ShoeBox"`.
-3. Say where it lies: `from_config(config)` gets the settings, `config.location` is what --location named. Raise the
-   kinds in memory/errors.py, one sentence each, and never let a password into `location` or a message.
+3. Say where it lies: `from_config(config)` gets the settings. `config.location` is what --location named,
+   `config.storage` what stands in config.toml under `[storage.shoe-box]`, or `[storage.shoe-box.default]` as ZeroClaw
+   >= 0.8.0 has it, secrets in plain text. Raise the kinds in memory/errors.py, one sentence each, and never let a
+   password into `location` or a message.
 4. What it can do beyond the trait goes into `capabilities` (start from `answers.THE_TRAIT`), with a sentence in
    `why_not` for each thing it cannot. Override the verbs that it can do faster or more exactly.
-5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server.
+5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server; give
+   them `async def new_memory(self, folder)`, which returns an empty store, and run plain `pytest`.
 
 The verbs here stand for one store, one event loop. Block neither: files and CPU work belong in a thread.
 """
@@ -23,7 +27,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends import generic_recall, generic_writing
 from zeroclaw_tui.backends.answers import THE_TRAIT, Capabilities, Health, StoreRecall
 from zeroclaw_tui.backends.counting import count_entries, facets_of
-from zeroclaw_tui.backends.listing import left_in_thread, page_after, sort_key
+from zeroclaw_tui.backends.listing import left_in_thread, page_after, sort_key, told_apart
 from zeroclaw_tui.backends.matching import SECONDS
 from zeroclaw_tui.memory.change import (
     Advance,
@@ -184,7 +188,7 @@ class Memory(ABC):
 
     async def entries(self, filter: MemoryFilter) -> Entries:
         """Every memory a filter leaves, unordered; the ground of the fall-backs below."""
-        return await left_in_thread(await self.list(), filter, self.find_seconds)
+        return await left_in_thread(told_apart(await self.list(), self.name), filter, self.find_seconds)
 
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
         """The rows after `cursor`, by key and never by offset; listings may hold excerpts."""
@@ -325,7 +329,7 @@ class Memory(ABC):
 
     async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
         """The same for rows of a listing; rows gone meanwhile are left out."""
-        return [generic_writing.stamp_of(await self.whole(entry.handle)) for entry in await self.rows(handles)]
+        return [generic_writing.stamp_of(entry) for entry in await self.whole_rows(handles)]
 
     async def stamps_by_row(self, handles: Sequence[Handle]) -> dict[Handle, Stamps]:
         """The same by the row they belong to; a row that means several memories has one for each."""
@@ -356,13 +360,27 @@ class Memory(ABC):
         """The stamp of a row that `each_row` showed, as `stamps` would give it; the store is not asked."""
         return generic_writing.stamp_of(generic_writing.entry_of(row))
 
+    def other_fields(self, row: StoredRow, name: str) -> Sequence[str]:
+        """What stands in a value of a row that is no field of a memory, by the names a person there knows.
+
+        That value itself; nothing where it only says again what the other values say.
+        """
+        return (name,)
+
     async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
         """The memories of these ids as `stored` gives them; those that are not there are left out."""
+        if type(self).stored is Memory.stored:
+            # The trait has no verb for one id: everything is read once, not once an id.
+            everything = await self.entries(MemoryFilter(superseded=Superseded.SHOW))
+            rows = {entry.id: generic_writing.row_of(entry) for entry in everything}
+            return {id: rows[id] for id in ids if id in rows}  # noqa: A001
         found = {id: await self.stored(id) for id in ids}  # noqa: A001
         return {id: row for id, row in found.items() if row is not None}  # noqa: A001
 
     async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
         """The rows of these handles as `stored` gives them, in that order; rows gone meanwhile are left out."""
+        if type(self).stored is Memory.stored:
+            return [generic_writing.row_of(entry) for entry in await self.whole_rows(handles)]
         found = [await self.stored(entry.id) for entry in await self.rows(handles)]
         return [row for row in found if row is not None]
 
@@ -426,5 +444,5 @@ class Memory(ABC):
         return Refused(self.capabilities.why_not.get("vectors") or f"{self.name} keeps no vectors.")
 
     async def _ordered(self, filter: MemoryFilter, sort: Sort) -> Entries:
-        found = await self.entries(filter)
+        found = told_apart(await self.entries(filter), self.name)
         return sorted(found, key=lambda entry: sort_key(entry, sort), reverse=sort.descending)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.answers import StoreRecall
+from zeroclaw_tui.backends.listing import told_apart
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere, SearchInterrupted
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.backends.base import Memory
 
+_ROWS_AT_ONCE = 500
 _SCALE = "its own"
 DEEPEST = 1000
 """How deep the ranking of a store's own rule is looked at."""
@@ -117,6 +120,7 @@ async def _ranked(memory: Memory, request: RecallRequest) -> tuple[tuple[ScoredE
     """What the trait's recall gives the agents asked for, the place of each in what it gives anybody, and how many
     that are."""
     found = await memory.recall(request.query, request.limit, request.session_id, request.since, request.until)
+    told_apart([scored.entry for scored in found], memory.name)
     places = [
         (place, scored)
         for place, scored in enumerate(found, 1)
@@ -134,10 +138,10 @@ def word_shares(entry: MemoryEntry, query: str) -> list[WordShare]:
 
 async def whole_rows(memory: Memory, handles: Sequence[Handle]) -> list[MemoryEntry]:
     """Rows with their whole content, in that order; rows gone meanwhile are left out."""
-    found = []
-    for handle in handles:
-        try:
-            found.append(await memory.whole(handle))
-        except NotThere:
-            continue
+    found: list[MemoryEntry] = []
+    for start in range(0, len(handles), _ROWS_AT_ONCE):
+        for row in await memory.rows(handles[start : start + _ROWS_AT_ONCE]):
+            # What a listing shows whole need not be read again.
+            with suppress(NotThere):
+                found.append(await memory.whole(row.handle) if row.is_excerpt else row)
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace as with_parts
@@ -161,16 +162,17 @@ class TraitRows(row_writing.Rows):
         """Rows by id, out of one listing."""
         wanted = set(ids)
         entries = await self._memory.entries(MemoryFilter(superseded=Superseded.SHOW))
+        keys = Counter((entry.key, entry.agent) for entry in entries)
+        for entry in entries:
+            if entry.id in wanted and keys[entry.key, entry.agent] > 1:
+                raise self._several("memories", entry.key)
         return {entry.id: row_of(entry) for entry in entries if entry.id in wanted}
 
     async def of_key(self, key: str) -> StoredRow | None:
         """The row of that key. Raises Refused where several agents have it."""
         found = [entry for entry in await self._memory.with_key(key) if entry.key == key]
         if len(found) > 1:
-            raise Refused(
-                f"Several agents have a memory {key!r}, and {self._memory.name} writes by the key alone.",
-                hint="ZeroClaw itself can change it for one of them.",
-            )
+            raise self._several("agents", key)
         return row_of(found[0]) if found else None
 
     def identity(self, row: StoredRow) -> str:
@@ -235,6 +237,13 @@ class TraitRows(row_writing.Rows):
         if created and created != got.values.get("created_at"):
             told.append("It was stored anew, so its id and its times are new.")
         return tuple(told)
+
+    def _several(self, who: str, key: str) -> Refused:
+        have = "a memory" if who == "agents" else "the key"
+        return Refused(
+            f"Several {who} have {have} {key!r}, and {self._memory.name} writes by the key alone.",
+            hint="The program that stored them can change one of them.",
+        )
 
     def _lost(self, name: str, capability: str) -> str:
         return self._memory.capabilities.why_not.get(capability) or f"{self._memory.name} did not take the {name}."

@@ -69,7 +69,7 @@ class InMemory(Memory):
         self._handles: set[Handle] = set()
         self._last_handle = 0
         for entry in entries:
-            self._hold(with_parts(entry, handle=entry.handle or self._next_handle()))
+            self._hold(with_parts(entry, handle=entry.handle if isinstance(entry.handle, int) else self._next_handle()))
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory; an existing key keeps its id and its creation time."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from zeroclaw_tui.backends.matching import SECONDS, TextSearch
 from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.query import AGE_GROUPS, NO_DATE, Cursor, MemoryFilter, Page, Sort, SortField, Superseded
+from zeroclaw_tui.memory.text import one_line
 
 _LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
 
@@ -30,6 +33,21 @@ def moment(timestamp: str | None) -> datetime | None:
         return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def told_apart(entries: Sequence[MemoryEntry], backend: str) -> Sequence[MemoryEntry]:
+    """The same memories. Raises Unreadable where two of them have one id or one handle, so that neither is named."""
+    for name in ("id", "handle"):
+        counts = Counter(getattr(entry, name) for entry in entries)
+        if len(counts) == len(entries):
+            continue
+        value, count = counts.most_common(1)[0]
+        raise Unreadable(
+            f"The backend {backend} gives the {name} {one_line(str(value))[:60]!r} to {count} memories, so it cannot "
+            "be told which of them is meant.",
+            hint="Whoever wrote that backend has to give each memory one of its own.",
+        )
+    return entries
 
 
 def matches(entry: MemoryEntry, filter: MemoryFilter) -> bool:

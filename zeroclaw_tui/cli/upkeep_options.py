@@ -132,7 +132,10 @@ def _add_import(importing: argparse.ArgumentParser) -> None:
 
 def _add_copy(copying: argparse.ArgumentParser) -> None:
     copying.add_argument(
-        "--to", required=True, metavar="BACKEND", help="where to: sqlite, markdown, postgres, qdrant, redis, lucid"
+        "--to",
+        required=True,
+        metavar="BACKEND",
+        help="where to: sqlite, markdown, postgres, qdrant, redis, lucid, or a plug-in by its name",
     )
     copying.add_argument(
         "--to-location", metavar="URL_OR_PATH", help="the store itself, where it is not the one the config names"

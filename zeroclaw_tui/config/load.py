@@ -65,13 +65,14 @@ def load_config(
     document = (read_toml(install.config_file) if install.config_file else None) or {}
     form = form_of(document, install, notes, version)
     values = notes.table(document, "memory")
-    tell_unknown_storage(document, form, notes)
+    written = document
     if form.is_modern:
         document = to_third_schema(document, form, notes)
     if install.config_dir is not None:
         document = apply_generic(document, environ, form, notes)
     memory = read_memory(document, form, notes)
     chosen = _backend(install, document, memory, environ, form, notes, backend)
+    tell_unknown_storage(written, form, notes, chosen.kind)
     revealing = _revealing(install, notes)
     storage = read_storage(document, memory, chosen, _heeded(environ, location), form, notes, revealing)
     embedding = read_embedding(document, memory, environ, form, notes, revealing)

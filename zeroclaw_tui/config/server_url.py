@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl, urlencode
 
-BACKEND_OF_SCHEME = {"postgres": "postgres", "postgresql": "postgres", "redis": "redis", "rediss": "redis"}
+BACKEND_OF_SCHEME = {
+    "postgres": "postgres", "postgresql": "postgres", "redis": "redis", "rediss": "redis",
+    "redis+sentinel": "redis", "rediss+sentinel": "redis",
+}  # fmt: skip
 """What a URL says by itself; the scheme of an HTTP server may be that of several backends."""
 SCHEME = "the scheme of --location"
 """The source of a backend that was chosen by its URL."""

@@ -91,7 +91,7 @@ def _canonical(written: str) -> str:
     if section == "storage" and rest and rest[0] in _KINDS:
         return _storage(rest[0], ".".join(rest[2:] if len(rest) > 2 else rest[1:]))
     if section == "storage":
-        return written
+        return _of_one_store(rest[0]) or written if len(rest) == 1 else written
     key = ".".join(rest) if section == "memory" else written
     kind, dot, below = key.partition(".")
     if key == "sqlite_open_timeout_secs":
@@ -100,7 +100,16 @@ def _canonical(written: str) -> str:
         return _storage(kind, below)
     if key in (*DB_URL_ALIASES, "db_url") and section != "memory":
         return _storage("postgres", key)
-    return f"memory.{key}" if section == "memory" or f"memory.{key}" in SETTINGS or key in MEMORY_KEYS else written
+    if section == "memory" or f"memory.{key}" in SETTINGS or key in MEMORY_KEYS:
+        return f"memory.{key}"
+    return _of_one_store(key) or written
+
+
+def _of_one_store(key: str) -> str | None:
+    """The setting of this short name where only one backend has one (`schema`, `collection`); `api_key` is the one of
+    the whole config."""
+    found = [name for name in SETTINGS if name.startswith("storage.") and name.split(".")[2:] == [key]]
+    return found[0] if len(found) == 1 and key != "api_key" else None
 
 
 def _storage(kind: str, key: str) -> str:

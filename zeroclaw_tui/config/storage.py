@@ -22,6 +22,7 @@ from zeroclaw_tui.config.form import NEWEST_SCHEMA, Form
 from zeroclaw_tui.config.notes import DEFAULT, FILE, OPTION, Notes, shown
 from zeroclaw_tui.config.schema import (
     DB_URL_ALIASES,
+    OWN_STORAGE,
     PROVIDER_CONFIG_KEYS,
     STORAGE_DEFAULTS,
     STORAGE_KEYS,
@@ -128,16 +129,19 @@ def read_storage(
     reveal: Reveal,
 ) -> dict[str, Any]:
     """The settings of the backend's store, secrets in plain text; `notes.sources` names them `storage.<key>`."""
-    if form.is_modern:
+    is_own = backend.kind not in (*ZEROCLAW_BACKENDS, "mem0")
+    if is_own:
+        settings = _own(document, backend, form, notes)
+    elif form.is_modern:
         settings = _aliased(document, backend, notes)
     else:
         settings = _before_aliases(document, memory, backend.kind, environ, notes)
     for name in settings:
         notes.sources.setdefault(f"storage.{name}", notes.sources.get(f"memory.{backend.kind}.{name}", FILE))
-    for name in ("db_url", "api_key"):
+    for name in list(settings) if is_own else ("db_url", "api_key"):
         value = settings.get(name)
         # ZeroClaw <= 0.7.5 takes Qdrant's key literally, whatever it begins with.
-        if isinstance(value, str) and (form.is_modern or name == "db_url"):
+        if isinstance(value, str) and (is_own or form.is_modern or name == "db_url"):
             settings[name] = reveal(value, f"storage.{name}")
     if backend.kind == "postgres":
         _postgres_url(settings, environ, form, notes)
@@ -145,6 +149,33 @@ def read_storage(
     for name in defaults:
         notes.sources.setdefault(f"storage.{name}", DEFAULT)
     return {**defaults, **settings}
+
+
+def _own(document: Mapping[str, Any], backend: Backend, form: Form, notes: Notes) -> dict[str, Any]:
+    """The settings of a backend that ZeroClaw does not know: Redis, or a plug-in.
+
+    `[storage.NAME]` has them, and `[storage.NAME.<alias>]` stands above it; ZeroClaw <= 0.7.5 had one table for
+    whichever backend was in use, which is read as well. Their types are for the backend to judge.
+    """
+    kind, alias = backend.kind, backend.alias or "default"
+    settings: dict[str, Any] = {}
+    if not form.is_modern:
+        provider = notes.table(document, "storage", "provider", "config")
+        named = provider.pop("provider", "")
+        if isinstance(named, str) and named.strip().lower() in ("", kind):
+            settings |= _with_url(provider)
+    table = notes.table(document, "storage", kind)
+    settings |= _with_url({name: value for name, value in table.items() if not isinstance(value, dict)})
+    if backend.alias and not isinstance(table.get(alias), dict):
+        notes.warn(f"There is no [storage.{shown(kind)}.{shown(alias)}].", "store")
+    settings |= _with_url(notes.table(table, alias) if isinstance(table.get(alias), dict) else {})
+    if table:
+        notes.warn(
+            f"[storage.{shown(kind)}] is read by this program alone: ZeroClaw ignores it, and may leave it out when it "
+            "saves config.toml.",
+            "fact",
+        )
+    return settings
 
 
 def _aliased(document: Mapping[str, Any], backend: Backend, notes: Notes) -> dict[str, Any]:
@@ -248,8 +279,8 @@ def _typed(settings: Mapping[str, Any], kinds: Mapping[str, Kind], where: str, n
     return {name: value for name, value in checked.items() if value is not None}
 
 
-def tell_unknown_storage(document: Mapping[str, Any], form: Form, notes: Notes) -> None:
-    """Tell of the keys of [storage], as the file has them, that no ZeroClaw version knows."""
+def tell_unknown_storage(document: Mapping[str, Any], form: Form, notes: Notes, kind: str) -> None:
+    """Tell of the keys of [storage], as the file has them, that neither ZeroClaw knows nor the backend in use."""
     for name in notes.table(document, "storage"):
         if name == "provider" and form.schema < NEWEST_SCHEMA:
             settings = notes.table(document, "storage", "provider", "config")
@@ -258,7 +289,7 @@ def tell_unknown_storage(document: Mapping[str, Any], form: Form, notes: Notes) 
             for alias in notes.table(document, "storage", name):
                 settings = notes.table(document, "storage", name, alias)
                 _tell_unknown(settings, STORAGE_KEYS[name], f"[storage.{name}.{shown(alias)}]", notes)
-        else:
+        elif name not in (*OWN_STORAGE, kind) or name in ZEROCLAW_BACKENDS:
             notes.unknown(name, "[storage]", STORAGE_KEYS if form.is_modern else ("provider",))
     if form.is_modern and form.schema < NEWEST_SCHEMA:
         # These tables move to [storage] before [memory] is checked.

@@ -21,7 +21,8 @@ class MemoryEntry:
     """A memory. A field that a backend or a generation does not have is None.
 
     `timestamp` is when it was created and `updated_at` when it was last stored, both exactly as written.
-    `size` is the content's length in bytes of UTF-8. In a listing `content` may be only the beginning: then
+    `handle` is the id where the backend has no other name for its rows. `size` is the content's length in bytes of
+    UTF-8, counted where the backend does not say it. In a listing `content` may be only the beginning: then
     `is_excerpt` is set. `importance` lies in 0..1. `kind` is "episodic", "procedural" or "semantic:<what>".
     `withheld` names what the content scanner of ZeroClaw >= 0.8.4 found in it, once it was looked for.
     """
@@ -47,6 +48,12 @@ class MemoryEntry:
     withheld: str | None = None
     dated: str | None = None
     """In place of a `timestamp` that is only a file's name: the day in that name, YYYY-MM-DD, "" where it has none."""
+
+    def __post_init__(self) -> None:
+        if self.handle == "":
+            object.__setattr__(self, "handle", self.id)
+        if not self.size and self.content:
+            object.__setattr__(self, "size", len(self.content.encode("utf-8", "surrogatepass")))
 
     @property
     def when(self) -> str:

@@ -500,8 +500,8 @@ def own_place(evidence: OwnEvidence, entry: MemoryEntry) -> int | None:
 
 
 def is_same(one: MemoryEntry, other: MemoryEntry) -> bool:
-    """Whether two readings are of one memory."""
-    return one.handle == other.handle if one.handle != "" and other.handle != "" else one.id == other.id
+    """Whether two readings are of one memory; the id decides where one of them has no other name for its row."""
+    return one.handle == other.handle or (one.id == other.id and one.id in (one.handle, other.handle))
 
 
 def _own_places(evidence: OwnEvidence) -> Sequence[int]:

@@ -151,9 +151,8 @@ class OwnEvidence:
 
     @property
     def contents(self) -> Mapping[Handle, MemoryEntry]:
-        """The rows of the ranking, by their ids where the backend has no handles."""
-        entries = (scored.entry for scored in self.entries)
-        return {entry.id if entry.handle == "" else entry.handle: entry for entry in entries}
+        """The rows of the ranking."""
+        return {scored.entry.handle: scored.entry for scored in self.entries}
 
 
 Evidence = StageEvidence | OwnEvidence

@@ -1,8 +1,28 @@
 """What a store of memories must hold to, as tests for our own backends and for those of plug-in authors.
 
-MemoryContract (contract.py) reads a store that holds the samples. StoreContract (store_contract.py) writes to one of a
-few rows; it is WritableMemoryContract, VerbsContract, ManyRowsContract, TwoWritersContract, CancelContract and
-CapabilityContract together, each in the module of its name. GoneContract is for stores that can go away. All take one
-fixture, `memory`, and need no test framework themselves; what a class may say about its store stands in
-`tools.StoreHooks`.
+MemoryContract (contract.py) reads a store that holds the samples. StoreContract (store_contract.py) writes to an empty
+one; it is WritableMemoryContract, VerbsContract, ManyRowsContract, TwoWritersContract, CancelContract and
+CapabilityContract together, each in the module of its name. GoneContract is for stores that can go away. With plain
+pytest, and nothing to set up:
+
+    class Boxes:
+        async def new_memory(self, folder):       # an empty store of its own for each test, not yet opened
+            return ShoeBox(folder / "box.json")
+
+    class TestReading(Boxes, MemoryContract): pass
+    class TestWriting(Boxes, StoreContract): pass
+
+Without `new_memory` each test is a coroutine that takes a fixture `memory`, an open store, for a runner of one's own
+(pytest-asyncio in its auto mode). What else a class may say about its store stands in `tools.StoreHooks`.
 """
+
+from __future__ import annotations
+
+import pkgutil
+import sys
+
+if "pytest" in sys.modules:
+    # A failure shows the values only in modules that pytest rewrites, and it must know before they are imported.
+    sys.modules["pytest"].register_assert_rewrite(
+        *(f"{__name__}.{found.name}" for found in pkgutil.iter_modules(__path__))
+    )

@@ -1,14 +1,12 @@
-"""What any Memory must hold to, as tests: subclass MemoryContract in a test module and give it a fixture `memory`.
+"""What any Memory must hold to, as tests: subclass MemoryContract in a test module and give it a store.
 
-The class needs no test framework itself. Under pytest, with pytest-asyncio in its auto mode:
+The class needs no test framework itself; plain pytest runs it, and the samples are stored by the store's own verbs:
 
-    class TestMyMemory(MemoryContract):
-        @pytest.fixture
-        async def memory(self):
-            memory = MyMemory(...)            # holding the contents of sample_entries()
-            await memory.open()
-            yield memory
-            await memory.close()
+    class TestShoeBox(MemoryContract):
+        async def new_memory(self, folder):
+            return ShoeBox(folder / "box.json")
+
+In place of `new_memory` a fixture `memory` of one's own may give it, open and with the contents of sample_entries().
 """
 
 from __future__ import annotations
@@ -52,6 +50,12 @@ class MemoryContract(EvidenceContract):
     def expected(self) -> Collection[str]:
         """The contents the memory holds, in any order."""
         return [entry.content for entry in sample_entries()]
+
+    async def prepare(self, memory: Memory) -> None:
+        """Store the samples."""
+        await memory.store_batch(
+            [Draft(entry.key, entry.content, entry.category, entry.session_id) for entry in sample_entries()]
+        )
 
     async def test_every_text_comes_back_as_it_was_stored(self, memory: Memory) -> None:
         """Escape sequences, markup, quotes, bidi controls and CJK are kept to the letter."""

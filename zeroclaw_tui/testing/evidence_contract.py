@@ -11,13 +11,13 @@ from zeroclaw_tui.scoring.decide import answer, decide, serves
 from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, profile_for
 from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
 from zeroclaw_tui.testing.samples import NOW
-from zeroclaw_tui.testing.tools import EVERY, whole_rows
+from zeroclaw_tui.testing.tools import EVERY, Contract, whole_rows
 
 _LIMITS = range(1, 11)
 _BOUNDS = (None, "2026-01-01T00:00:00+00:00")
 
 
-class EvidenceContract:
+class EvidenceContract(Contract):
     """Tests that each take an open `memory`."""
 
     words: Sequence[str]

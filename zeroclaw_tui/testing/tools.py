@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections import Counter
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.base import Memory
@@ -15,20 +17,72 @@ from zeroclaw_tui.memory.query import MemoryFilter, Sort, Superseded
 
 Kind = TypeVar("Kind", bound=InspectorError)
 Result = TypeVar("Result")
+Test = Callable[..., Coroutine[Any, Any, None]]
 EVERY = MemoryFilter(superseded=Superseded.SHOW)
 PATIENCE_SECONDS = 30.0
 """Longer than any verb over a few rows may take; what hangs fails here and not never."""
 
 
-class StoreHooks:
+class Contract:
+    """Tests of one store each, `test_...(self, memory)`; a class with `new_memory` runs them itself."""
+
+    async def new_memory(self, folder: Path) -> Memory:
+        """A new and empty store that lies in an empty folder, not yet opened; what is open is closed after the test."""
+        raise NotImplementedError
+
+    async def prepare(self, memory: Memory) -> None:
+        """Put into the open store what the tests expect there."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.new_memory is Contract.new_memory:
+            return
+        for name in dir(cls):
+            test = getattr(cls, name)
+            is_test = name.startswith("test") and inspect.iscoroutinefunction(test)
+            if is_test and list(inspect.signature(test).parameters) == ["self", "memory"]:
+                setattr(cls, name, _run_by_itself(test))
+
+    async def run_with_new_memory(self, test: Test, folder: Path) -> None:
+        """Run one test over a store of its own."""
+        memory = await self.new_memory(folder)
+        # Both are known where a plug-in is opened by its name.
+        memory.name = getattr(memory, "name", "") or "plug-in"
+        memory.location = getattr(memory, "location", "") or str(folder)
+        await memory.open()
+        try:
+            await self.prepare(memory)
+            await test(self, memory)
+        finally:
+            await memory.close()
+
+
+def _run_by_itself(test: Test) -> Callable[[Contract, Path], None]:
+    """The same test as a plain function of a folder, whatever plug-ins the test runner has."""
+
+    def run(self: Contract, tmp_path: Path) -> None:
+        asyncio.run(self.run_with_new_memory(test, tmp_path))
+
+    for name in ("__name__", "__qualname__", "__doc__", "__module__"):
+        setattr(run, name, getattr(test, name))
+    return run
+
+
+class StoreHooks(Contract):
     """What a test class may say about its store. Every contract but the reading one takes these."""
 
     keeps_rows_exactly = True
-    """Whether ids, times and every field come back; False for a store that has nothing but the trait's verbs."""
+    """Whether ids, times and every field come back; False for a store that has nothing but the trait's verbs, which
+    need not be said where `new_memory` makes it."""
     has_keys = True
     """Whether `get` finds a memory by the key it was stored with; False where a key is a place in a file."""
     keeps_every_text = True
     """Whether line ends, blanks at the ends and control characters come back; a store may refuse what it cannot."""
+
+    async def prepare(self, memory: Memory) -> None:
+        """Nothing to put there; what comes back of a row is seen by the verbs the store has."""
+        if type(memory).revert is Memory.revert:
+            self.keeps_rows_exactly = False
 
     async def another(self, memory: Memory) -> Memory:
         """A second open object on the same store, as another process has one; the test closes it.

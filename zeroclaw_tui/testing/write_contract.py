@@ -10,7 +10,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.change import Clash, Clashes, Conflict, Draft, DuplicateKey, Edit, Stamp, StoredRow, Value
 from zeroclaw_tui.memory.errors import NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.query import Sort
-from zeroclaw_tui.testing.tools import EVERY, Kept, StoreHooks, Told, cut, raises, state_of, written_row
+from zeroclaw_tui.testing.tools import EVERY, Kept, StoreHooks, Told, cut, numbered, raises, state_of, written_row
 
 __all__ = ["Kept", "Told", "WritableMemoryContract"]
 
@@ -230,8 +230,7 @@ class WritableMemoryContract(StoreHooks):
 
     async def test_a_long_removal_can_be_stopped_and_a_long_undo_too(self, memory: Memory) -> None:
         """`advance` is told more and more; after False the rest stays. What was done can be taken back."""
-        for number in range(MANY):
-            await memory.store(f"bulk {number:04}", f"bulk content {number:04}", "core")
+        await self.fill(memory, numbered(MANY))
         stamps = [stamp for stamp in await memory.stamps(EVERY) if stamp.size and await self._is_bulk(memory, stamp)]
         assert len(stamps) == MANY
         before, kept, told = await state_of(memory), Kept(), Told()

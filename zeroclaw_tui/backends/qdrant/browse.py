@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import json
 import math
 import struct
 import threading
@@ -23,7 +24,9 @@ from zeroclaw_tui.backends.qdrant import filters
 from zeroclaw_tui.backends.qdrant.collection import Collection
 from zeroclaw_tui.backends.qdrant.connection import Connection, Point
 from zeroclaw_tui.backends.qdrant.points import (
+    ABSENT,
     ALL_BUT_CONTENT,
+    OTHERS,
     agent_of,
     entry_of,
     payload_of,
@@ -209,6 +212,12 @@ class BrowsedQdrant(Memory):
     async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
         """The stamps of rows of a listing; rows gone meanwhile are left out."""
         return [stamp_of(row) for row in await self._rows_with(handles)]
+
+    def other_fields(self, row: StoredRow, name: str) -> Sequence[str]:
+        """The fields of a payload that are none of a memory's."""
+        if name == OTHERS:
+            return list(json.loads(str(row.values[OTHERS])))
+        return () if name == ABSENT else (name,)
 
     async def stored(self, id: str) -> StoredRow | None:
         """One point as it is, with its vector."""

@@ -59,7 +59,7 @@ class CopyLosses:
             if name in CARRIED or name == VECTOR:
                 counts[name] += not keeping.keeps(name)
             elif name not in KNOWN and not keeping.keeps(name):
-                self._count(self._columns, name)
+                self._count_others(row, name)
         vector = row.values.get(VECTOR)
         counts["other vectors"] += vector is not None and keeping.has_vectors and not keeping.takes_vector(vector)
         if row.agent not in (None, DEFAULT_AGENT) and not keeping.has_agents:
@@ -81,7 +81,7 @@ class CopyLosses:
             if name in CARRIED or name == VECTOR:
                 counts[name] += 1
             elif name not in KNOWN:
-                self._count(self._columns, name)
+                self._count_others(row, name)
         if entry.agent not in (None, DEFAULT_AGENT) and keeping.owner(entry.agent) is None:
             counts["agent"] += 1
         counts["all"] += 1
@@ -94,6 +94,10 @@ class CopyLosses:
         counts["lines"] += any("\n" in text or "\r" in text for text in texts)
         counts["blanks"] += in_one_line(entry.content) != entry.content and "\n" not in entry.content
         counts["keys"] += not is_place and not is_told_again(entry.key)
+
+    def _count_others(self, row: StoredRow, name: str) -> None:
+        for other in self._keeping.origin.memory.other_fields(row, name):
+            self._count(self._columns, other)
 
     def sentences(self) -> Iterator[str]:
         """One for each kind of loss."""

@@ -80,7 +80,14 @@ class RowKeeping(Keeping):
             return bool(getattr(self.memory.capabilities, CARRIED[name]))
         if name == VECTOR:
             return self.has_vectors
-        return name not in KNOWN and self.columns is not None and name in self.columns
+        return name not in KNOWN and name in self._others
+
+    @cached_property
+    def _others(self) -> frozenset[str]:
+        """The columns there; one without rows to tell is taken to have those of a source of its own kind."""
+        if self.columns is None and type(self.origin.memory) is type(self.memory):
+            return self.origin.columns or frozenset()
+        return self.columns or frozenset()
 
     @property
     def _has_updates(self) -> bool:

@@ -1,0 +1,70 @@
+"""The contract suite as the author of a plug-in runs it: plain pytest in a folder of their own, nothing set up."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from plugin_samples import HERE
+
+TESTS = """
+from shoe_box import {name}
+from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.store_contract import StoreContract
+
+class Boxes:
+    async def new_memory(self, folder):
+        import os
+        os.environ["SHOE_BOX"] = str(folder / "box.json")
+        return {name}()
+
+class TestReading(Boxes, MemoryContract):
+    pass
+
+class TestWriting(Boxes, StoreContract):
+    pass
+"""
+BROKEN = """
+
+class Forgetful(ShoeBox):
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        await super().store(key, content.replace("Rust", "rust"), category, session_id)
+"""
+
+
+def run(folder: Path, name: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Plain pytest over a test file of a plug-in, without the plug-ins of pytest that are installed here."""
+    shutil.copy(HERE / "shoe_box.py", folder)
+    with (folder / "shoe_box.py").open("a") as file:
+        file.write(BROKEN)
+    (folder / "test_box.py").write_text(TESTS.format(name=name))
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(folder)}
+    environ.pop("PYTEST_ADDOPTS", None)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environ, timeout=300)
+
+
+def test_a_naive_plug_in_passes_with_plain_pytest(tmp_path: Path) -> None:
+    done = run(tmp_path, "ShoeBox")
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "warning" not in done.stdout
+    assert "skipped" not in done.stdout
+
+
+def test_a_broken_one_is_told_with_the_values(tmp_path: Path) -> None:
+    done = run(tmp_path, "Forgetful", "-k", "every_text_comes_back")
+    assert done.returncode == 1
+    assert "assert Counter({" in done.stdout
+    assert "Prefers rust for tools" in done.stdout
+
+
+@pytest.mark.parametrize("mode", ["strict", "auto"])
+def test_an_asyncio_plug_in_of_the_author_does_no_harm(tmp_path: Path, mode: str) -> None:
+    done = run(tmp_path, "ShoeBox", "-p", "pytest_asyncio", "-o", f"asyncio_mode={mode}", "-k", "batches or counted")
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "passed" in done.stdout

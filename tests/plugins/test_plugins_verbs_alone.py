@@ -1,0 +1,125 @@
+"""A plug-in that gives its memories no handle and no size: what is shown, planned and done is one and the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plugin_samples import Installer
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import Unreadable
+from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+Command = Callable[..., Any]
+CONTENTS = {f"k{number}": f"memory number {number} {'é' * number}" for number in range(6)}
+
+
+@pytest.fixture
+def six(memory: Command, shoe_box: Path) -> Command:
+    for key, content in CONTENTS.items():
+        assert memory("store", key, content, "--category", "core").code == 0
+    return memory
+
+
+def held(command: Command) -> dict[str, str]:
+    return {entry["key"]: entry["content"] for entry in json.loads(command("list", "--json").out)["entries"]}
+
+
+def test_each_memory_is_a_row_of_its_own_with_its_size(six: Command) -> None:
+    assert held(six) == CONTENTS
+    listed = six("list").out
+    assert all(listed.count(f"{key} ") >= 1 for key in CONTENTS)
+    sizes = json.loads(six("stats", "--json").out)
+    assert sizes["bytes"]["content"] == sum(len(content.encode()) for content in CONTENTS.values())
+
+
+def test_a_purge_takes_what_its_trial_showed(six: Command) -> None:
+    trial = six("purge", "--contains", "number 3", "--dry-run")
+    assert "memory number 3" in trial.out
+    assert not [key for key in CONTENTS if key != "k3" and f"{key} " in trial.out]
+    assert six("purge", "--contains", "number 3", "--yes").code == 0
+    assert held(six) == {key: content for key, content in CONTENTS.items() if key != "k3"}
+    assert six("undo", "--yes").code == 0
+    assert held(six) == CONTENTS
+
+
+def test_edit_export_and_copy_name_the_memory_that_was_meant(six: Command, tmp_path: Path) -> None:
+    assert six("edit", "k2", "--content", "changed").code == 0
+    assert held(six) == CONTENTS | {"k2": "changed"}
+    assert six("undo", "--yes").code == 0
+    file = tmp_path / "out.jsonl"
+    assert six("export", str(file)).code == 0
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    assert {line["key"]: line["content"] for line in lines if "key" in line} == CONTENTS
+    database = tmp_path / "copy" / "brain.db"
+    copied = six("copy", "--to", "sqlite", "--to-location", str(database), "--yes")
+    assert copied.code == 0, copied.err
+    read = json.loads(six("list", "--backend", "sqlite", "--location", str(database), "--json").out)
+    assert {entry["key"]: entry["content"] for entry in read["entries"]} == CONTENTS
+
+
+class Box(Memory):
+    name = "box"
+    location = "a test"
+
+    def __init__(self, *ids: str) -> None:
+        self.held = [MemoryEntry(name, f"k{number}", "same", "core", "") for number, name in enumerate(ids)]
+
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        raise NotImplementedError
+
+    async def recall(self, query: str, limit: int, *others: object) -> list[ScoredEntry]:  # type: ignore[override]
+        return [ScoredEntry(entry, rank, None) for rank, entry in enumerate(self.held, 1)]
+
+    async def get(self, key: str) -> MemoryEntry | None:
+        return next((entry for entry in self.held if entry.key == key), None)
+
+    async def list(self, category: str | None = None, session_id: str | None = None) -> list[MemoryEntry]:
+        return self.held
+
+    async def forget(self, key: str) -> bool:
+        raise NotImplementedError
+
+    async def count(self) -> int:
+        return len(self.held)
+
+    async def health_check(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("ids", [("a", "b", "a"), ("", "")])
+async def test_ids_that_double_are_told_before_anything_is_shown_or_planned(ids: tuple[str, ...]) -> None:
+    box, every = Box(*ids), MemoryFilter()
+    profile = profile_for(NEWEST)
+    for deed in (
+        lambda: box.page(every, Sort(), None, 5),
+        lambda: box.order(every, Sort()),
+        lambda: box.rows([ids[0]]),
+        lambda: box.stamps(MemoryFilter(contains="same")),
+        lambda: box.stamps_of([ids[0]]),
+        lambda: box.search(RecallRequest("same"), profile, ScoringSettings()),
+    ):
+        with pytest.raises(Unreadable, match="to 2 memories, so it cannot be told which of them is meant"):
+            await deed()
+
+
+async def test_a_whole_command_says_it_in_one_sentence(installed: Installer, memory: Command, shoe_box: Path) -> None:
+    (installed("twins", "twins:Twins", package="twins") / "twins.py").write_text(
+        "from shoe_box import ShoeBox\nfrom zeroclaw_tui.memory.entry import MemoryEntry\n"
+        "class Twins(ShoeBox):\n    name = 'twins'\n    async def list(self, category=None, session_id=None):\n"
+        "        return [MemoryEntry('one', key, 'text', 'core', '') for key in ('a', 'b')]\n"
+    )
+    (shoe_box / "config.toml").write_text('[memory]\nbackend = "twins"\n')
+    for command in (("list",), ("purge", "--contains", "text", "--yes"), ("recall", "text")):
+        answer = memory(*command)
+        assert answer.code == 3, (command, answer)
+        assert "gives the id 'one' to 2 memories" in answer.err
+        assert "Traceback" not in answer.err
