@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.warm_start import SCRIPTS, run_script
 
 from zeroclaw_tui.backends.sqlite.ddl import create_database
 
-SCRIPTS = Path(sys.executable).parent
 HOSTILE = "\x1b]0;owned\x07 \x9b31m [/bold] \u202egnp.exe \x00end"
 AGENT_IDS = {"default": "00000000-0000-4000-8000-000000000001", "writer": "00000000-0000-4000-8000-000000000002"}
 
@@ -54,9 +52,7 @@ def run(tmp_path: Path) -> Command:
 
     def run(*arguments: str, program: str = "zeroclaw", stdin: bytes = b"", **variables: str) -> Answer:
         environment = {**os.environ, "PATH": "/usr/bin:/bin", **variables}
-        done = subprocess.run(
-            [str(SCRIPTS / program), *arguments], input=stdin, capture_output=True, env=environment, timeout=120
-        )
+        done = run_script(program, arguments, stdin=stdin, environment=environment)
         return Answer(done.returncode, done.stdout, done.stderr.decode("utf-8"))
 
     return run

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from cli_onboard_samples import CONFIG
+from support.warm_start import run_script
 
 from zeroclaw_tui.cli import main
 
@@ -58,9 +58,7 @@ def run(tmp_path: Path) -> Onboard:
 
     def run(*arguments: str, stdin: bytes = b"", **variables: str) -> Answer:
         environment = {**os.environ, "PATH": SYSTEM, **variables}
-        done = subprocess.run(
-            [str(SCRIPTS / "zeroclaw"), *arguments], input=stdin, capture_output=True, env=environment, timeout=120
-        )
+        done = run_script("zeroclaw", arguments, stdin=stdin, environment=environment)
         answer = Answer(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
         for text in (answer.out, answer.err):
             assert "Traceback" not in text

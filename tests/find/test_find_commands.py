@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from support.small_store import make
+from support.warm_start import run_memory
 
 ROWS = [
     {"key": "tea", "content": "Black Tea with milk"},
@@ -24,9 +23,8 @@ def store(tmp_path: Path) -> Path:
 
 
 def run(store: Path, *arguments: str) -> tuple[int, str, str]:
-    command = [str(Path(sys.executable).parent / "zeroclaw"), "memory", *arguments, "--location", str(store)]
     environment = {**os.environ, "HOME": str(store.parent), "ZEROCLAW_CONFIG_DIR": str(store.parent / "none")}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    done = run_memory(*arguments, "--location", str(store), environment=environment)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from support.lucid_program import LucidProgram, write_program
 from support.small_store import make
+from support.warm_start import run_memory
 
 CONFIG = 'default_temperature = 0.7\n[memory]\nbackend = "lucid"\nauto_save = true\n'
 MODERN = 'schema_version = 3\n[memory]\nbackend = "lucid.work"\n[storage.lucid.work]\nrecall_timeout_ms = 60000\n'
@@ -48,10 +48,7 @@ def run(tmp_path: Path) -> Command:
             "ZEROCLAW_LUCID_STORE_TIMEOUT_MS": "60000",
             **variables,
         }
-        script = Path(sys.executable).parent / "zeroclaw"
-        return subprocess.run(
-            [str(script), "memory", *arguments], capture_output=True, text=True, env=environment, timeout=120
-        )
+        return run_memory(*arguments, environment=environment)
 
     return run
 

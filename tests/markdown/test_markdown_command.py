@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.warm_start import run_memory
 
 from zeroclaw_tui.backends.sqlite.ddl import create_database
 
 
 def listed(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [str(Path(sys.executable).parent / "zeroclaw"), "memory", *arguments]
-    environment = {**os.environ, "PATH": "/usr/bin:/bin"}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    return run_memory(*arguments, environment={**os.environ, "PATH": "/usr/bin:/bin"})
 
 
 def test_the_list_command_shows_blocks(tmp_path: Path) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.warm_start import run_memory
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tui"))
 
-from plugin_samples import CONFIG, HERE, ROWS, SCRIPTS, Answer, Installer
+from plugin_samples import CONFIG, HERE, ROWS, Answer, Installer
 
 
 @pytest.fixture
@@ -70,8 +70,7 @@ def memory(shoe_box: Path) -> Callable[..., Answer]:
     """Run `zeroclaw memory ...` over the sample plug-in, without a terminal."""
 
     def run(*arguments: str, stdin: str = "") -> Answer:
-        command = [str(SCRIPTS / "zeroclaw"), "memory", "--config-dir", str(shoe_box), *arguments]
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, env=dict(os.environ), timeout=120)
+        done = run_memory("--config-dir", str(shoe_box), *arguments, stdin=stdin)
         return Answer(done.returncode, done.stdout, done.stderr)
 
     return run

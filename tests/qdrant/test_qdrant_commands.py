@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from qdrant_world import DIMENSIONS, KEY, NAME, filled
 from support.http_endpoints import Answer, HttpEndpoint, serving
 from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer
+from support.warm_start import run_memory
 
 from zeroclaw_tui.embeddings.local import local_vector
 from zeroclaw_tui.testing.samples import sample_entries
@@ -53,10 +53,8 @@ def run(tmp_path: Path, server: QdrantServer, endpoint: HttpEndpoint) -> Run:
     )
 
     def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        script = Path(sys.executable).parent / "zeroclaw"
-        command = [str(script), "memory", *arguments, "--config-dir", str(folder)]
         environment = {**os.environ, "PATH": "/usr/bin:/bin", "NO_PROXY": "127.0.0.1", **variables}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+        done = run_memory(*arguments, "--config-dir", str(folder), environment=environment)
         assert KEY not in done.stdout + done.stderr
         return done
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
 from support.redis_server import NO_SERVER, PASSWORD, RedisServer, server_program
 from support.redis_servers import running_cluster
+from support.warm_start import run_memory
 from test_redis_contract import document
 
 from zeroclaw_tui.backends.base import Memory
@@ -89,8 +88,7 @@ def command(servers: list[RedisServer], tmp_path: Path) -> Command:
     )
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        program = [str(Path(sys.executable).parent / "zeroclaw"), "memory", "--config-dir", str(tmp_path), *arguments]
-        return subprocess.run(program, capture_output=True, text=True, env=dict(os.environ), timeout=120)
+        return run_memory("--config-dir", str(tmp_path), *arguments)
 
     return run
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from support.redis_server import RedisServer
+from support.warm_start import run_memory
 
 from zeroclaw_tui.backends.redis.connect import read_url
 from zeroclaw_tui.backends.redis.store import RedisMemory
@@ -50,8 +49,7 @@ def test_a_verb_of_one_key_reads_that_key_alone(
         f'[memory]\nbackend = "redis"\n[storage.redis.default]\nurl = "{filled.url()}"\n'
     )
     filled.say("CONFIG RESETSTAT")
-    program = [str(Path(sys.executable).parent / "zeroclaw"), "memory", "--config-dir", str(tmp_path), *command]
-    assert subprocess.run(program, capture_output=True, timeout=120).returncode == 0
+    assert run_memory("--config-dir", str(tmp_path), *command).returncode == 0
     sent = commands(filled)
     assert sum(sent.get(name, 0) for name in READS) <= most, sent
     assert "scan" not in sent

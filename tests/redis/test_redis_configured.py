@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.redis_server import PASSWORD, RedisServer
+from support.warm_start import run_memory
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -20,8 +19,7 @@ def command(tmp_path: Path) -> Command:
     """Run `zeroclaw memory ...` over an install in a folder of this test."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        program = [str(Path(sys.executable).parent / "zeroclaw"), "memory", "--config-dir", str(tmp_path), *arguments]
-        return subprocess.run(program, capture_output=True, text=True, env=dict(os.environ), timeout=120)
+        return run_memory("--config-dir", str(tmp_path), *arguments)
 
     return run
 

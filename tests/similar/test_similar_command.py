@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.small_store import blob, make
+from support.warm_start import run_memory
 
 HOSTILE = "rust\x1b]0;owned\x07 \u202e coloured plates"
 
@@ -27,8 +27,7 @@ def run(tmp_path: Path) -> Any:
     )
 
     def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        command = [str(Path(sys.executable).parent / "zeroclaw"), "memory", "--location", str(tmp_path / "brain.db")]
-        return subprocess.run([*command, *arguments], input=stdin, capture_output=True, text=True, check=False)
+        return run_memory("--location", str(tmp_path / "brain.db"), *arguments, stdin=stdin)
 
     return run
 

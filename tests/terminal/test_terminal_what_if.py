@@ -42,6 +42,7 @@ def test_try_another_threshold_and_write_it(config_dir: Path, size: tuple[int, i
         screen.press("rust memory")
         screen.wait_for("rust", "limit 5")
         screen.press("enter")
+        screen.wait_for("x explain")
         screen.press("w")
         screen.wait_for("nothing is changed yet", "keyword weight")
         before = screen.text
