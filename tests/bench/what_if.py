@@ -37,12 +37,14 @@ from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StageEvidence
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.settings import RerankSettings, Trial
 
 AS_OF = "2026-11-20T12:00:00+00:00"
 DAY_SECONDS = 86_400
 LIMITS = (5, 20, 100)
 TICK = 0.001
+RERANKED = RerankSettings(enabled=True, strategy="mmr", candidate_multiplier=20)
+"""The dearest there is: the largest pool, each row of it compared with those chosen before."""
 
 
 class OneVector:
@@ -177,14 +179,16 @@ async def measure_pauses(path: Path, dimensions: int, rounds: int) -> None:
         print(f"  with nothing to do: longest pause in a second {pause[0] * 1000:.1f} ms")
         # The browser has them loaded by the time anybody asks.
         await library.memory.prepare_vectors()
-        for name in ("very common", "rare"):
+        for name, rerank in itertools.product(("very common", "rare"), (RerankSettings(), RERANKED)):
             trial = trial_of(library, RecallRequest(queries[name], 20, as_of=AS_OF))
+            trial = replace(trial, settings=replace(trial.settings, rerank=rerank))
+            name += " reranked" if rerank.enabled else ""
             gc.collect()
             async with longest_pause() as pause:
                 start = time.perf_counter()
                 gathered = await gather_evidence(library, trial, whole_store=True)
                 took = time.perf_counter() - start
-            print(f"  {name:12} gathered in {took * 1000:6.0f} ms, longest pause {pause[0] * 1000:5.1f} ms")
+            print(f"  {name:20} gathered in {took * 1000:6.0f} ms, longest pause {pause[0] * 1000:5.1f} ms")
             next_trial = trials(trial)
             async with longest_pause() as pause:
                 start = time.perf_counter()
@@ -193,7 +197,7 @@ async def measure_pauses(path: Path, dimensions: int, rounds: int) -> None:
                     if await asyncio.to_thread(gathered.replayed_now, tried) is None:
                         await gathered.replayed(tried)
                 took = (time.perf_counter() - start) / rounds
-            print(f"  {name:12} decided in  {took * 1000:6.1f} ms, longest pause {pause[0] * 1000:5.1f} ms")
+            print(f"  {name:20} decided in  {took * 1000:6.1f} ms, longest pause {pause[0] * 1000:5.1f} ms")
 
 
 @asynccontextmanager
