@@ -29,6 +29,7 @@ HALF_LIFE_DAYS = 7.0
 
 _DEFAULT_WEIGHTS = (0.2, 0.1)
 _EPSILON = 2.0**-52
+_ROUNDING = 1e-9
 _BLANKS = re.compile(f"[{re.escape(WHITE_SPACE)}]+")
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 
@@ -116,7 +117,7 @@ def rerank(pool: Sequence[ScoredEntry], settings: RerankSettings, threshold: flo
 def _collapsed(pool: Sequence[ScoredEntry], order: Sequence[int]) -> tuple[list[int], dict[int, Reranked]]:
     """The rows left, in this order, and why the others are not."""
     seen: dict[str, int] = {}
-    kept: list[tuple[int, frozenset[tuple[str, ...]]]] = []
+    kept = _Kept()
     fates: dict[int, Reranked] = {}
     for at in order:
         text = " ".join(_words(pool[at].entry.content)).translate(_ASCII_LOWER)
@@ -125,27 +126,46 @@ def _collapsed(pool: Sequence[ScoredEntry], order: Sequence[int]) -> tuple[list[
             fates[at] = Reranked(because=f"rerank: the same text as {pool[earlier].entry.key}")
             continue
         pairs = _pairs(text)
-        near = _nearly_the_same(pairs, kept)
+        near = kept.nearly_the_same(pairs)
         if near is None:
-            kept.append((at, pairs))
+            kept.add(at, pairs)
         else:
             fates[at] = Reranked(because=f"rerank: nearly the text of {pool[near[0]].entry.key} ({near[1]:.2f} alike)")
-    return [at for at, _ in kept], fates
+    return kept.rows, fates
 
 
-def _nearly_the_same(
-    pairs: frozenset[tuple[str, ...]], kept: Sequence[tuple[int, frozenset[tuple[str, ...]]]]
-) -> tuple[int, float] | None:
-    """The first of the kept rows that is nearly the same, with its similarity."""
-    for at, others in kept:
-        fewer, more = sorted((len(pairs), len(others)))
-        # The similarity is at most the ratio of the sizes, so most pairs need no look at their words.
-        if more and fewer / more >= NEARLY_THE_SAME:
+class _Kept:
+    """The rows kept so far, and which of them have each pair of words."""
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+        self._pairs: list[frozenset[tuple[str, ...]]] = []
+        self._having: dict[tuple[str, ...], list[int]] = {}
+
+    def add(self, row: int, pairs: frozenset[tuple[str, ...]]) -> None:
+        """Keep a row."""
+        for pair in pairs:
+            self._having.setdefault(pair, []).append(len(self.rows))
+        self.rows.append(row)
+        self._pairs.append(pairs)
+
+    def nearly_the_same(self, pairs: frozenset[tuple[str, ...]]) -> tuple[int, float] | None:
+        """The first of the rows that is nearly the same, with its similarity.
+
+        Such a row lacks at most the share of the pairs by which it may differ, so of one more than that it has one:
+        rows with none of the rarest of them need no look (the prefix filter of set similarity joins, Chaudhuri et al.
+        2006).
+        """
+        rarest = sorted(pairs, key=lambda pair: len(self._having.get(pair, ())))
+        most_lacking = int((1.0 - NEARLY_THE_SAME) * len(pairs) + _ROUNDING)
+        near = {place for pair in rarest[: most_lacking + 1] for place in self._having.get(pair, ())}
+        for place in sorted(near):
+            others = self._pairs[place]
             shared = len(pairs & others)
-            likeness = shared / (fewer + more - shared)
+            likeness = shared / (len(pairs) + len(others) - shared)
             if likeness >= NEARLY_THE_SAME:
-                return at, likeness
-    return None
+                return self.rows[place], likeness
+        return None
 
 
 def _by_mmr(pool: Sequence[ScoredEntry], left: Sequence[int], share: float) -> list[int]:
