@@ -27,6 +27,7 @@ Setting = Literal["weights", "threshold", "mode", "rerank"]
 """What a complaint is about."""
 ALL_SETTINGS: tuple[Setting, ...] = ("weights", "threshold", "mode", "rerank")
 _BOUNDED_SINCE = (0, 8, 4)
+"""From here on ZeroClaw takes only thresholds from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +82,6 @@ def compare(before: RecallResult, after: RecallResult) -> Comparison:
     rows = [_compared(formerly.get(result.entry.id), result) for result in after.results]
     rows += [_compared(result, None) for result in before.results if result.entry.id not in still]
     return Comparison(before, after, tuple(rows))
-
-
-def _bounds_threshold(version: str) -> bool:
-    """Whether this ZeroClaw takes only thresholds from 0 to 1 (>= 0.8.4)."""
-    return parse_version(version) >= _BOUNDED_SINCE
 
 
 def complaints(
@@ -181,7 +177,7 @@ def _of_mix(profile: ScoringProfile, settings: ScoringSettings) -> Iterator[tupl
 
 
 def _of_threshold(profile: ScoringProfile, threshold: float) -> _Complaints:
-    if _bounds_threshold(profile.version) and not 0.0 <= threshold <= 1.0:
+    if parse_version(profile.version) >= _BOUNDED_SINCE and not 0.0 <= threshold <= 1.0:
         return [("threshold", f"ZeroClaw {profile.version} takes only a threshold from 0 to 1.")]
     if threshold < 0:
         return [("threshold", "The threshold is negative: everything passes.")]

@@ -377,7 +377,10 @@ def _kind_of(error: Exception, place: str) -> InspectorError:
 
     text = str(error)
     if any(isinstance(cause, MasterNotFoundError) for cause in _causes(error)) or "No master found for" in text:
-        return NotReachable(f"No Sentinel at {place} knows a server of that service.", hint="Check the service's name.")
+        return NotReachable(
+            f"No Sentinel at {place} knows a server of that service.",
+            hint="Check the service's name, and whether the Sentinels run.",
+        )
     match error:
         case exceptions.AuthenticationError() | exceptions.AuthorizationError():
             return _not_let_in(place)
