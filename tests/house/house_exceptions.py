@@ -14,7 +14,6 @@ ONE_CHILD = {
     "MarkingScreen",
     "MemoryFilter",
     "PointWriter",
-    "Rows",
     "Scope",
     "ScoresScreen",
     "SearchableSqlite",

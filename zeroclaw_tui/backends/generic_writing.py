@@ -15,7 +15,9 @@ from dataclasses import replace as with_parts
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from zeroclaw_tui.backends import row_reverting, row_writing
+from zeroclaw_tui.backends import write
+from zeroclaw_tui.backends.revert import Reverting
+from zeroclaw_tui.backends.rows import Rows
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -105,28 +107,25 @@ async def show_rows(rows: Iterable[StoredRow], see: See) -> None:
 async def create(memory: Memory, draft: Draft, keep: Keep, replace: bool) -> Written:
     """Store a draft."""
     async with _writing(memory) as rows:
-        return await row_writing.create(rows, draft, keep, replace)
+        return await write.create(rows, draft, keep, replace)
 
 
 async def update(memory: Memory, id: str, edit: Edit, expected: str, keep: Keep) -> Written:
     """Store the edited memory; under another key the old one is forgotten afterwards."""
     async with _writing(memory) as rows:
-        for name in edit.checked().values:
-            if name not in memory.capabilities.editable:
-                raise Refused(memory.capabilities.why_not.get(name) or f"{memory.name} cannot change the {name}.")
-        return await row_writing.update(rows, id, edit, expected, keep)
+        return await write.update(rows, id, edit, expected, keep)
 
 
 async def remove(memory: Memory, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None) -> Removal:
     """Forget by key, one after the other."""
     async with _writing(memory) as rows:
-        return await row_writing.remove(rows, stamps, keep, advance)
+        return await write.Removing(stamps, keep, advance).run(rows)
 
 
 async def revert(memory: Memory, changes: Batches, keep: Keep, clash: Clash, advance: Advance | None) -> Reversal:
     """Store what was, forget what was not."""
     async with _writing(memory) as rows:
-        return await row_reverting.revert(rows, changes, keep, clash, advance)
+        return await Reverting(changes, keep, clash, advance).run(rows)
 
 
 _locks: WeakKeyDictionary[Memory, asyncio.Lock] = WeakKeyDictionary()
@@ -152,11 +151,21 @@ _CARRIED = {
 """What a store through the trait may lose: how it is called, and the capability that has a sentence for it."""
 
 
-class TraitRows(row_writing.Rows):
+class TraitRows(Rows):
     """The rows of a store that has only the trait's verbs, told apart by their keys."""
 
+    go_by_key = True
+
     def __init__(self, memory: Memory) -> None:
+        super().__init__()
         self._memory = memory
+
+    def check_edit(self, values: Mapping[str, Value]) -> None:
+        """Raises Refused for a field that cannot be changed here."""
+        can = self._memory.capabilities
+        for name in values:
+            if name not in can.editable:
+                raise Refused(can.why_not.get(name) or f"{self._memory.name} cannot change the {name}.")
 
     async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
         """Rows by id, out of one listing."""
@@ -168,7 +177,7 @@ class TraitRows(row_writing.Rows):
                 raise self._several("memories", entry.key)
         return {entry.id: row_of(entry) for entry in entries if entry.id in wanted}
 
-    async def of_key(self, key: str) -> StoredRow | None:
+    async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
         """The row of that key. Raises Refused where several agents have it."""
         found = [entry for entry in await self._memory.with_key(key) if entry.key == key]
         if len(found) > 1:
@@ -188,7 +197,7 @@ class TraitRows(row_writing.Rows):
         names = ["key", "content", "category", *(["session_id"] if self._memory.capabilities.sessions else [])]
         return all(one.values.get(name) == other.values.get(name) for name in names)
 
-    def drafted(self, draft: Draft, existing: StoredRow | None) -> StoredRow:
+    def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
         """With the key for an id, as the store alone will know that."""
         entry = MemoryEntry(
             id=existing.id if existing else draft.key,
@@ -208,7 +217,7 @@ class TraitRows(row_writing.Rows):
         """With the time of the last store, which the store alone sets."""
         return with_parts(row, values={**row.values, **values})
 
-    def returned(self, row: StoredRow, over: StoredRow | None, *, apart: bool) -> StoredRow:
+    def returned(self, row: StoredRow, over: StoredRow | None, owner: str | None, *, apart: bool) -> StoredRow:
         """As it was."""
         return row
 
@@ -221,13 +230,14 @@ class TraitRows(row_writing.Rows):
         got = await self.of_key(values.key)
         if got is None:
             raise Refused(f"{self._memory.name} took the memory {values.key!r}, but does not have it.")
+        self.remarks |= dict.fromkeys(self._losses(row, got))
         return got
 
     async def drop(self, row: StoredRow) -> bool:
         """Forget its key."""
         return await self._memory.forget(self.identity(row))
 
-    def notes(self, wanted: StoredRow, got: StoredRow) -> tuple[str, ...]:
+    def _losses(self, wanted: StoredRow, got: StoredRow) -> list[str]:
         """A sentence for each field that did not come through."""
         lost = [name for name in _CARRIED if wanted.values.get(name) not in (None, got.values.get(name))]
         told = [self._lost(*_CARRIED[name]) for name in lost]
@@ -236,7 +246,7 @@ class TraitRows(row_writing.Rows):
         created = wanted.values.get("created_at")
         if created and created != got.values.get("created_at"):
             told.append("It was stored anew, so its id and its times are new.")
-        return tuple(told)
+        return told
 
     def _several(self, who: str, key: str) -> Refused:
         have = "a memory" if who == "agents" else "the key"

@@ -9,10 +9,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace as with_parts
 from datetime import UTC, datetime
 
-from zeroclaw_tui.backends import row_reverting, row_writing
+from zeroclaw_tui.backends import write
 from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored, Stamps
 from zeroclaw_tui.backends.generic_writing import entry_of, row_of, stamp_of
 from zeroclaw_tui.backends.listing import left_in_thread, left_of
+from zeroclaw_tui.backends.revert import Reverting
+from zeroclaw_tui.backends.rows import Rows
 from zeroclaw_tui.memory.change import (
     EDITABLE,
     Advance,
@@ -130,26 +132,26 @@ class InMemory(Memory):
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
         """Store a new memory. Raises DuplicateKey without `replace`."""
         async with self._writing() as rows:
-            return await row_writing.create(rows, draft, keep, replace)
+            return await write.create(rows, draft, keep, replace)
 
     async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
         """Change fields of one memory. Raises Conflict, NotThere, DuplicateKey."""
         async with self._writing() as rows:
-            return await row_writing.update(rows, id, edit, expected, keep)
+            return await write.update(rows, id, edit, expected, keep)
 
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
     ) -> Removal:
         """Delete the memories that still have the state of their stamp."""
         async with self._writing() as rows:
-            return await row_writing.remove(rows, stamps, keep, advance)
+            return await write.Removing(stamps, keep, advance).run(rows)
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
     ) -> Reversal:
         """Bring memories back to what they were, id, times and place in the order too. Raises Clashes."""
         async with self._writing() as rows:
-            return await row_reverting.revert(rows, changes, keep, clash, advance)
+            return await Reverting(changes, keep, clash, advance).run(rows)
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[HeldRows]:
@@ -206,10 +208,11 @@ class InMemory(Memory):
         return sorted(self._by_key.values(), key=lambda entry: entry.updated_at or entry.timestamp, reverse=True)
 
 
-class HeldRows(row_writing.Rows):
+class HeldRows(Rows):
     """The rows of an InMemory, told apart by their ids; every field comes back as it was."""
 
     def __init__(self, memory: InMemory) -> None:
+        super().__init__()
         self._memory = memory
 
     async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
@@ -217,7 +220,7 @@ class HeldRows(row_writing.Rows):
         found = map(self._memory._of_id, ids)
         return {entry.id: row_of(entry) for entry in found if entry is not None}
 
-    async def of_key(self, key: str) -> StoredRow | None:
+    async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
         """The row of that key."""
         entry = self._memory._by_key.get(key)
         return None if entry is None else row_of(entry)
@@ -234,7 +237,7 @@ class HeldRows(row_writing.Rows):
         """Whether every value is the same."""
         return one.fingerprint == other.fingerprint
 
-    def drafted(self, draft: Draft, existing: StoredRow | None) -> StoredRow:
+    def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
         """With a new id, or that of the row it replaces, and the time it is now."""
         return self._memory._drafted(draft)
 
@@ -242,7 +245,7 @@ class HeldRows(row_writing.Rows):
         """With the time it is now as that of the last store."""
         return with_parts(row, values={**row.values, **values, "updated_at": self._memory._clock().isoformat()})
 
-    def returned(self, row: StoredRow, over: StoredRow | None, *, apart: bool) -> StoredRow:
+    def returned(self, row: StoredRow, over: StoredRow | None, owner: str | None, *, apart: bool) -> StoredRow:
         """With its own id and handle where they are still free, and every field: some may only be named in `over`."""
         memory = self._memory
         named = over.values if over is not None and over.id == row.id and not apart else {}

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from zeroclaw_tui.backends.sqlite.filling import another_model
 from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
+from zeroclaw_tui.backends.sqlite.write import another_model
 from zeroclaw_tui.curation.changing import refuse_read_only
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.embeddings.asking import Asking

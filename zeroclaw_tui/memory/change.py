@@ -56,6 +56,11 @@ class StoredRow:
         return hashlib.sha256(json.dumps(compared, sort_keys=True).encode()).hexdigest()
 
     @property
+    def key(self) -> str:
+        """Its key as text."""
+        return _text(self.values.get("key"))
+
+    @property
     def size(self) -> int:
         """The bytes of its values."""
         return sum(_size(value) for value in self.values.values())

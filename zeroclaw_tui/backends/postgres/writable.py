@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends.base import Memory, Scored, Stamps, StoreRecall
-from zeroclaw_tui.backends.postgres import stamps, writing
+from zeroclaw_tui.backends.postgres import stamps
 from zeroclaw_tui.backends.postgres.connection import Connections
 from zeroclaw_tui.backends.postgres.facets import facets
-from zeroclaw_tui.backends.postgres.filling import Filling, Storing
 from zeroclaw_tui.backends.postgres.finding import found
 from zeroclaw_tui.backends.postgres.making import make
-from zeroclaw_tui.backends.postgres.reverting import Reverting
 from zeroclaw_tui.backends.postgres.search import search
 from zeroclaw_tui.backends.postgres.statistics import statistics
 from zeroclaw_tui.backends.postgres.table import Table
-from zeroclaw_tui.backends.postgres.transaction import TableMoved
+from zeroclaw_tui.backends.postgres.write import PostgresRows, TableMoved
+from zeroclaw_tui.backends.revert import Reverting
+from zeroclaw_tui.backends.rows import MOST_ROWS, keep_nothing
+from zeroclaw_tui.backends.write import Filling, Removing, Storing, create, update
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -30,7 +30,6 @@ from zeroclaw_tui.memory.change import (
     NewVector,
     Removal,
     Reversal,
-    RowChange,
     See,
     Stamp,
     StoredRow,
@@ -49,7 +48,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 Answer = TypeVar("Answer")
-Work = Callable[[Connections, Table], Awaitable[Answer]]
+Work = Callable[[PostgresRows], Awaitable[Answer]]
+_DRAFTS_AT_ONCE = 2000
 
 _NOT_ZEROED = "PostgreSQL overwrites the space of removed rows in its own time (VACUUM), and its backups keep them."
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
@@ -139,36 +139,36 @@ class WritablePostgres(Memory):
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
-        await self.create(Draft(key, content, category, session_id), _keep_nothing, replace=True)
+        await self.create(Draft(key, content, category, session_id), keep_nothing, replace=True)
 
     async def store_batch(self, drafts: Sequence[Draft]) -> None:
         """Write many memories, each as `store` does, some thousands to a statement."""
-        await self._write(Storing(drafts).run)
+        await self._write(Storing(drafts).run, most=_DRAFTS_AT_ONCE)
 
     async def forget(self, key: str) -> bool:
         """Delete the memories of that key; as ZeroClaw's own verb does it, those of all agents that hold one."""
         while True:
             held = await self.with_key(key)
-            removal = await self.remove(await self.stamps_of([entry.handle for entry in held]), _keep_nothing)
+            removal = await self.remove(await self.stamps_of([entry.handle for entry in held]), keep_nothing)
             if not removal.changed:
                 return removal.removed > 0
 
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
         """Store a new memory, durably."""
-        work = partial(writing.create, draft=draft, keep=keep, vector=vector, replace=replace)
-        return await self._looked_again(await self._write(work))
+        return await self._looked_again(await self._write(lambda rows: create(rows, draft, keep, replace), vector))
 
     async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
         """Change a row. An edit that changes nothing is neither kept nor written."""
-        work = partial(writing.update, id=id, edit=edit, expected=expected, keep=keep, vector=vector)
-        return await self._looked_again(await self._write(work))
+        return await self._looked_again(await self._write(lambda rows: update(rows, id, edit, expected, keep), vector))
 
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
     ) -> Removal:
         """Delete rows, a few hundred to a transaction. What PostgreSQL frees it overwrites in its own time."""
-        removal = await self._write(writing.Removing(stamps, keep, advance).run)
-        return replace(removal, notes=(*removal.notes, _NOT_ZEROED)) if zero and removal.removed else removal
+        removal = await self._write(Removing(stamps, keep, advance).run)
+        return (
+            dataclasses.replace(removal, notes=(*removal.notes, _NOT_ZEROED)) if zero and removal.removed else removal
+        )
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
@@ -196,24 +196,20 @@ class WritablePostgres(Memory):
             await self.open_anew()
         return written
 
-    async def _write(self, work: Work[Answer]) -> Answer:
+    async def _write(self, work: Work[Answer], vector: Vector | None = None, *, most: int = MOST_ROWS) -> Answer:
         try:
-            return await self._written(work)
+            return await self._written(work, vector, most)
         except TableMoved:
             # ZeroClaw has migrated the table: nothing was written, and what may be written is decided again.
             await self.open_anew()
         try:
-            return await self._written(work)
+            return await self._written(work, vector, most)
         except TableMoved:
             raise Locked(
                 "Another program is changing the shape of the table.", hint="Try again when it has finished."
             ) from None
 
-    async def _written(self, work: Work[Answer]) -> Answer:
+    async def _written(self, work: Work[Answer], vector: Vector | None, most: int) -> Answer:
         if self.read_only_because is not None:
             raise self.refuse_to_write()
-        return await work(self.connections, self.table)
-
-
-def _keep_nothing(changes: Sequence[RowChange]) -> None:
-    """For ZeroClaw's own verbs, which keep nothing."""
+        return await work(PostgresRows(self.connections, self.table, vector, most=most))

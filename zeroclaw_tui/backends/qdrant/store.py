@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 
-from zeroclaw_tui.backends import row_reverting
 from zeroclaw_tui.backends.answers import Health
 from zeroclaw_tui.backends.qdrant import collection, filters
 from zeroclaw_tui.backends.qdrant.address import Address, configured_address
@@ -15,7 +14,8 @@ from zeroclaw_tui.backends.qdrant.embedding import Embedding, text_of
 from zeroclaw_tui.backends.qdrant.points import DEFAULT_AGENT
 from zeroclaw_tui.backends.qdrant.searching import NAME
 from zeroclaw_tui.backends.qdrant.writing import PointWriter, QdrantRows
-from zeroclaw_tui.backends.row_writing import ROWS_AT_ONCE, kept_first
+from zeroclaw_tui.backends.revert import Reverting
+from zeroclaw_tui.backends.rows import MOST_ROWS, kept
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.embeddings.base import Embedder
@@ -175,8 +175,8 @@ class QdrantMemory(PointWriter):
         self._check_writable()
         last = {(draft.key, draft.agent): draft for draft in drafts}
         wanted = [*last.values()]
-        for start in range(0, len(wanted), ROWS_AT_ONCE):
-            part = wanted[start : start + ROWS_AT_ONCE]
+        for start in range(0, len(wanted), MOST_ROWS):
+            part = wanted[start : start + MOST_ROWS]
             vectors = await self.vectors_of([text_of(draft.key, draft.content) for draft in part])
             made = [self.shape.drafted(draft, None, data) for draft, data in zip(part, vectors, strict=True)]
             async with self._writing:
@@ -207,7 +207,7 @@ class QdrantMemory(PointWriter):
             data = await self._vector(draft.key, draft.content, vector)
             wanted = shape.drafted(draft, existing[0].id if existing else None, data)
             first = RowChange(existing[0] if existing else None, wanted)
-            await kept_first(keep, [first, *(RowChange(row, None) for row in existing[1:])])
+            await kept(keep, [first, *(RowChange(row, None) for row in existing[1:])])
             await self.upsert([wanted])
             await self.delete([row.id for row in existing[1:]])
             (got,), notes = await self.written([wanted])
@@ -242,7 +242,7 @@ class QdrantMemory(PointWriter):
             is_new = (key, content) != (row.values["key"], row.values["content"])
             data = await self._vector(key, content, vector) if is_new else None
             wanted = self.shape.edited(row, values, data)
-            await kept_first(keep, [RowChange(row, wanted)])
+            await kept(keep, [RowChange(row, wanted)])
             await self.upsert([wanted])
             (got,), notes = await self.written([wanted])
         session = values.get("session_id")
@@ -258,10 +258,10 @@ class QdrantMemory(PointWriter):
         removed = 0
         changed: list[str] = []
         gone: list[str] = []
-        for start in range(0, len(stamps), ROWS_AT_ONCE):
+        for start in range(0, len(stamps), MOST_ROWS):
             if start and advance is not None and not advance(removed):
                 return Removal(removed, tuple(changed), tuple(gone), cancelled=True)
-            batch = stamps[start : start + ROWS_AT_ONCE]
+            batch = stamps[start : start + MOST_ROWS]
             async with self._writing:
                 present = await self.rows_of_ids([stamp.id for stamp in batch])
                 gone += [stamp.id for stamp in batch if stamp.id not in present]
@@ -269,7 +269,7 @@ class QdrantMemory(PointWriter):
                 changed += [stamp.id for stamp in there if present[stamp.id].fingerprint != stamp.state]
                 going = [present[stamp.id] for stamp in there if present[stamp.id].fingerprint == stamp.state]
                 if going:
-                    await kept_first(keep, [RowChange(row, None) for row in going])
+                    await kept(keep, [RowChange(row, None) for row in going])
                     await self.delete([row.id for row in going])
                     removed += len(going)
         if advance is not None:
@@ -289,11 +289,11 @@ class QdrantMemory(PointWriter):
         async with self._writing:
             if clash == "refuse" and len(parts) > 1:
                 for rows, part in parts:
-                    await row_reverting.look_first(rows, part)
+                    await Reverting(part, keep, clash, None).look(rows)
             for rows, part in parts:
                 so_far = reverted
                 told = None if advance is None else lambda done, so_far=so_far: advance(so_far + done)
-                done = await row_reverting.revert(rows, part, keep, clash, told)
+                done = await Reverting(part, keep, clash, told).run(rows)
                 reverted, renamed = reverted + done.reverted, renamed | dict(done.renamed)
                 notes += done.notes
                 if done.cancelled:

@@ -9,13 +9,13 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as with_parts
 
-from zeroclaw_tui.backends import row_writing
 from zeroclaw_tui.backends.qdrant import filters
 from zeroclaw_tui.backends.qdrant.browse import oldest_first
 from zeroclaw_tui.backends.qdrant.embedding import text_of
 from zeroclaw_tui.backends.qdrant.native_rows import Shape, checked, lost, needs_vector, same
 from zeroclaw_tui.backends.qdrant.points import point_id, point_of, unpacked
 from zeroclaw_tui.backends.qdrant.searching import SearchedQdrant
+from zeroclaw_tui.backends.rows import Deed, Rows
 from zeroclaw_tui.memory.change import Draft, RowChange, StoredRow, Value
 from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.memory.text import one_line
@@ -96,18 +96,18 @@ class PointWriter(SearchedQdrant):
         await self._connection.ask("POST", "/points/delete?wait=true", {"filter": conditions})
 
 
-class QdrantRows(row_writing.Rows):
+class QdrantRows(Rows):
     """The points of one agent, told apart by their ids; where points name no agents, all of them."""
 
     keys_are_unique = False
 
     def __init__(self, writer: PointWriter, agent: str | None) -> None:
+        super().__init__()
         self._writer, self._agent = writer, agent
         self._shape = writer.shape
         self._coming_back: set[str] = set()
         self._by_id: dict[str, StoredRow | None] = {}
         self._by_key: dict[str, list[StoredRow]] = {}
-        self._lost: dict[str, None] = {}
 
     async def expect(self, changes: Sequence[RowChange]) -> None:
         """Read what these changes are about by two requests."""
@@ -123,7 +123,7 @@ class QdrantRows(row_writing.Rows):
         """Points by id."""
         return await self._writer.rows_of_ids(ids)
 
-    async def of_key(self, key: str) -> StoredRow | None:
+    async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
         """The oldest point of that key, of those that are not brought back here: two may have had it before."""
         if key not in self._by_key:
             self._by_key[key] = await self._writer.rows_of_keys([key], self._agent)
@@ -144,7 +144,7 @@ class QdrantRows(row_writing.Rows):
         """Whether every value but the vector is the same."""
         return same(self._shape.native(one), self._shape.native(other))
 
-    def drafted(self, draft: Draft, existing: StoredRow | None) -> StoredRow:
+    def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
         """Without a vector, which `carry_out` makes."""
         row = self._shape.drafted(draft, existing.id if existing else None, b"")
         return with_parts(row, values={name: value for name, value in row.values.items() if name != "embedding"})
@@ -153,40 +153,29 @@ class QdrantRows(row_writing.Rows):
         """With the vector it has."""
         return self._shape.edited(row, values, None)
 
-    def returned(self, row: StoredRow, over: StoredRow | None, *, apart: bool) -> StoredRow:
-        """With its id, unless that belongs to another; what this store does not keep is told by `carry_out`."""
-        self._lost |= dict.fromkeys(lost(row))
+    def returned(self, row: StoredRow, over: StoredRow | None, owner: str | None, *, apart: bool) -> StoredRow:
+        """With its id, unless that belongs to another."""
+        self.remarks |= {self._writer.capabilities.why_not[name]: None for name in lost(row)}
         row = checked(self._shape.native(row))
         if apart:
             name = str(uuid.uuid4())
             row = StoredRow(name, {**row.values, "id": name}, name, row.agent)
         return row
 
-    async def put(self, row: StoredRow, over: StoredRow | None) -> StoredRow:
-        """Write one row, in place of `over`."""
-        await self.carry_out([(over, row)])
-        return (await self._writer.written([row]))[0][0]
-
-    async def drop(self, row: StoredRow) -> bool:
-        """Delete one point; False when it had gone."""
-        was_there = bool(await self._writer.rows_of_ids([row.id]))
-        await self._writer.delete([row.id])
-        return was_there
-
-    async def carry_out(self, deeds: Sequence[tuple[StoredRow | None, StoredRow | None]]) -> Sequence[str]:
+    async def carry_out(self, deeds: Sequence[Deed]) -> Sequence[RowChange]:
         """All of it by a few requests: what is written first, what goes after."""
         state: dict[str, StoredRow | None] = {}
-        for over, wanted in deeds:
-            if over is not None:
-                state[over.id] = None
-            if wanted is not None:
-                state[wanted.id] = wanted
+        for deed in deeds:
+            if deed.over is not None:
+                state[deed.over.id] = None
+            if deed.wanted is not None:
+                state[deed.wanted.id] = deed.wanted
         rows = await self._writer.embedded([row for row in state.values() if row is not None])
         await self._writer.upsert(rows)
         await self._writer.delete([name for name, row in state.items() if row is None])
         self._by_id, self._by_key = {}, {}
-        why_not = self._writer.capabilities.why_not
-        return [*(why_not[name] for name in self._lost), *(await self._writer.written(rows))[1]]
+        self.remarks |= dict.fromkeys((await self._writer.written(rows))[1])
+        return [deed.change for deed in deeds]
 
 
 def _shown(row: StoredRow) -> str:

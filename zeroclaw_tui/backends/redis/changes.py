@@ -24,7 +24,7 @@ from zeroclaw_tui.backends.redis.documents import (
     native,
     new_row,
 )
-from zeroclaw_tui.backends.row_writing import ROWS_AT_ONCE, Rows, kept_first
+from zeroclaw_tui.backends.rows import MOST_ROWS, Deed, Rows, kept
 from zeroclaw_tui.memory.change import (
     Advance,
     Conflict,
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 TRIES = 20
 """So often a step is begun anew that somebody else's write came into."""
 _GONE = "This memory is no longer there."
-Deed = tuple[StoredRow | None, StoredRow | None]
-"""A row and the one to put in its place; without the second it goes, without the first the second is new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,7 @@ async def swap(connection: Connection, deeds: Sequence[Deed], before: Callable[[
 
 async def _swap_on_cluster(connection: Connection, deed: Deed) -> None:
     """One deed; under another key the new row is written first, and goes again where the old one cannot go."""
-    over, wanted = deed
+    over, wanted = deed.over, deed.wanted
     names = _names([deed])
     if len(names) == 1:
         await connection.at_server(names[0], lambda server: _swap_at_once(server, [deed]))
@@ -107,12 +105,12 @@ async def _swap_on_cluster(connection: Connection, deed: Deed) -> None:
     assert over is not None
     assert wanted is not None
     new, old = name_of(str(wanted.values["key"])), name_of(str(over.values["key"]))
-    await connection.at_server(new, lambda server: _swap_at_once(server, [(None, wanted)]))
+    await connection.at_server(new, lambda server: _swap_at_once(server, [Deed(None, wanted)]))
     try:
-        await connection.at_server(old, lambda server: _swap_at_once(server, [(over, None)]))
+        await connection.at_server(old, lambda server: _swap_at_once(server, [Deed(over, None)]))
     except (Conflict, NotThere):
         with suppress(Conflict, NotThere):
-            await connection.at_server(new, lambda server: _swap_at_once(server, [(wanted, None)]))
+            await connection.at_server(new, lambda server: _swap_at_once(server, [Deed(wanted, None)]))
         raise
 
 
@@ -130,7 +128,7 @@ async def _swap_at_once(server: Redis, deeds: Sequence[Deed], before: Callable[[
                 before = None
             pipeline.multi()
             for deed in deeds:
-                append(pipeline, *deed)
+                append(pipeline, deed.over, deed.wanted)
             try:
                 await pipeline.execute()
             except WatchError:
@@ -140,7 +138,7 @@ async def _swap_at_once(server: Redis, deeds: Sequence[Deed], before: Callable[[
 
 
 def _names(deeds: Iterable[Deed]) -> list[bytes]:
-    return sorted({name_of(str(row.values["key"])) for deed in deeds for row in deed if row is not None})
+    return sorted({name_of(str(row.values["key"])) for deed in deeds for row in (deed.over, deed.wanted) if row})
 
 
 async def watched_texts(pipeline: Any, names: Sequence[bytes]) -> dict[bytes, bytes | None]:
@@ -173,7 +171,8 @@ async def _texts(
 
 def _check(deeds: Iterable[Deed], present: Mapping[bytes, bytes | None]) -> None:
     now = dict(present)
-    for over, wanted in deeds:
+    for deed in deeds:
+        over, wanted = deed.over, deed.wanted
         if over is not None:
             name = name_of(str(over.values["key"]))
             if name not in now:
@@ -246,13 +245,13 @@ class RedisRows(Rows):
         fresh: Callable[[], Awaitable[Everything]],
         clock: Callable[[], str],
     ) -> None:
+        super().__init__()
         self._connection = connection
         self._place = place
         self._fresh: Callable[[], Awaitable[Everything]] | None = fresh
         self._clock = clock
         self._moved: dict[str, str] = {}
         self._seen: dict[bytes, Found | None] = {}
-        self._untold: tuple[str, ...] = ()
 
     async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
         """The rows of these ids, as they are now."""
@@ -262,7 +261,7 @@ class RedisRows(Rows):
             found = await self._where_they_were(wanted)
         return found
 
-    async def of_key(self, key: str) -> StoredRow | None:
+    async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
         """The row of that key. Raises Refused where something else lies there."""
         name = name_of(key)
         if name not in self._seen:
@@ -294,11 +293,10 @@ class RedisRows(Rows):
         """Whether the documents are the same, and the keys they lie under."""
         return native(one).fingerprint == native(other).fingerprint
 
-    def drafted(self, draft: Draft, existing: StoredRow | None) -> StoredRow:
+    def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
         """With a new id and the time it is now, or those of the row it replaces."""
-        self._untold = tuple(WHY_NOT[name] for name in _DRAFTED if getattr(draft, name) is not None)
-        if draft.agent is not None:
-            self._untold += (WHY_NOT["agents"],)
+        self.remarks |= {WHY_NOT[name]: None for name in _DRAFTED if getattr(draft, name) is not None}
+        self.remarks |= {} if draft.agent is None else {WHY_NOT["agents"]: None}
         return drafted(draft, existing, self._clock)
 
     def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
@@ -308,7 +306,7 @@ class RedisRows(Rows):
                 raise Refused(WHY_NOT[name])
         return changed_row(row, values)
 
-    def returned(self, row: StoredRow, over: StoredRow | None, *, apart: bool) -> StoredRow:
+    def returned(self, row: StoredRow, over: StoredRow | None, owner: str | None, *, apart: bool) -> StoredRow:
         """Its very document; with another id where its own belongs to another row, under the key it now has."""
         row = _under_its_key(native(row))
         return changed_row(row, {}, new_id=True) if apart else row
@@ -321,36 +319,25 @@ class RedisRows(Rows):
         found = await look(self._connection, names)
         self._seen = {name: found.get(name) for name in names}
 
-    async def put(self, row: StoredRow, over: StoredRow | None) -> StoredRow:
-        """Write a row in one step, if `over` still is what was read. Raises Conflict, NotThere, DuplicateKey."""
-        await self._swap([(over, row)])
-        return row
-
     async def drop(self, row: StoredRow) -> bool:
         """Remove a row that still is what was read; False when it had gone."""
         try:
-            await self._swap([(row, None)])
+            await self.carry_out([Deed(row, None)])
         except NotThere:
             return False
         return True
 
-    async def carry_out(self, deeds: Sequence[Deed]) -> Sequence[str]:
-        """All at once."""
-        await self._swap(deeds)
-        ends = [wanted.values.get(EXPIRES_AT) for _, wanted in deeds if wanted is not None]
-        late = any(isinstance(end, int) and end < time.time() * 1000 for end in ends)
-        return (_NO_END,) if late else ()
-
-    def notes(self, wanted: StoredRow, got: StoredRow) -> tuple[str, ...]:
-        """A sentence for each field of the draft that was not stored."""
-        return self._untold
-
-    async def _swap(self, deeds: Sequence[Deed]) -> None:
+    async def carry_out(self, deeds: Sequence[Deed]) -> Sequence[RowChange]:
+        """All at once, where each row still is what was read. Raises Conflict, NotThere, DuplicateKey."""
         await swap(self._connection, deeds)
         self._seen = {}
-        for _, wanted in deeds:
-            if wanted is not None:
-                self._moved[wanted.id] = str(wanted.values["key"])
+        for row in (deed.wanted for deed in deeds):
+            if row is not None:
+                self._moved[row.id] = row.key
+                end = row.values.get(EXPIRES_AT)
+                if isinstance(end, int) and end < _now():
+                    self.remarks[_NO_END] = None
+        return [deed.change for deed in deeds]
 
     async def _where_they_were(self, ids: Iterable[str]) -> dict[str, StoredRow]:
         keys = {id: key for id in ids if (key := self._key_of(id)) is not None}  # noqa: A001
@@ -383,18 +370,18 @@ async def remove(
     removed = 0
     changed: list[str] = []
     gone: list[str] = []
-    kept: set[str] = set()
-    for start in range(0, len(stamps), ROWS_AT_ONCE):
+    in_trash: set[str] = set()
+    for start in range(0, len(stamps), MOST_ROWS):
         if start and advance is not None and not advance(removed):
             return Removal(removed, tuple(changed), tuple(gone), cancelled=True)
-        batch = {stamp.id: stamp for stamp in stamps[start : start + ROWS_AT_ONCE]}
+        batch = {stamp.id: stamp for stamp in stamps[start : start + MOST_ROWS]}
         while batch:
             present = await rows.of_ids(batch)
             going = [row for id, row in present.items() if row.fingerprint == batch[id].state]  # noqa: A001
 
             async def keep_them(going: Sequence[StoredRow] = going) -> None:
-                await kept_first(keep, [RowChange(row, None) for row in going if row.id not in kept])
-                kept.update(row.id for row in going)
+                await kept(keep, [RowChange(row, None) for row in going if row.id not in in_trash])
+                in_trash.update(row.id for row in going)
 
             if connection.is_cluster and going:
                 await keep_them()
@@ -402,7 +389,9 @@ async def remove(
             left: list[StoredRow] = []
             for step in steps:
                 try:
-                    await swap(connection, [(row, None) for row in step], None if connection.is_cluster else keep_them)
+                    await swap(
+                        connection, [Deed(row, None) for row in step], None if connection.is_cluster else keep_them
+                    )
                     removed += len(step)
                 except (Conflict, NotThere):
                     # One of them was written after it was looked at: all of this step are looked at once more.

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends import row_reverting, row_writing
+from zeroclaw_tui.backends import write
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, Stamps, StoreRecall
 from zeroclaw_tui.backends.counting import count_entries
 from zeroclaw_tui.backends.listing import age_groups, left_of
@@ -30,6 +30,7 @@ from zeroclaw_tui.backends.redis.documents import (
     read_everything,
     state_of,
 )
+from zeroclaw_tui.backends.revert import Reverting
 from zeroclaw_tui.backends.sqlite.clock import local_now
 from zeroclaw_tui.memory.change import (
     Advance,
@@ -499,13 +500,13 @@ class RedisMemory(Memory):
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
         """Store a new memory. Raises DuplicateKey without `replace`, and Refused over a value that is no memory."""
         async with self._rows_to_write() as rows:
-            return await row_writing.create(rows, draft, keep, replace)
+            return await write.create(rows, draft, keep, replace)
 
     async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
         """Change fields of one memory; what else its document has stays. Raises Conflict, NotThere, DuplicateKey."""
         row = await self.stored(id)
         async with self._rows_to_write() as rows:
-            return await row_writing.update(rows, id if row is None else row.id, edit, expected, keep)
+            return await write.update(rows, id if row is None else row.id, edit, expected, keep)
 
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
@@ -520,7 +521,7 @@ class RedisMemory(Memory):
     ) -> Reversal:
         """Bring memories back to the letter, and when they expire too. Raises Clashes."""
         async with self._rows_to_write() as rows:
-            return await row_reverting.revert(rows, changes, keep, clash, advance)
+            return await Reverting(changes, keep, clash, advance).run(rows)
 
     @asynccontextmanager
     async def _rows_to_write(self, places: Mapping[str, str] | None = None) -> AsyncIterator[RedisRows]:

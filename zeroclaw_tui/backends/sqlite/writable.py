@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.base import Memory, Stamps
-from zeroclaw_tui.backends.sqlite import browse, changes
-from zeroclaw_tui.backends.sqlite.filling import fill_vectors
+from zeroclaw_tui.backends.revert import Reverting
+from zeroclaw_tui.backends.rows import MOST_ROWS, finished, keep_nothing
+from zeroclaw_tui.backends.sqlite import browse
 from zeroclaw_tui.backends.sqlite.finding import finding
 from zeroclaw_tui.backends.sqlite.identity import other_model
 from zeroclaw_tui.backends.sqlite.raw_rows import RawTable
-from zeroclaw_tui.backends.sqlite.removing import Removing, count_cached_vectors, forget_cached_vectors
 from zeroclaw_tui.backends.sqlite.repair import repair
-from zeroclaw_tui.backends.sqlite.reverting import Reverting
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.stamps import stamp_of, stamps
-from zeroclaw_tui.backends.sqlite.storing_many import store_many
+from zeroclaw_tui.backends.sqlite.write import SqliteRows, count_cached_vectors, forget_cached_vectors
 from zeroclaw_tui.backends.sqlite.writing import SchemaMoved, Writing
+from zeroclaw_tui.backends.write import Filling, Removing, Storing, create, update
 from zeroclaw_tui.memory.change import (
     EMBEDDING_CACHE,
     Advance,
@@ -34,7 +35,6 @@ from zeroclaw_tui.memory.change import (
     NewVector,
     Removal,
     Reversal,
-    RowChange,
     See,
     Stamp,
     StoredRow,
@@ -46,6 +46,9 @@ from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 Answer = TypeVar("Answer")
+
+_DRAFTS_AT_ONCE = 5000
+_STILL_IN_LOG = "What was deleted may still be read in {}-wal until the last program that has it open closes it."
 
 
 class WritableSqlite(Memory):
@@ -85,11 +88,11 @@ class WritableSqlite(Memory):
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
-        await self.create(Draft(key, content, category, session_id), _keep_nothing, replace=True)
+        await self.create(Draft(key, content, category, session_id), keep_nothing, replace=True)
 
     async def store_batch(self, drafts: Sequence[Draft]) -> None:
         """Write many memories in transactions of about 40 ms each, with pauses for other writers."""
-        await self._write(partial(store_many, drafts=drafts))
+        await self._by_rows(Storing(drafts).run, most=_DRAFTS_AT_ONCE)
 
     async def forget(self, key: str) -> bool:
         """Delete the memory of that key. Raises Refused with the agents' names when several hold one."""
@@ -98,7 +101,7 @@ class WritableSqlite(Memory):
             if len(held) > 1:
                 names = ", ".join(sorted(str(entry.agent) for entry in held))
                 raise Refused(f"Several agents hold the key {key!r}: {names}.", hint="Name the agent, or the id.")
-            removal = await self.remove(await self.stamps_of([entry.handle for entry in held]), _keep_nothing)
+            removal = await self.remove(await self.stamps_of([entry.handle for entry in held]), keep_nothing)
             if not removal.changed:
                 return removal.removed > 0
 
@@ -159,15 +162,11 @@ class WritableSqlite(Memory):
 
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
         """Store a new memory, durably."""
-        return await self._write(
-            partial(changes.create, draft=draft, keep=keep, vector=vector, replace=replace),
-        )
+        return await self._by_rows(lambda rows: create(rows, draft, keep, replace), vector)
 
     async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
         """Change a row. An edit that changes nothing is neither kept nor written."""
-        return await self._write(
-            partial(changes.update, id=id, edit=edit, expected=expected, keep=keep, vector=vector),
-        )
+        return await self._by_rows(lambda rows: update(rows, id, edit, expected, keep), vector)
 
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
@@ -176,19 +175,27 @@ class WritableSqlite(Memory):
 
         With `zero` SQLite overwrites what it frees (PRAGMA secure_delete); cancelling the await stops at a batch's end.
         """
-        return await self._write(Removing(stamps, keep, advance).run, zero=zero)
+        removing = Removing(stamps, keep, advance)
+
+        def work(writing: Writing) -> Removal:
+            removal = finished(removing.run(SqliteRows(writing)))
+            if not zero or not removal.removed or removal.cancelled or writing.zeroed():
+                return removal
+            return replace(removal, notes=(*removal.notes, _STILL_IN_LOG.format(writing.path.name)))
+
+        return await self._write(work, zero=zero)
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
     ) -> Reversal:
         """Take changes back in such batches, rowids and vectors too."""
-        return await self._write(Reverting(changes, keep, clash, advance).run)
+        return await self._by_rows(Reverting(changes, keep, clash, advance).run)
 
     async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
         """Write the vectors of rows that did not change, in short transactions."""
         if not self.capabilities.vectors:
             raise self._no_vectors()
-        return await self._write(partial(fill_vectors, vectors=vectors))
+        return await self._by_rows(Filling(vectors).run)
 
     async def other_model(self, provider: str, model: str, dimensions: int) -> str | None:
         """The model that the vectors here come from, in words, where the store names another than this."""
@@ -214,6 +221,12 @@ class WritableSqlite(Memory):
         await self._write(repair)
         await self.open_anew()
 
+    async def _by_rows(
+        self, work: Callable[[SqliteRows], Coroutine[Any, Any, Answer]], vector: Vector | None = None, *,
+        most: int = MOST_ROWS,
+    ) -> Answer:  # fmt: skip
+        return await self._write(lambda writing: finished(work(SqliteRows(writing, vector, most=most))))
+
     async def _write(self, work: Callable[[Writing], Answer], *, zero: bool = False) -> Answer:
         try:
             return await self._written(work, zero)
@@ -235,7 +248,3 @@ class WritableSqlite(Memory):
         if self._is_blind:
             await self.open_anew()
         return written
-
-
-def _keep_nothing(changes: Sequence[RowChange]) -> None:
-    """For ZeroClaw's own verbs, which keep nothing."""

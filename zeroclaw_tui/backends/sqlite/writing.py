@@ -39,8 +39,6 @@ HELD_SECONDS = 0.04
 """How long a batch may hold the write lock."""
 PAUSE_SECONDS = 0.015
 """How long the lock is free between two batches: a program that waits for it asks at least ten times a second."""
-MOST_ROWS = 250
-MOST_BYTES = 4_000_000
 _FIRST_ROWS = 60
 _INDEX = "memories_fts"
 _UNCONFIRMED = "Whether the last of it was done could not be confirmed: look with `zeroclaw memory list`."
@@ -60,15 +58,16 @@ class IndexOutOfStep(TriggersMissing):
 
 
 class Pace:
-    """How many rows a batch takes, so that it holds the lock for about HELD_SECONDS."""
+    """How many rows a batch takes, so that it holds the lock for about HELD_SECONDS, and never more than `most`."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
         self.rows = _FIRST_ROWS
+        self._most = most
 
     def took(self, rows: int, seconds: float) -> None:
         """Learn from a batch."""
         fitting = rows * HELD_SECONDS / max(seconds, 1e-4)
-        self.rows = max(1, min(MOST_ROWS, self.rows * 2, int(fitting)))
+        self.rows = max(1, min(self._most, self.rows * 2, int(fitting)))
 
 
 @dataclass(slots=True)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.backends.sqlite.changes import USUAL, sanitised
+from zeroclaw_tui.backends.session_ids import sanitised
 from zeroclaw_tui.backends.sqlite.clock import local_now
+from zeroclaw_tui.backends.sqlite.write import USUAL
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.transfer.identity import KnownVectors
 from zeroclaw_tui.curation.transfer.jsonl import Header, Identity

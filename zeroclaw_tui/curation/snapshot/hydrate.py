@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Literal
 
 from zeroclaw_tui.backends.sqlite.connection import Reading, as_text
-from zeroclaw_tui.backends.sqlite.owners import DEFAULT
 from zeroclaw_tui.backends.sqlite.raw_rows import aliases_of
 from zeroclaw_tui.backends.sqlite.schema import lacks
 from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
+from zeroclaw_tui.backends.table_rows import DEFAULT_AGENT
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changing import Outcome, refuse_read_only
 from zeroclaw_tui.curation.changing_rows import change_rows
@@ -204,7 +204,7 @@ async def _target(library: Library, memory: WritableSqlite, loaded: Loaded, agen
             f"This store has no agent {one_line(agent)!r}.",
             hint=f"It has {', '.join(map(one_line, sorted(aliases)))}." if aliases else "Leave the agent out.",
         )
-    owner = agent or (DEFAULT if DEFAULT in aliases or not aliases else _only(aliases))
+    owner = agent or (DEFAULT_AGENT if DEFAULT_AGENT in aliases or not aliases else _only(aliases))
     return Target(schema.columns, aliases, owner, agent is not None, takes)
 
 

@@ -13,9 +13,9 @@ from zeroclaw_tui.backends.sqlite.clock import utc_now
 from zeroclaw_tui.backends.sqlite.connection import any_text, wal_file
 from zeroclaw_tui.backends.sqlite.ddl import new_database
 from zeroclaw_tui.backends.sqlite.making import could_not_be_made, generation_made_by
-from zeroclaw_tui.backends.sqlite.owners import DEFAULT
 from zeroclaw_tui.backends.sqlite.raw_rows import RawTable
 from zeroclaw_tui.backends.sqlite.schema import COLUMNS
+from zeroclaw_tui.backends.table_rows import DEFAULT_AGENT
 from zeroclaw_tui.config.document.replacing import make_folder, put_new, remove_left_over, sync_folder, work_folder
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -78,8 +78,8 @@ def make_store(
 
 def target_of(generation: str, rows: Sequence[StoredRow], agent: str | None) -> Target:
     """A database of this generation that has yet to be made, with the agents these rows name."""
-    aliases = {DEFAULT, *(row.agent for row in rows if row.agent)} if agent is None else {agent}
-    return Target(frozenset(COLUMNS[generation]), frozenset(aliases), agent or DEFAULT, agent is not None)
+    aliases = {DEFAULT_AGENT, *(row.agent for row in rows if row.agent)} if agent is None else {agent}
+    return Target(frozenset(COLUMNS[generation]), frozenset(aliases), agent or DEFAULT_AGENT, agent is not None)
 
 
 def _check_free(config: MemoryConfig, path: Path) -> None:
@@ -119,7 +119,7 @@ def _fill(path: Path, generation: str, rows: Sequence[StoredRow]) -> None:
         owners = _owners(connection, rows) if "agent_id" in COLUMNS[generation] else {}
         table = RawTable(connection)
         for row in reversed(rows):
-            owner: dict[str, Value] = {"agent_id": owners[row.agent or DEFAULT]} if owners else {}
+            owner: dict[str, Value] = {"agent_id": owners[row.agent or DEFAULT_AGENT]} if owners else {}
             table.insert({**row.values, **owner})
         connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
 
@@ -128,7 +128,7 @@ def _owners(connection: sqlite3.Connection, rows: Sequence[StoredRow]) -> dict[s
     """The ids of the agents that own these rows, by alias; those are added that are not there."""
     agents = RawTable(connection, "agents")
     ids = {str(alias): str(agent) for agent, alias in connection.execute("SELECT id, alias FROM agents")}
-    for alias in dict.fromkeys(row.agent or DEFAULT for row in rows):
+    for alias in dict.fromkeys(row.agent or DEFAULT_AGENT for row in rows):
         if alias not in ids:
             added = agents.insert({"id": str(uuid.uuid4()), "alias": alias, "created_at": utc_now()})
             ids[alias] = added.id

@@ -1,0 +1,415 @@
+"""Storing, changing and removing memories of a database by ZeroClaw's own rules, in short transactions."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from itertools import groupby
+from typing import Any, TypeVar
+
+from zeroclaw_tui.backends.rows import MOST_ROWS
+from zeroclaw_tui.backends.session_ids import sanitised
+from zeroclaw_tui.backends.sqlite.clock import local_now, utc_now
+from zeroclaw_tui.backends.sqlite.connection import as_text
+from zeroclaw_tui.backends.sqlite.identity import other_model
+from zeroclaw_tui.backends.sqlite.raw_rows import FAR, RawTable, quoted
+from zeroclaw_tui.backends.sqlite.rows import bound
+from zeroclaw_tui.backends.sqlite.schema import Schema, lacks
+from zeroclaw_tui.backends.sqlite.stamps import state_of
+from zeroclaw_tui.backends.sqlite.writing import Pace, Transaction, Writing, check_index
+from zeroclaw_tui.backends.table_rows import TableRows
+from zeroclaw_tui.memory.change import (
+    AGENTS,
+    EMBEDDING_CACHE,
+    MEMORIES,
+    Draft,
+    Keep,
+    NewVector,
+    RowChange,
+    Stamp,
+    StoredRow,
+    Value,
+    Vector,
+)
+from zeroclaw_tui.memory.errors import Refused
+
+__all__ = ["RESET", "USUAL", "SqliteRows", "sanitised"]
+
+Answer = TypeVar("Answer")
+
+USUAL: Mapping[str, Value] = {"namespace": "default", "importance": 0.5, "pinned": 0}
+"""What ZeroClaw gives a memory of which nothing is said."""
+
+RESET = ("kind", "tenant_id")
+"""What ZeroClaw >= 0.8.0 empties in a memory that it overwrites."""
+
+_STATEMENTS_AT_ONCE = 100
+_KEPT = frozenset({"id", "key", "created_at", "agent_id", "embedding"})
+"""What a memory that is stored again keeps; its vector only for the content it was made of."""
+
+
+class SqliteRows(TableRows):
+    """The rows of a database, on the thread of a `Writing`; every step holds the write lock for about 40 ms."""
+
+    noun = "database"
+
+    def __init__(self, writing: Writing, vector: Vector | None = None, *, most: int = MOST_ROWS) -> None:
+        super().__init__(vector)
+        self._writing = writing
+        self._pace = Pace(most)
+        self._held = 0.0
+        self._in_step = 0
+        self._far = 0
+        self._open: Transaction | None = None
+
+    @property
+    def at_once(self) -> int:  # type: ignore[override]
+        """As many as hold the lock for so long."""
+        return self._pace.rows
+
+    @property
+    def is_stopped(self) -> bool:  # type: ignore[override]
+        """Whether the work was asked to stop."""
+        return self._writing.is_stopped
+
+    @property
+    def done(self) -> int:
+        """How many rows are changed for good, for the sentence of what fails."""
+        return self._writing.done
+
+    @done.setter
+    def done(self, rows: int) -> None:
+        self._writing.done = rows
+
+    @property
+    def has_agents(self) -> bool:
+        """Whether the file is one of ZeroClaw >= 0.8.0."""
+        return self._writing.schema.has_agents
+
+    @property
+    def agents(self) -> dict[str, str]:
+        """The aliases by id."""
+        return self._transaction.aliases
+
+    @property
+    def columns(self) -> Iterable[str]:
+        """Those of the memories."""
+        return self._transaction.memories.columns
+
+    @asynccontextmanager
+    async def step(self, keep: Keep) -> AsyncIterator[None]:
+        """A transaction, after a pause for other writers."""
+        if self._held:
+            self._writing.rest(self._held)
+        self._in_step, self._changes = 0, []
+        with self._writing.transaction(needs_index=False) as self._open:
+            yield
+            self._writing.keep(keep, self._changes)
+        self._held = self._open.seconds
+        self._pace.took(self._in_step, self._held)
+
+    @asynccontextmanager
+    async def look(self) -> AsyncIterator[None]:
+        """The tables as they are now."""
+        self._open, self._is_looking = self._writing.look(), True
+        yield
+        self._is_looking = False
+
+    async def read(self, work: Callable[[], Answer]) -> Answer:
+        """At once: this is a thread of its own."""
+        return work()
+
+    def check_draft(self, draft: Draft) -> None:
+        """Raises Refused for a field, or an owner, that this generation has no column for."""
+        self.check_edit(_named(draft))
+        if draft.agent is not None and not self.has_agents:
+            raise Refused(lacks("agents"), hint="Leave the agent out: all memories here have one owner.")
+
+    def check_edit(self, values: Mapping[str, Value]) -> None:
+        """Raises Refused for a field this generation has no column for."""
+        for name in values:
+            if not self._schema.has(name):
+                raise Refused(lacks(name), hint="Leave it out.")
+
+    async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
+        """The rows of these ids."""
+        wanted = [*ids]
+        self._in_step = len(wanted)
+        return self._transaction.memories.with_ids(wanted)
+
+    async def of_stamps(self, stamps: Sequence[Stamp]) -> dict[str, StoredRow]:
+        """Rows whose id is no text are found by their rowid."""
+        present = await self.of_ids([stamp.id for stamp in stamps])
+        for stamp in stamps:
+            if stamp.id not in present:
+                row = self._transaction.memories.with_id(stamp.id, stamp.handle)
+                present |= {} if row is None else {stamp.id: row}
+        return present
+
+    async def fetch(self, rows: Sequence[StoredRow], owners: Iterable[str]) -> Iterable[StoredRow]:
+        """By id, and by key of whatever agent."""
+        self._in_step = len(rows)
+        memories = self._transaction.memories
+        by_id = memories.with_ids(list({row.id for row in rows}))
+        by_key = memories.with_keys(list({row.values.get("key") for row in rows}))
+        return [*by_id.values(), *by_key.values()]
+
+    async def fetch_id(self, row: StoredRow) -> StoredRow | None:
+        """By its id, or its rowid where that is no text."""
+        return self._transaction.memories.with_id(row.id, row.handle)
+
+    async def fetch_key(self, key: str, owner: str | None) -> StoredRow | None:
+        """By key and agent's id."""
+        return self._transaction.memories.with_key(key, owner)
+
+    def state_of(self, row: StoredRow) -> str:
+        """The time of its last store, its size, and what superseded it."""
+        return state_of(row)
+
+    def as_stored(self, values: Mapping[str, Value], row: StoredRow) -> Mapping[str, Value]:
+        """What is None and needs a value gets the usual one."""
+        stored = _as_stored(values)
+        if stored.get("session_id") != row.values.get("session_id") and "session_id" in stored:
+            stored["session_id"] = self.session_stored(stored["session_id"])
+        return stored
+
+    def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+        """As ZeroClaw's own store writes it; overwritten, it keeps its id, its place and the time it was made."""
+        values = self._values(draft)
+        data = self._usable_vector()
+        if existing is not None:
+            return self._changed(existing, {**self._reset(), **values}, data)
+        row = self._new(draft.key, owner, values) | {"embedding": data}
+        return StoredRow(str(row["id"]), row)
+
+    def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
+        """With the time it is now; new content with the given vector or none."""
+        is_new = "content" in values and values["content"] != row.values["content"]
+        return self._changed(row, values, self._usable_vector() if is_new else None)
+
+    async def delete(self, rows: Sequence[StoredRow]) -> None:
+        """By their rowids."""
+        self._check_index(rows)
+        self._transaction.memories.delete(rows)
+
+    async def change(self, row: StoredRow, values: Mapping[str, Value], *, touch: bool) -> StoredRow:
+        """Only what differs."""
+        self._check_index([row])
+        return self._transaction.memories.change(row, values)
+
+    async def insert(self, rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
+        """Where each lay, unless that place is taken or too far away."""
+        self._check_index(rows)
+        memories = self._transaction.memories
+        placed = [(row.handle, row.values) for row in rows if isinstance(row.handle, int)]
+        if rows and len(placed) == len(rows):
+            back = memories.insert_all(placed)
+            if back is not None:
+                return back
+        return [self._inserted(memories, row) for row in rows]
+
+    async def present_other(self, row: StoredRow) -> StoredRow | None:
+        """By its id."""
+        return self._transaction.table(row.table).with_id(row.id)
+
+    async def insert_other(self, row: StoredRow) -> StoredRow:
+        """With the values the table has columns for."""
+        table = self._transaction.table(row.table)
+        return table.insert({name: value for name, value in row.values.items() if name in table.columns}, row.handle)
+
+    async def delete_other(self, row: StoredRow) -> bool:
+        """Not an agent that owns memories, or that another program's table refers to."""
+        if row.table == AGENTS and any(self._transaction.memories.where("agent_id = ?", [row.id])):
+            return False
+        try:
+            self._transaction.table(row.table).delete([row])
+        except sqlite3.IntegrityError:
+            return False
+        return True
+
+    async def add_agent(self, alias: str) -> RowChange:
+        """Dated as ZeroClaw does it."""
+        values = {"id": str(uuid.uuid4()), "alias": alias, "created_at": utc_now()}
+        return RowChange(None, self._transaction.table(AGENTS).insert(values))
+
+    def has_table(self, name: str) -> bool:
+        """Whether it has columns."""
+        return bool(self._transaction.table(name).columns)
+
+    async def upsert(self, drafts: Sequence[Draft]) -> bool:
+        """By statements of some hundreds; False where the table lacks the uniqueness ZeroClaw gives it."""
+        self._in_step = len(drafts)
+        if not self._can_upsert():
+            return False
+        check_index(self._transaction.connection)
+        for start in range(0, len(drafts), _STATEMENTS_AT_ONCE):
+            part = drafts[start : start + _STATEMENTS_AT_ONCE]
+            for names, alike in groupby(part, key=lambda draft: tuple(_named(draft))):
+                await self._upsert(names, [*alike])
+        return True
+
+    async def fill(self, filled: Sequence[tuple[StoredRow, NewVector]]) -> None:
+        """Raises Refused for vectors of another model than the store names, before any of them is written."""
+        for wanted in {
+            (new.vector.provider, new.vector.model, new.vector.dimensions): new for _, new in filled
+        }.values():
+            theirs = self._other_model(wanted.vector)
+            if theirs is not None:
+                raise another_model(theirs)
+        check_index(self._transaction.connection)
+        self._transaction.connection.executemany(
+            "UPDATE memories SET embedding = ? WHERE rowid = ?",
+            ((wanted.vector.data, row.handle) for row, wanted in filled),
+        )
+
+    def summary(self) -> tuple[str, ...]:
+        """How many lie elsewhere than they did."""
+        if not self._far:
+            return ()
+        have = "memory has" if self._far == 1 else "memories have"
+        return (f"{self._far:,} {have} a new rowid: its own lies far above all others of this database.",)
+
+    @property
+    def _transaction(self) -> Transaction:
+        assert self._open is not None, "rows are only looked at in a step"
+        return self._open
+
+    @property
+    def _schema(self) -> Schema:
+        return self._writing.schema
+
+    def _check_index(self, rows: Sequence[StoredRow]) -> None:
+        """The keyword index follows its triggers: without them it would fall behind."""
+        if any(row.table == MEMORIES for row in rows):
+            check_index(self._transaction.connection)
+
+    def _inserted(self, memories: RawTable, row: StoredRow) -> StoredRow:
+        got = memories.insert(row.values, row.handle)
+        if isinstance(row.handle, int) and row.handle > FAR and isinstance(got.handle, int):
+            self._far += row.handle - got.handle > FAR
+        return got
+
+    def _values(self, draft: Draft) -> dict[str, Value]:
+        session = self.session_stored(draft.session_id)
+        return {"content": draft.content, "category": draft.category, "session_id": session} | _as_stored(_named(draft))
+
+    def _new(self, key: str, owner: str | None, values: Mapping[str, Value]) -> dict[str, Value]:
+        now = local_now()
+        fixed: dict[str, Value] = {"id": str(uuid.uuid4()), "key": key, "created_at": now, "updated_at": now}
+        if owner is not None:
+            fixed["agent_id"] = owner
+        return {**fixed, **{name: value for name, value in USUAL.items() if self._schema.has(name)}, **values}
+
+    def _changed(self, row: StoredRow, values: Mapping[str, Value], data: bytes | None) -> StoredRow:
+        """Creation time, id and place stay. A vector of other content would be worse than none."""
+        same_content = values.get("content", row.values["content"]) == row.values["content"]
+        embedding = (row.values["embedding"] or data) if same_content else data
+        updated = local_now(after=as_text(row.values["updated_at"]))
+        changed = {**row.values, **values, "embedding": embedding, "updated_at": updated}
+        return StoredRow(row.id, changed, row.handle, row.agent)
+
+    def _reset(self) -> dict[str, Value]:
+        """What ZeroClaw's own store sets back in a memory it overwrites: nothing of it before 0.8.0."""
+        fields: dict[str, Value] = {**USUAL, **dict.fromkeys(RESET)} if self.has_agents else {}
+        return {name: value for name, value in fields.items() if self._schema.has(name)}
+
+    def _usable_vector(self) -> bytes | None:
+        """The vector's data, unless the store says that its vectors come from another model (ZeroClaw >= 0.8.3)."""
+        if self._vector is None:
+            return None
+        theirs = self._other_model(self._vector)
+        if theirs is None:
+            return self._vector.data
+        self.remarks[f"Stored without its vector, since the vectors here come from another model ({theirs})."] = None
+        return None
+
+    def _other_model(self, vector: Vector) -> str | None:
+        connection = self._transaction.connection
+        return other_model(connection, self._schema, vector.provider, vector.model, vector.dimensions)
+
+    async def _upsert(self, names: Sequence[str], drafts: Sequence[Draft]) -> None:
+        """Drafts that name the same fields, in one statement run for each."""
+        reset = self._reset()
+        rows = [self._new(draft.key, (await self.owner_named(draft.agent))[0], self._values(draft)) for draft in drafts]
+        changing = [
+            name for name in rows[0] if name not in _KEPT and (name not in USUAL or name in reset or name in names)
+        ]
+        sets = [f"{quoted(name)} = excluded.{quoted(name)}" for name in changing]
+        sets += [f"{quoted(name)} = NULL" for name in RESET if name in reset]
+        sets.append("embedding = CASE WHEN content = excluded.content THEN embedding END")
+        for marks, alike in groupby((bound(row.values()) for row in rows), key=lambda pair: pair[0]):
+            statement = (
+                f"INSERT INTO memories ({', '.join(map(quoted, rows[0]))}) VALUES ({marks}) "
+                f"ON CONFLICT ({self._unique}) DO UPDATE SET {', '.join(sets)}"
+            )
+            self._transaction.connection.executemany(statement, (values for _, values in alike))
+
+    def _can_upsert(self) -> bool:
+        statement = f"EXPLAIN INSERT INTO memories (key) VALUES ('') ON CONFLICT ({self._unique}) DO NOTHING"
+        try:
+            self._transaction.connection.execute(statement).fetchall()
+        except sqlite3.OperationalError:
+            return False
+        return True
+
+    @property
+    def _unique(self) -> str:
+        """What a key belongs to one memory of."""
+        return "agent_id, key" if self.has_agents else "key"
+
+
+def another_model(theirs: str) -> Refused:
+    """The error for vectors of one model in a store of another's."""
+    return Refused(
+        f"The vectors here come from another model ({theirs}), and two models' vectors cannot be compared.",
+        hint="Start ZeroClaw once with the present settings: it empties the old vectors. Then do it again.",
+    )
+
+
+def forget_cached_vectors(writing: Writing, contents: Sequence[str], keep: Keep) -> int:
+    """Remove what ZeroClaw's embedding cache holds of these contents; gives how many."""
+    hashes = _content_hashes(contents)
+    for start in range(0, len(hashes), MOST_ROWS):
+        with writing.transaction(needs_index=False) as transaction:
+            cache = transaction.table(EMBEDDING_CACHE)
+            rows = list(cache.with_ids(hashes[start : start + MOST_ROWS]).values())
+            writing.keep(keep, [RowChange(row, None) for row in rows])
+            cache.delete(rows)
+        writing.done += len(rows)
+        if start + MOST_ROWS < len(hashes):
+            writing.rest(transaction.seconds)
+    return writing.done
+
+
+def count_cached_vectors(cache: RawTable, contents: Sequence[str]) -> int:
+    """How many of these contents the cache knows."""
+    return len(cache.with_ids(_content_hashes(contents)))
+
+
+def _content_hashes(contents: Sequence[str]) -> list[str]:
+    """ZeroClaw's keys of contents, each once: the first eight bytes of the SHA-256, in hexadecimal."""
+    digests = (hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest() for content in contents)
+    return list(dict.fromkeys(digest[:16] for digest in digests))
+
+
+def _named(draft: Draft) -> dict[str, Value]:
+    said = {"namespace": draft.namespace, "importance": draft.importance, "pinned": draft.pinned}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _as_stored(values: Mapping[str, Any]) -> dict[str, Value]:
+    """Values as the columns hold them; what is None and needs a value gets the usual one."""
+    plain: dict[str, Value] = {}
+    for name, value in values.items():
+        if value is None:
+            plain[name] = USUAL.get(name)
+        elif name == "pinned":
+            plain[name] = int(bool(value))
+        elif name == "importance":
+            plain[name] = float(value)
+        else:
+            plain[name] = value
+    return plain
