@@ -305,7 +305,7 @@ class _Net:
                 self.coming.append(wanted)
             elif (place := (rows.owner(wanted), wanted.key)) in held and place != (rows.owner(there), there.key):
                 self.going.append(there)
-                self.coming.append(wanted)
+                self.coming.append(dataclasses.replace(wanted, handle=there.handle))
             elif deed.touch or there.values != wanted.values:
                 self.changed.append((deed, there))
 
