@@ -101,7 +101,7 @@ def main() -> None:
         print(f"{name:12} {rows:,} rows x {dimensions}: purge {purged * 1000:7.0f} ms, undo {undone * 1000:7.0f} ms")
     ratios = [medians["with trash"][at] / medians["bare SQL"][at] for at in (0, 1)]
     both = sum(medians["with trash"]) / sum(medians["bare SQL"])
-    print(f"ratio: purge {ratios[0]:.2f}, undo {ratios[1]:.2f}, both {both:.2f} (bar 3)")
+    print(f"ratio: purge {ratios[0]:.2f}, undo {ratios[1]:.2f}, both {both:.2f} (bar 2)")
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ class Reverting:
                 clashes = await ahead.take_back(batch)
                 total += len(clashes)
                 found += clashes[: _CLASHES_TOLD - len(found)]
-                size += sum(change.row.size for change in batch)
+                size += sum(map(_weight, batch))
                 if size <= _REMEMBERED_BYTES:
                     read.append(batch)
         if total:
@@ -94,7 +94,7 @@ class Reverting:
         chunk: list[RowChange] = []
         size = 0
         for change in islice((change for batch in self._changes() for change in batch), self._next, None):
-            weight = change.row.size
+            weight = _weight(change)
             if chunk and (len(chunk) >= rows.at_once or size + weight > MOST_BYTES):
                 yield chunk
                 chunk, size = [], 0
@@ -315,3 +315,8 @@ class _Plan:
             ahead.drop(over)
         ahead.put(row)
         self.deeds.append(Deed(over, row, change.number))
+
+
+def _weight(change: RowChange) -> int:
+    """About how many bytes a row is."""
+    return sum(len(value) for value in change.row.values.values() if isinstance(value, str | bytes))

@@ -357,9 +357,9 @@ def _comparable(value: Value) -> Any:
 
 
 def _size(value: Value) -> int:
-    if isinstance(value, bytes):
-        return len(value)
-    return len(value.encode("utf-8", "surrogateescape")) if isinstance(value, str) else 8
+    if isinstance(value, str):
+        return len(value) if value.isascii() else len(value.encode("utf-8", "surrogateescape"))
+    return len(value) if isinstance(value, bytes) else 8
 
 
 def _text(value: Value) -> str:

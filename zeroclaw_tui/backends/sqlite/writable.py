@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.base import Memory, Stamps
 from zeroclaw_tui.backends.revert import Reverting
-from zeroclaw_tui.backends.rows import MOST_ROWS, finished, keep_nothing
+from zeroclaw_tui.backends.rows import finished, keep_nothing
 from zeroclaw_tui.backends.sqlite import browse
 from zeroclaw_tui.backends.sqlite.finding import finding
 from zeroclaw_tui.backends.sqlite.identity import other_model
@@ -47,7 +47,6 @@ from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 Answer = TypeVar("Answer")
 
-_DRAFTS_AT_ONCE = 5000
 _STILL_IN_LOG = "What was deleted may still be read in {}-wal until the last program that has it open closes it."
 
 
@@ -92,7 +91,7 @@ class WritableSqlite(Memory):
 
     async def store_batch(self, drafts: Sequence[Draft]) -> None:
         """Write many memories in transactions of about 40 ms each, with pauses for other writers."""
-        await self._by_rows(Storing(drafts).run, most=_DRAFTS_AT_ONCE)
+        await self._by_rows(Storing(drafts).run)
 
     async def forget(self, key: str) -> bool:
         """Delete the memory of that key. Raises Refused with the agents' names when several hold one."""
@@ -222,10 +221,9 @@ class WritableSqlite(Memory):
         await self.open_anew()
 
     async def _by_rows(
-        self, work: Callable[[SqliteRows], Coroutine[Any, Any, Answer]], vector: Vector | None = None, *,
-        most: int = MOST_ROWS,
+        self, work: Callable[[SqliteRows], Coroutine[Any, Any, Answer]], vector: Vector | None = None
     ) -> Answer:  # fmt: skip
-        return await self._write(lambda writing: finished(work(SqliteRows(writing, vector, most=most))))
+        return await self._write(lambda writing: finished(work(SqliteRows(writing, vector))))
 
     async def _write(self, work: Callable[[Writing], Answer], *, zero: bool = False) -> Answer:
         try:

@@ -46,7 +46,7 @@ USUAL: Mapping[str, Value] = {"namespace": "default", "importance": 0.5, "pinned
 RESET = ("kind", "tenant_id")
 """What ZeroClaw >= 0.8.0 empties in a memory that it overwrites."""
 
-_STATEMENTS_AT_ONCE = 100
+_DRAFTS_AT_ONCE = 100
 _KEPT = frozenset({"id", "key", "created_at", "agent_id", "embedding"})
 """What a memory that is stored again keeps; its vector only for the content it was made of."""
 
@@ -56,10 +56,10 @@ class SqliteRows(TableRows):
 
     noun = "database"
 
-    def __init__(self, writing: Writing, vector: Vector | None = None, *, most: int = MOST_ROWS) -> None:
+    def __init__(self, writing: Writing, vector: Vector | None = None) -> None:
         super().__init__(vector)
         self._writing = writing
-        self._pace = Pace(most)
+        self._pace = Pace()
         self._held = 0.0
         self._in_step = 0
         self._far = 0
@@ -245,8 +245,8 @@ class SqliteRows(TableRows):
         if not self._can_upsert():
             return False
         check_index(self._transaction.connection)
-        for start in range(0, len(drafts), _STATEMENTS_AT_ONCE):
-            part = drafts[start : start + _STATEMENTS_AT_ONCE]
+        for start in range(0, len(drafts), _DRAFTS_AT_ONCE):
+            part = drafts[start : start + _DRAFTS_AT_ONCE]
             for names, alike in groupby(part, key=lambda draft: tuple(_named(draft))):
                 await self._upsert(names, [*alike])
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +26,7 @@ from zeroclaw_tui.backends.sqlite.connection import (
 from zeroclaw_tui.backends.sqlite.ddl import TRIGGERS
 from zeroclaw_tui.backends.sqlite.raw_rows import RawTable, aliases_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.sqlite.upkeep.alone import holders
 from zeroclaw_tui.backends.waiting import to_its_end
 from zeroclaw_tui.config.document.replacing import MAKE_ROOM
 from zeroclaw_tui.config.layouts import file_size
@@ -40,6 +42,9 @@ HELD_SECONDS = 0.04
 PAUSE_SECONDS = 0.015
 """How long the lock is free between two batches: a program that waits for it asks at least ten times a second."""
 _FIRST_ROWS = 60
+_MOST_ROWS = 1000
+_LOOK_SECONDS = 1.0
+"""How old the knowledge of who else has the database open may be."""
 _INDEX = "memories_fts"
 _UNCONFIRMED = "Whether the last of it was done could not be confirmed: look with `zeroclaw memory list`."
 
@@ -58,16 +63,15 @@ class IndexOutOfStep(TriggersMissing):
 
 
 class Pace:
-    """How many rows a batch takes, so that it holds the lock for about HELD_SECONDS, and never more than `most`."""
+    """How many rows a batch takes, so that it holds the lock for about HELD_SECONDS."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self) -> None:
         self.rows = _FIRST_ROWS
-        self._most = most
 
     def took(self, rows: int, seconds: float) -> None:
         """Learn from a batch."""
         fitting = rows * HELD_SECONDS / max(seconds, 1e-4)
-        self.rows = max(1, min(self._most, self.rows * 2, int(fitting)))
+        self.rows = max(1, min(_MOST_ROWS, self.rows * 2, int(fitting)))
 
 
 @dataclass(slots=True)
@@ -103,6 +107,8 @@ class Writing:
         self._stop = threading.Event()
         self._given_up = False
         self._released = 0.0
+        self._look_again = 0.0
+        self._alone = False
         self._not_ours: BaseException | None = None
         self._batch: Sequence[RowChange] = ()
         self._is_unsure = False
@@ -136,12 +142,24 @@ class Writing:
         self._stop.set()
 
     def rest(self, held: float) -> None:
-        """Let others write, for as long as is fair after the lock was held so many seconds.
+        """Let others write, for as long as is fair after the lock was held so many seconds, if there are any.
 
         What went by since it was let go counts.
         """
+        if self._is_alone():
+            return
         fair = PAUSE_SECONDS * min(1.0, held / HELD_SECONDS)
         self._stop.wait(max(0.0, self._released + fair - time.perf_counter()))
+
+    def _is_alone(self) -> bool:
+        """Whether no other program can be waiting, as it was less than a second ago.
+
+        Programs of another user show only to root: such a one may write where the permissions of the file let it.
+        """
+        if time.monotonic() >= self._look_again:
+            self._look_again = time.monotonic() + _LOOK_SECONDS
+            self._alone = holders(self.path) == () and _is_own(self.path)
+        return self._alone
 
     @contextmanager
     def transaction(self, *, needs_index: bool = True) -> Iterator[Transaction]:
@@ -259,6 +277,12 @@ def _ends(changes: Sequence[RowChange]) -> tuple[dict[_Row, str | None], dict[_R
             before.setdefault(row, None)
             after[row] = change.after.fingerprint
     return before, after
+
+
+def _is_own(path: Path) -> bool:
+    """Whether nobody but this user, and root, may write a file."""
+    facts = path.stat()
+    return facts.st_uid == os.getuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def fold_in(path: Path) -> None:
