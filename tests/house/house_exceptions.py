@@ -28,7 +28,6 @@ ONE_CHILD = {
     "WhatIfListing",
     "WritablePostgres",
     "WritableSqlite",
-    "WrongUse",
 }
 """Classes with exactly one child."""
 
@@ -71,7 +70,6 @@ CONCRETE_BACKENDS_ABOVE = {
     "curation/transfer/row_keeping.py imports sqlite",
     "onboard/probes/files.py imports markdown",
     "onboard/probes/files.py imports sqlite",
-    "onboard/probes/postgres_url.py imports postgres",
     "onboard/probes/qdrant.py imports qdrant",
     "onboard/situation.py imports markdown",
     "onboard/situation.py imports sqlite",

@@ -8,7 +8,7 @@ import pytest
 from support.pgbouncer import PgBouncer
 from support.postgres_place import PASSWORD, PostgresPlace
 
-from zeroclaw_tui.backends.postgres.connection import MOST_CONNECTIONS
+from zeroclaw_tui.backends.postgres.connect import MOST_CONNECTIONS
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.errors import Locked, NotReachable, Refused, SearchInterrupted
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
@@ -132,7 +132,7 @@ async def _deletes_and_sleeps(memory: PostgresMemory) -> None:
 
 
 async def test_a_row_somebody_holds_is_told(memory: PostgresMemory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zeroclaw_tui.backends.postgres.connection._LOCK_SECONDS", 0.05)
+    monkeypatch.setattr("zeroclaw_tui.backends.postgres.connect._LOCK_SECONDS", 0.05)
     async with memory.connections.writing() as holder:
         await holder.execute("UPDATE memories SET content = 'x' WHERE key = 'lang'")
         with pytest.raises(Locked):

@@ -11,8 +11,7 @@ from typing import Any
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.postgres.browse import conditions, is_dated
 from zeroclaw_tui.backends.postgres.categories import category_of
-from zeroclaw_tui.backends.postgres.connection import Connections
-from zeroclaw_tui.backends.postgres.failures import NOT_SUPPORTED, expected
+from zeroclaw_tui.backends.postgres.connect import NOT_SUPPORTED, Connections, expected
 from zeroclaw_tui.backends.postgres.statements import Parameters, moment_of
 from zeroclaw_tui.backends.postgres.table import Table
 from zeroclaw_tui.memory.query import AGE_GROUPS, Facets, MemoryFilter

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from zeroclaw_tui.backends.postgres.categories import category_written
-from zeroclaw_tui.backends.postgres.connection import Connections
+from zeroclaw_tui.backends.postgres.connect import Connections
 from zeroclaw_tui.backends.postgres.owners import owner_of
 from zeroclaw_tui.backends.postgres.rows import casts, parameters
 from zeroclaw_tui.backends.postgres.statements import Parameters, check_text, has_vectors, ids_are

@@ -11,9 +11,8 @@ from dataclasses import fields
 from typing import Any
 
 from zeroclaw_tui.backends.matching import TextSearch, needles_of
-from zeroclaw_tui.backends.postgres.batches import in_batches
 from zeroclaw_tui.backends.postgres.browse import ROWS_AT_ONCE, FoundFilter, conditions
-from zeroclaw_tui.backends.postgres.connection import Connections
+from zeroclaw_tui.backends.postgres.connect import Connections, in_batches
 from zeroclaw_tui.backends.postgres.facets import SECONDS
 from zeroclaw_tui.backends.postgres.table import Table
 from zeroclaw_tui.memory.query import MemoryFilter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.postgres.connection import Connections
+from zeroclaw_tui.backends.postgres.connect import Connections
 from zeroclaw_tui.backends.postgres.search_scope import knows_postgres
 from zeroclaw_tui.backends.postgres.table import checked_name
 from zeroclaw_tui.memory.errors import Refused

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import StoreRecall
-from zeroclaw_tui.backends.postgres.connection import Connections
+from zeroclaw_tui.backends.postgres.connect import Connections
 from zeroclaw_tui.backends.postgres.rows import entry_columns, entry_from
 from zeroclaw_tui.backends.postgres.search_scope import Scope, Words, scope_of, wildcard_note
 from zeroclaw_tui.backends.postgres.search_vectors import Nearness, nearness_of

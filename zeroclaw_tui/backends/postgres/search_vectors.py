@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.postgres.connection import Connections
+from zeroclaw_tui.backends.postgres.connect import Connections
 from zeroclaw_tui.backends.postgres.statements import Parameters, has_vectors
 from zeroclaw_tui.backends.postgres.table import Table
 from zeroclaw_tui.scoring.evidence import Neighbour

@@ -7,10 +7,9 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from zeroclaw_tui.backends.postgres.batches import in_batches
 from zeroclaw_tui.backends.postgres.browse import conditions
 from zeroclaw_tui.backends.postgres.categories import category_of, category_text
-from zeroclaw_tui.backends.postgres.connection import Connections
+from zeroclaw_tui.backends.postgres.connect import Connections, in_batches
 from zeroclaw_tui.backends.postgres.facets import SECONDS
 from zeroclaw_tui.backends.postgres.rows import agent_named, rfc3339, stored_columns, stored_row
 from zeroclaw_tui.backends.postgres.statements import Parameters, ids_are

@@ -9,7 +9,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.postgres.browse import conditions
 from zeroclaw_tui.backends.postgres.categories import category_of
-from zeroclaw_tui.backends.postgres.connection import Connections
+from zeroclaw_tui.backends.postgres.connect import Connections
 from zeroclaw_tui.backends.postgres.facets import SECONDS
 from zeroclaw_tui.backends.postgres.statements import Parameters, has_vectors
 from zeroclaw_tui.backends.postgres.table import Table

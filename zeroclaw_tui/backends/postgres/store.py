@@ -10,14 +10,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.base import Entries, Health, Neighbours
+from zeroclaw_tui.backends.base import Entries, Health, Neighbours, Readiness
 from zeroclaw_tui.backends.postgres import browse
 from zeroclaw_tui.backends.postgres.address import SHAPE, PostgresAddress, read_url
-from zeroclaw_tui.backends.postgres.batches import in_batches
 from zeroclaw_tui.backends.postgres.capabilities import capabilities_of
-from zeroclaw_tui.backends.postgres.connection import Connections
-from zeroclaw_tui.backends.postgres.failures import NOT_SUPPORTED, OUT_OF_TIME, expected
-from zeroclaw_tui.backends.postgres.health import health
+from zeroclaw_tui.backends.postgres.connect import (
+    LONG_SECONDS,
+    NOT_SUPPORTED,
+    OUT_OF_TIME,
+    USUAL_SECONDS,
+    Connections,
+    expected,
+    in_batches,
+    no_answer,
+)
+from zeroclaw_tui.backends.postgres.health import check_for_zeroclaw, health, readiness
 from zeroclaw_tui.backends.postgres.many_ids import ManyIds
 from zeroclaw_tui.backends.postgres.rows import entry_columns, entry_from, vector_column, vector_from
 from zeroclaw_tui.backends.postgres.search_vectors import nearest
@@ -35,14 +42,10 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
-LONG_SECONDS = 300.0
-"""The limit of a statement that looks at every row."""
-
 _TEXTS_AT_ONCE = 10_000
 _CHARACTERS_AT_ONCE = 8_000_000
 _MOST_ALIKE = 10_000
 """So many rows of given contents are read at the most."""
-_CONNECT_SECONDS = 10.0
 _LONGEST_CONNECT = 300.0
 _USUAL_DIMENSIONS = 1536
 
@@ -76,8 +79,9 @@ class PostgresMemory(WritablePostgres):
         self._table: Table | None = None
         self._seen: tuple[tuple[Any, ...], Mapping[str, str]] | None = None
         self._changes = 0
-        wanted = connect_seconds or address.connect_seconds or _CONNECT_SECONDS
-        self.connections = Connections(address, connect_seconds=min(wanted, _LONGEST_CONNECT))
+        wanted = connect_seconds or address.connect_seconds or USUAL_SECONDS
+        self._connect_seconds = min(wanted, _LONGEST_CONNECT)
+        self.connections = Connections(address, connect_seconds=self._connect_seconds)
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> PostgresMemory:
@@ -163,6 +167,34 @@ class PostgresMemory(WritablePostgres):
             return await health(
                 connection, self.table, self.address, uses_tls=self.connections.uses_tls, notices=self.notices
             )
+
+    def check_location(self) -> None:
+        """Raise WrongUse for what ZeroClaw's driver refuses in the URL, and where it asks for TLS."""
+        check_for_zeroclaw(self.address)
+
+    async def readiness(self, seconds: float) -> Readiness:
+        """Connect without TLS, as ZeroClaw does, and look at the rights."""
+        self.check_location()
+        address = replace(self.address, options={**self.address.options, "sslmode": "disable"})
+        connections = Connections(address, connect_seconds=self._connect_seconds)
+        began = time.perf_counter()
+        try:
+            async with asyncio.timeout(seconds):
+                await connections.open()
+                summary = f"connects in {(time.perf_counter() - began) * 1000:.0f} ms"
+                try:
+                    async with connections.reading(interruptible=False) as connection:
+                        return await readiness(connection, address, self.schema_name, self.table_name, summary)
+                except InspectorError as error:
+                    problem = type(error)(
+                        "The database server broke off when it was asked for the rights.",
+                        hint="Try again later; is it PostgreSQL 10 or newer?",
+                    )
+                    return Readiness(summary, problem=problem)
+        except TimeoutError:
+            raise no_answer(address, seconds) from None
+        finally:
+            await connections.close()
 
     async def get(self, key: str) -> MemoryEntry | None:
         """The memory of that key with its full content; several agents' rows: the oldest."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends.base import Memory, Scored, Stamps, StoreRecall
 from zeroclaw_tui.backends.postgres import stamps, writing
-from zeroclaw_tui.backends.postgres.connection import Connections
+from zeroclaw_tui.backends.postgres.connect import Connections
 from zeroclaw_tui.backends.postgres.facets import facets
 from zeroclaw_tui.backends.postgres.filling import Filling, Storing
 from zeroclaw_tui.backends.postgres.finding import found

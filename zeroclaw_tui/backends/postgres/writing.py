@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zeroclaw_tui.backends.postgres.connection import Connections
+from zeroclaw_tui.backends.postgres.connect import Connections
 from zeroclaw_tui.backends.postgres.owners import owner_of
 from zeroclaw_tui.backends.postgres.stamps import state_of
 from zeroclaw_tui.backends.postgres.statements import check_text, has_vectors
