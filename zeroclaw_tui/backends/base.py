@@ -80,6 +80,8 @@ class Memory(ABC):
     """The backend's factory name."""
     location: str
     """Where it is, for people: a path, or a URL without its password."""
+    also_kept_as: str | None = None
+    """Another location under which the trash may know its changes; it takes them over."""
     generation: str | None = None
     """The schema generation ("G1" to "G5"), where there is one."""
     embeds_itself: bool = False

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlencode
 
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.memory.errors import WrongUse
@@ -26,6 +26,11 @@ OPTIONS_OF_ZEROCLAW = (
     "keepalives_retries",
 )
 """What may stand behind the ? of a URL for ZeroClaw's driver, which refuses every other name."""
+
+USUAL_SCHEMA, USUAL_TABLE = "public", "memories"
+"""Where ZeroClaw keeps its memories where nothing says otherwise."""
+TABLE_OPTIONS = ("schema", "table")
+"""This program's own: which table of the database, above what the config says."""
 
 _CERTIFICATE_OPTIONS = ("sslrootcert", "sslcert", "sslkey")
 _TARGETS = ("any", "read-write", "read-only", "primary", "standby", "prefer-standby")
@@ -57,12 +62,19 @@ class PostgresAddress:
         return f"[{host}]:{port}" if ":" in host else f"{shown(host)}:{port}"
 
     @property
-    def location(self) -> str:
-        """The URL without password and options, for people."""
+    def names_table(self) -> bool:
+        """Whether the URL itself says which schema or table."""
+        return any(self.options.get(name) for name in TABLE_OPTIONS)
+
+    def location(self, schema: str = USUAL_SCHEMA, table: str = USUAL_TABLE) -> str:
+        """The URL without password, with schema and table as its only options where they are not the usual ones."""
         host, port = self.hosts[0]
         named = quote(host, safe="") if host.startswith("/") else self.place
         at_port = f":{port}" if host.startswith("/") and port != _DEFAULT_PORT else ""
-        return f"postgres://{quote(self.user)}@{named}{at_port}/{quote(self.database)}"
+        said = [("schema", schema, USUAL_SCHEMA), ("table", table, USUAL_TABLE)]
+        options = urlencode([(name, value) for name, value, usual in said if value != usual])
+        url = f"postgres://{quote(self.user)}@{named}{at_port}/{quote(self.database)}"
+        return f"{url}?{options}" if options else url
 
     @property
     def tls(self) -> TlsMode:
@@ -92,7 +104,7 @@ def read_url(url: str) -> PostgresAddress:
 
     As ZeroClaw's driver does, everything before the first `@` is taken for user and password, and options nobody knows
     are refused. Beyond it, sslmode may be allow, verify-ca or verify-full, and sslrootcert, sslcert and sslkey are
-    known.
+    known, and schema and table.
     """
     scheme = next((scheme for scheme in _SCHEMES if url.startswith(scheme)), None)
     if scheme is None:
@@ -164,7 +176,7 @@ def _options(query: str) -> dict[str, str]:
 
 
 def _check_options(options: Mapping[str, str]) -> None:
-    unknown = [name for name in options if name not in (*OPTIONS_OF_ZEROCLAW, *_CERTIFICATE_OPTIONS)]
+    unknown = [name for name in options if name not in (*OPTIONS_OF_ZEROCLAW, *_CERTIFICATE_OPTIONS, *TABLE_OPTIONS)]
     if unknown and any("@" in name or "@" in options[name] for name in unknown):
         # What looks like an option is the rest of a password.
         raise _more_than_one_at()

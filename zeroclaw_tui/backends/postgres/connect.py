@@ -73,36 +73,19 @@ class Connections:
         self._connect_seconds = connect_seconds
         self._statement_seconds = statement_seconds
         self._pool: asyncpg.Pool | None = None
+        self._closed = False
         self._readings: dict[asyncio.Timeout, bool] = {}
         self._settling: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
         """Connect once, so that what is wrong is told now. Raises NotReachable, WrongUse, Refused (driver missing)."""
-        try:
-            import asyncpg
-        except ImportError:
-            raise DriverMissing(
-                "PostgreSQL cannot be reached without its driver.",
-                hint="pip install 'zeroclaw_tui[postgres]' brings it.",
-            ) from None
-        if self._pool is None:
-            self._pool = await asyncpg.create_pool(
-                connect=self._connect,
-                min_size=0,
-                max_size=MOST_CONNECTIONS,
-                statement_cache_size=0,
-                # The server's own limits come first; this one is for a server that falls silent.
-                command_timeout=LONG_SECONDS + _GRACE_SECONDS,
-                max_inactive_connection_lifetime=_IDLE_SECONDS,
-                # Behind a pooler, what resets a session would go to anybody's.
-                reset=_nothing_to_reset,
-            )
+        self._closed = False
         async with self.reading() as connection:
             await connection.fetchval("SELECT 1")
 
     async def close(self) -> None:
         """Let go of every connection; statements under way are cancelled."""
-        pool, self._pool = self._pool, None
+        pool, self._pool, self._closed = self._pool, None, True
         if pool is None:
             return
         self._stop(everything=True)
@@ -191,14 +174,14 @@ class Connections:
 
     async def _acquired(self, statements: str) -> tuple[asyncpg.Pool, asyncpg.Connection]:
         """The pool and a connection of it with these statements sent; one that turns out to be dead is replaced."""
-        import asyncpg
-
+        driver = _driver()
         expired = False
-        while (pool := self._pool) is not None:
+        while True:
+            pool = await self._made_pool()
             try:
                 connection = await pool.acquire()
-            except asyncpg.InterfaceError:
-                break
+            except driver.InterfaceError:
+                raise gone(self.address) from None
             try:
                 with translated(self.address, connection):
                     # Also where the caller begins the transaction: whether the connection lives is seen here.
@@ -212,7 +195,23 @@ class Connections:
             # The others have lain idle for as long.
             await pool.expire_connections()
             expired = True
-        raise gone(self.address)
+
+    async def _made_pool(self) -> asyncpg.Pool:
+        if self._closed:
+            raise gone(self.address)
+        if self._pool is None:
+            self._pool = await _driver().create_pool(
+                connect=self._connect,
+                min_size=0,
+                max_size=MOST_CONNECTIONS,
+                statement_cache_size=0,
+                # The server's own limits come first; this one is for a server that falls silent.
+                command_timeout=LONG_SECONDS + _GRACE_SECONDS,
+                max_inactive_connection_lifetime=_IDLE_SECONDS,
+                # Behind a pooler, what resets a session would go to anybody's.
+                reset=_nothing_to_reset,
+            )
+        return self._pool
 
     async def _connect(self, dsn: None, **settings: Any) -> asyncpg.Connection:
         """What the pool connects with. Raises NotReachable, and WrongUse for files that cannot be read."""
@@ -231,6 +230,16 @@ class Connections:
         task = asyncio.get_running_loop().create_task(work)
         self._settling.add(task)
         task.add_done_callback(self._settling.discard)
+
+
+def _driver() -> Any:
+    try:
+        import asyncpg
+    except ImportError:
+        raise DriverMissing(
+            "PostgreSQL cannot be reached without its driver.", hint="pip install 'zeroclaw_tui[postgres]' brings it."
+        ) from None
+    return asyncpg
 
 
 async def in_batches(

@@ -76,7 +76,7 @@ class _Need:
 async def health(
     connection: asyncpg.Connection,
     table: Table,
-    address: PostgresAddress,
+    location: str,
     *,
     uses_tls: bool,
     notices: tuple[str, ...] = (),
@@ -88,7 +88,7 @@ async def health(
     version = shown(str(server["version"]).split()[0])
     rights = [right for right in ("SELECT", "INSERT", "UPDATE", "DELETE") if right not in table.lacking]
     facts: dict[str, Any] = {
-        "database": address.location,
+        "database": location,
         "server": f"PostgreSQL {version}",
         "tls": "yes" if uses_tls else "no",
         "schema": table.schema,

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Entries, Health, Neighbours, Readiness
 from zeroclaw_tui.backends.postgres import browse
-from zeroclaw_tui.backends.postgres.address import SHAPE, PostgresAddress, read_url
+from zeroclaw_tui.backends.postgres.address import (
+    SHAPE,
+    TABLE_OPTIONS,
+    USUAL_SCHEMA,
+    USUAL_TABLE,
+    PostgresAddress,
+    read_url,
+)
 from zeroclaw_tui.backends.postgres.capabilities import capabilities_of
 from zeroclaw_tui.backends.postgres.connect import (
     LONG_SECONDS,
@@ -65,15 +72,19 @@ class PostgresMemory(WritablePostgres):
         self,
         address: PostgresAddress,
         *,
-        schema: str = "public",
-        table: str = "memories",
+        schema: str = USUAL_SCHEMA,
+        table: str = USUAL_TABLE,
         connect_seconds: float | None = None,
         read_only: bool = False,
     ) -> None:
-        self.schema_name = checked_name("schema", schema)
-        self.table_name = checked_name("table", table)
+        """The table that the URL names; where it names none, that of `schema` and `table`."""
+        self.schema_name = checked_name("schema", address.options.get("schema") or schema)
+        self.table_name = checked_name("table", address.options.get("table") or table)
         self.address = address
-        self.location = address.location
+        self.location = address.location(self.schema_name, self.table_name)
+        if not address.names_table and self.location != address.location():
+            self.also_kept_as = address.location()
+        self._url_is_configs = True
         self._asked_read_only = read_only
         self.read_only_because = ASKED_READ_ONLY if read_only else None
         self._table: Table | None = None
@@ -97,11 +108,12 @@ class PostgresMemory(WritablePostgres):
         seconds = settings.get("connect_timeout_secs")
         memory = cls(
             read_url(url.strip()),
-            schema=str(settings.get("schema") or "public"),
-            table=str(settings.get("table") or "memories"),
+            schema=str(settings.get("schema") or USUAL_SCHEMA),
+            table=str(settings.get("table") or USUAL_TABLE),
             connect_seconds=float(seconds) if isinstance(seconds, int) and seconds > 0 else None,
             read_only=config.read_only,
         )
+        memory._url_is_configs = config.location is None
         if settings.get("vector_enabled"):
             memory.vector_dimensions = int(settings.get("vector_dimensions") or _USUAL_DIMENSIONS)
         return memory
@@ -141,7 +153,9 @@ class PostgresMemory(WritablePostgres):
         self.notices = self.facts = self._notices()
 
     def _notices(self) -> tuple[str, ...]:
-        refused = self.address.unknown_to_zeroclaw
+        refused = [
+            name for name in self.address.unknown_to_zeroclaw if self._url_is_configs or name not in TABLE_OPTIONS
+        ]
         told = []
         if self.address.tls not in ("disable", "prefer") or self.address.asks_for_tls:
             told.append("The database URL asks for TLS; ZeroClaw itself connects without TLS.")
@@ -165,7 +179,7 @@ class PostgresMemory(WritablePostgres):
         """The facts of server, table and rights, and what follows from them."""
         async with self.connections.reading(seconds=LONG_SECONDS, interruptible=False) as connection:
             return await health(
-                connection, self.table, self.address, uses_tls=self.connections.uses_tls, notices=self.notices
+                connection, self.table, self.location, uses_tls=self.connections.uses_tls, notices=self.notices
             )
 
     def check_location(self) -> None:
