@@ -26,7 +26,6 @@ ONE_CHILD = {
     "TriggersMissing",
     "UpkeepScreen",
     "WhatIfListing",
-    "WritablePostgres",
     "WritableSqlite",
 }
 """Classes with exactly one child."""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Health, Readiness
 from zeroclaw_tui.backends.postgres.address import PostgresAddress
-from zeroclaw_tui.backends.postgres.capabilities import has_vectors
-from zeroclaw_tui.backends.postgres.table import Table
+from zeroclaw_tui.backends.postgres.schema import Table
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.memory.errors import InspectorError, Refused, WrongUse
 
@@ -103,7 +102,7 @@ async def health(
         "pgvector": server["vector"] or ("available, not created" if server["vector_available"] else "not available"),
         "the user may": rights,
     }
-    if has_vectors(table):
+    if table.keeps_vectors:
         facts["embedded"] = rows["embedded"]
         facts["not embedded"] = rows["rows"] - rows["embedded"]
     if table.form == "agents":
