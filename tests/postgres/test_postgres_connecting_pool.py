@@ -97,6 +97,14 @@ async def test_a_statement_that_takes_too_long_is_stopped(memory: PostgresMemory
     assert await memory.count() == len(sample_entries())
 
 
+async def test_a_server_that_falls_silent_is_told_and_a_new_connection_made(memory: PostgresMemory) -> None:
+    with pytest.raises(NotReachable) as caught:
+        async with memory.connections.reading(seconds=60) as connection:
+            await connection.execute(SLEEP, timeout=0.05)
+    assert "fell silent in the middle" in caught.value.message
+    assert await memory.count() == len(sample_entries())
+
+
 async def test_reading_cannot_write(memory: PostgresMemory) -> None:
     with pytest.raises(Refused):
         async with memory.connections.reading() as connection:

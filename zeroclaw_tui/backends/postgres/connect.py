@@ -32,8 +32,10 @@ USUAL_SECONDS = 10.0
 """How long connecting may take where neither the config nor the URL says."""
 MOST_CONNECTIONS = 4
 """The most that are open at once."""
+STATEMENT_SECONDS = 30.0
+"""How long the server works on a statement."""
 LONG_SECONDS = 300.0
-"""The limit of a statement that looks at every row."""
+"""The same for one that looks at every row."""
 OUT_OF_TIME = "57014"
 NOT_SUPPORTED = ("0A000", "42601", "42703", "42883")
 """What an engine that speaks PostgreSQL's language answers to a part of it that it lacks."""
@@ -64,14 +66,13 @@ class Connections:
     at the next use.
     """
 
-    def __init__(self, address: PostgresAddress, *, connect_seconds: float, statement_seconds: float = 30.0) -> None:
+    def __init__(self, address: PostgresAddress, *, connect_seconds: float) -> None:
         self.address = address
         self.uses_tls = False
         """Whether the connection made last is encrypted."""
         self.refused: set[str] = set()
         """Parts of PostgreSQL's language that this server turned out to lack: they are not tried again."""
         self._connect_seconds = connect_seconds
-        self._statement_seconds = statement_seconds
         self._pool: asyncpg.Pool | None = None
         self._closed = False
         self._readings: dict[asyncio.Timeout, bool] = {}
@@ -162,8 +163,8 @@ class Connections:
                 reading.reschedule(now)
 
     def _limits(self, seconds: float | None) -> str:
-        """What holds for one transaction. Behind a pooler nothing else may be set."""
-        milliseconds = int((self._statement_seconds if seconds is None else seconds) * 1000)
+        """What holds for one transaction: behind a pooler nothing may be set for longer."""
+        milliseconds = int((STATEMENT_SECONDS if seconds is None else seconds) * 1000)
         return (
             f"SET LOCAL statement_timeout = {milliseconds}; SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'; "
             "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'postgres'; "
@@ -190,7 +191,7 @@ class Connections:
             except BaseException as error:
                 broken_off(connection)
                 await pool.release(connection)
-                if expired or not isinstance(error, InspectorError):
+                if expired or not isinstance(error, NotReachable):
                     raise
             # The others have lain idle for as long.
             await pool.expire_connections()
@@ -205,8 +206,7 @@ class Connections:
                 min_size=0,
                 max_size=MOST_CONNECTIONS,
                 statement_cache_size=0,
-                # The server's own limits come first; this one is for a server that falls silent.
-                command_timeout=LONG_SECONDS + _GRACE_SECONDS,
+                command_timeout=patience(STATEMENT_SECONDS),
                 max_inactive_connection_lifetime=_IDLE_SECONDS,
                 # Behind a pooler, what resets a session would go to anybody's.
                 reset=_nothing_to_reset,
@@ -242,17 +242,26 @@ def _driver() -> Any:
     return asyncpg
 
 
+def patience(seconds: float) -> float:
+    """The driver's own time-out of a statement with that limit: it is for a server that falls silent."""
+    return seconds + _GRACE_SECONDS
+
+
 async def in_batches(
-    connection: asyncpg.Connection, statement: str, values: Sequence[Any], size: int
+    connection: asyncpg.Connection, statement: str, values: Sequence[Any], size: int, seconds: float
 ) -> AsyncIterator[Sequence[Any]]:
-    """At most `size` records at a time, of one snapshot, within the transaction that is open; once in each."""
+    """At most `size` records at a time, of one snapshot, within the transaction that is open; once in each.
+
+    `seconds` is the limit of each statement in that transaction.
+    """
+    waited = patience(seconds)
     # The driver's own cursors prepare by name, and behind a pooler another program may have that name on the server.
-    await connection.execute(f"DECLARE each_row NO SCROLL CURSOR FOR {statement}", *values)
+    await connection.execute(f"DECLARE each_row NO SCROLL CURSOR FOR {statement}", *values, timeout=waited)
     records: Sequence[Any] = ()
     is_first = True
     while is_first or len(records) == size:
         is_first = False
-        records = await connection.fetch(f"FETCH {size:d} FROM each_row")
+        records = await connection.fetch(f"FETCH {size:d} FROM each_row", timeout=waited)
         if records:
             yield records
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Health, Readiness
 from zeroclaw_tui.backends.postgres.address import PostgresAddress
+from zeroclaw_tui.backends.postgres.connect import LONG_SECONDS, patience
 from zeroclaw_tui.backends.postgres.schema import Table
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.memory.errors import InspectorError, Refused, WrongUse
@@ -126,7 +127,8 @@ async def health(
 
 async def _rows(connection: asyncpg.Connection, table: Table) -> asyncpg.Record:
     embedded = "count(embedding)" if table.has("embedding") else "0::bigint"
-    return await connection.fetchrow(f"SELECT count(*) AS rows, {embedded} AS embedded FROM {table.quoted}")
+    statement = f"SELECT count(*) AS rows, {embedded} AS embedded FROM {table.quoted}"
+    return await connection.fetchrow(statement, timeout=patience(LONG_SECONDS))
 
 
 def _missing_indexes(table: Table, place: asyncpg.Record) -> list[str]:

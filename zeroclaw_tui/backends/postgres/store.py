@@ -39,11 +39,13 @@ from zeroclaw_tui.backends.postgres.connect import (
     LONG_SECONDS,
     NOT_SUPPORTED,
     OUT_OF_TIME,
+    STATEMENT_SECONDS,
     USUAL_SECONDS,
     Connections,
     expected,
     in_batches,
     no_answer,
+    patience,
 )
 from zeroclaw_tui.backends.postgres.filling import Filling, Storing
 from zeroclaw_tui.backends.postgres.reverting import Reverting
@@ -335,7 +337,7 @@ class PostgresMemory(Memory):
         ids = ManyIds()
         is_find = filter.looks_for_text
         async with self.connections.reading(seconds=LONG_SECONDS, interruptible=is_find) as connection:
-            async for batch in in_batches(connection, statement, values, sql.IDS_AT_ONCE):
+            async for batch in in_batches(connection, statement, values, sql.IDS_AT_ONCE, LONG_SECONDS):
                 ids.add([row[0] for row in batch])
         return ids
 
@@ -443,7 +445,7 @@ class PostgresMemory(Memory):
         found: Entries = []
         async with self.connections.reading(seconds=seconds, interruptible=False) as connection:
             with expected(OUT_OF_TIME) as stopped:
-                async for batch in in_batches(connection, statement, given.values, sql.ROWS_AT_ONCE):
+                async for batch in in_batches(connection, statement, given.values, sql.ROWS_AT_ONCE, seconds):
                     found += [entry_from(row, self.table) for row in batch]
         return None if stopped else found
 
@@ -492,8 +494,9 @@ class PostgresMemory(Memory):
         """How much there is, by two statements."""
         counting, biggest = statistics_statements(self.table, await self._found(filter or MemoryFilter()))
         async with self.connections.reading(seconds=SECONDS) as connection:
-            groups = await connection.fetch(counting[0], *counting[1])
-            return statistics_of(groups, await connection.fetch(biggest[0], *biggest[1]), self.table)
+            groups = await connection.fetch(counting[0], *counting[1], timeout=patience(SECONDS))
+            biggest_ones = await connection.fetch(biggest[0], *biggest[1], timeout=patience(SECONDS))
+        return statistics_of(groups, biggest_ones, self.table)
 
     async def stamps(self, filter: MemoryFilter) -> Stamps:
         """Every memory a filter leaves, in the order of storing."""
@@ -502,7 +505,7 @@ class PostgresMemory(Memory):
         statement = f"{stamp_select(table)} WHERE {condition} ORDER BY m.{table.updated}, m.id"
         found: Stamps = []
         async with self.connections.reading(seconds=SECONDS) as connection:
-            async for records in in_batches(connection, statement, values, _STAMPS_AT_ONCE):
+            async for records in in_batches(connection, statement, values, _STAMPS_AT_ONCE, SECONDS):
                 found += [stamp_from(record, table) for record in records]
         return found
 
@@ -531,7 +534,7 @@ class PostgresMemory(Memory):
                 see(stored_row(record, table))
 
         async with self.connections.reading(seconds=SECONDS) as connection:
-            async for records in in_batches(connection, statement, values, _WHOLE_ROWS_AT_ONCE):
+            async for records in in_batches(connection, statement, values, _WHOLE_ROWS_AT_ONCE, SECONDS):
                 await asyncio.to_thread(show, records)
 
     async def stored(self, id: str) -> StoredRow | None:
@@ -647,7 +650,7 @@ class PostgresMemory(Memory):
 
         try:
             async with self.connections.reading(seconds=SECONDS) as connection:
-                async for records in in_batches(connection, statement, values, sql.ROWS_AT_ONCE):
+                async for records in in_batches(connection, statement, values, sql.ROWS_AT_ONCE, SECONDS):
                     ids += await asyncio.to_thread(look, records)
         finally:
             matched.stop()
@@ -660,7 +663,7 @@ class PostgresMemory(Memory):
             with expected(*codes) as refused:
                 for statement in statements:
                     # Not by a cursor: for one the server uses no parallel workers.
-                    groups += await connection.fetch(statement, *values)
+                    groups += await connection.fetch(statement, *values, timeout=patience(SECONDS))
         return None if refused else groups
 
     async def _filtered(self, filter: MemoryFilter, order: str) -> Entries:
@@ -669,7 +672,7 @@ class PostgresMemory(Memory):
         statement = f"SELECT {entry_columns(table, excerpt=False)} FROM {table.quoted} AS m WHERE {condition} {order}"
         found: Entries = []
         async with self.connections.reading(seconds=LONG_SECONDS, interruptible=False) as connection:
-            async for batch in in_batches(connection, statement, values, sql.ROWS_AT_ONCE):
+            async for batch in in_batches(connection, statement, values, sql.ROWS_AT_ONCE, LONG_SECONDS):
                 found += [entry_from(row, table) for row in batch]
                 await asyncio.sleep(0)
         return found
@@ -686,7 +689,8 @@ class PostgresMemory(Memory):
         self, statement: str, values: Sequence[Any], *, seconds: float | None = None, interruptible: bool = False
     ) -> Sequence[Any]:
         async with self.connections.reading(seconds=seconds, interruptible=interruptible) as connection:
-            rows: Sequence[Any] = await connection.fetch(statement, *values)
+            waited = patience(STATEMENT_SECONDS if seconds is None else seconds)
+            rows: Sequence[Any] = await connection.fetch(statement, *values, timeout=waited)
             return rows
 
     async def _looked_again(self, written: Written) -> Written:
