@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 from support.pgbouncer import PgBouncer
@@ -98,11 +99,15 @@ async def test_a_statement_that_takes_too_long_is_stopped(memory: PostgresMemory
 
 
 async def test_a_server_that_falls_silent_is_told_and_a_new_connection_made(memory: PostgresMemory) -> None:
+    left_behind: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, told: left_behind.append(told))
     with pytest.raises(NotReachable) as caught:
         async with memory.connections.reading(seconds=60) as connection:
             await connection.execute(SLEEP, timeout=0.05)
     assert "fell silent in the middle" in caught.value.message
     assert await memory.count() == len(sample_entries())
+    gc.collect()
+    assert not left_behind
 
 
 async def test_reading_cannot_write(memory: PostgresMemory) -> None:

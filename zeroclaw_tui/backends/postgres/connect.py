@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import struct
-from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -146,7 +146,7 @@ class Connections:
                     await connection.execute(self._limits(seconds))
                     yield connection
                 except BaseException:
-                    await _rolled_back(connection, transaction.rollback())
+                    await _rolled_back(connection, transaction.rollback)
                     raise
                 await to_its_end(asyncio.ensure_future(transaction.commit()), _nothing)
         finally:
@@ -268,12 +268,12 @@ async def in_batches(
 
 async def _settled(pool: asyncpg.Pool, connection: asyncpg.Connection) -> None:
     try:
-        await _rolled_back(connection, connection.execute("ROLLBACK"))
+        await _rolled_back(connection, lambda: connection.execute("ROLLBACK"))
     finally:
         await pool.release(connection)
 
 
-async def _rolled_back(connection: asyncpg.Connection, rollback: Awaitable[Any]) -> None:
+async def _rolled_back(connection: asyncpg.Connection, rollback: Callable[[], Awaitable[Any]]) -> None:
     """Roll back; a connection on which that does not work is broken off, which rolls back too.
 
     That is also one whose transaction may or may not have begun: what is written next must not be taken for a part of
@@ -283,7 +283,7 @@ async def _rolled_back(connection: asyncpg.Connection, rollback: Awaitable[Any])
 
     try:
         async with asyncio.timeout(_ROLLBACK_SECONDS):
-            await rollback
+            await rollback()
     except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError):
         broken_off(connection)
     except asyncio.CancelledError:
