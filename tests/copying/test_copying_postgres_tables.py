@@ -91,6 +91,13 @@ def test_health_names_the_table_and_finds_nothing_wrong_with_such_a_url(place: P
     assert (wrong.returncode, "no name that ZeroClaw takes" in wrong.stderr) == (2, True)
 
 
+def test_health_of_a_table_that_is_not_there_names_it_too(place: PostgresPlace, memory: Run, tmp_path: Path) -> None:
+    in_config(tmp_path / "zc", place)
+    place.run("DROP TABLE team.notes")
+    told = json.loads(memory("health", "--config-dir", str(tmp_path / "zc"), "--json").stdout)
+    assert (told["ok"], told["location"].partition("?")[2]) == (False, "schema=team&table=notes")
+
+
 def in_config(folder: Path, place: PostgresPlace) -> Any:
     """The config of an install that names the table team.notes itself."""
     folder.mkdir(exist_ok=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Health, Readiness
-from zeroclaw_tui.backends.postgres.address import PostgresAddress
+from zeroclaw_tui.backends.postgres.address import TABLE_OPTIONS, PostgresAddress
 from zeroclaw_tui.backends.postgres.connect import LONG_SECONDS, patience
 from zeroclaw_tui.backends.postgres.schema import Table
 from zeroclaw_tui.config.notes import shown
@@ -164,9 +164,10 @@ def _minor(table: Table, facts: dict[str, Any], missing: list[str]) -> list[str]
 def check_for_zeroclaw(address: PostgresAddress) -> None:
     """Raise WrongUse for what ZeroClaw's driver refuses in a URL, and where it asks for TLS, which ZeroClaw has not."""
     for name in address.unknown_to_zeroclaw:
+        instead = f"; ZeroClaw's own setting is storage.postgres.{name}" if name in TABLE_OPTIONS else ""
         raise WrongUse(
             f"The database URL has the option {shown(name)}, which ZeroClaw's driver does not know and refuses.",
-            hint="Take it out of the URL.",
+            hint=f"Take it out of the URL{instead}.",
         )
     if address.tls not in ("disable", "prefer") or address.asks_for_tls:
         name = "channel_binding" if address.tls in ("disable", "prefer") else "sslmode"
