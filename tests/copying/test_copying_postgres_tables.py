@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.postgres_place import PASSWORD, PostgresPlace
 from support.postgres_server import PostgresServer, running_postgres
 
+from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.tui.widgets.header import StoreHeader
@@ -98,7 +100,7 @@ def test_health_of_a_table_that_is_not_there_names_it_too(place: PostgresPlace, 
     assert (told["ok"], told["location"].partition("?")[2]) == (False, "schema=team&table=notes")
 
 
-def in_config(folder: Path, place: PostgresPlace) -> Any:
+def in_config(folder: Path, place: PostgresPlace) -> MemoryConfig:
     """The config of an install that names the table team.notes itself."""
     folder.mkdir(exist_ok=True)
     (folder / "config.toml").write_text(
@@ -138,9 +140,6 @@ async def test_what_is_kept_under_the_address_alone_is_undone_in_the_table_of_th
 
 
 def _rename(trash: Path, old: str, new: str) -> None:
-    import sqlite3
-    from contextlib import closing
-
     with closing(sqlite3.connect(trash)) as connection, connection:
         changed = connection.execute("UPDATE stores SET name = ? WHERE name = ?", (new, old))
         assert changed.rowcount == 1
