@@ -25,9 +25,7 @@ ONE_CHILD = {
     "TriggersMissing",
     "UpkeepScreen",
     "WhatIfListing",
-    "WritablePostgres",
     "WritableSqlite",
-    "WrongUse",
 }
 """Classes with exactly one child."""
 
@@ -70,7 +68,6 @@ CONCRETE_BACKENDS_ABOVE = {
     "curation/transfer/row_keeping.py imports sqlite",
     "onboard/probes/files.py imports markdown",
     "onboard/probes/files.py imports sqlite",
-    "onboard/probes/postgres_url.py imports postgres",
     "onboard/probes/qdrant.py imports qdrant",
     "onboard/situation.py imports markdown",
     "onboard/situation.py imports sqlite",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.recall import ScoredEntry
 
 
@@ -63,6 +64,18 @@ class Health:
     summary: str
     findings: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether ZeroClaw could start with a store: `summary` in a few words ("connects in 12 ms"), `facts` more of them.
+
+    `problem` is what ZeroClaw would stumble over, None where all is well.
+    """
+
+    summary: str
+    facts: tuple[str, ...] = ()
+    problem: InspectorError | None = None
 
 
 @dataclass(frozen=True, slots=True)

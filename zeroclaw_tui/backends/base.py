@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends import generic_recall, generic_writing
-from zeroclaw_tui.backends.answers import THE_TRAIT, Capabilities, Health, StoreRecall
+from zeroclaw_tui.backends.answers import THE_TRAIT, Capabilities, Health, Readiness, StoreRecall
 from zeroclaw_tui.backends.counting import count_entries, facets_of
 from zeroclaw_tui.backends.listing import left_in_thread, page_after, sort_key, told_apart
 from zeroclaw_tui.backends.matching import SECONDS
@@ -66,7 +66,7 @@ Scored = list[ScoredEntry]
 Stamps = list[Stamp]
 Neighbours = tuple[list[Neighbour], int] | None
 
-__all__ = ["Capabilities", "Entries", "Health", "Memory", "Neighbours", "Scored", "Stamps", "StoreRecall"]
+__all__ = ["Capabilities", "Entries", "Health", "Memory", "Neighbours", "Readiness", "Scored", "Stamps", "StoreRecall"]
 
 
 class Memory(ABC):
@@ -80,6 +80,8 @@ class Memory(ABC):
     """The backend's factory name."""
     location: str
     """Where it is, for people: a path, or a URL without its password."""
+    also_kept_as: str | None = None
+    """Another location under which the trash may know its changes; it takes them over."""
     generation: str | None = None
     """The schema generation ("G1" to "G5"), where there is one."""
     embeds_itself: bool = False
@@ -128,6 +130,16 @@ class Memory(ABC):
     def standing(self) -> str | None:
         """What passes by itself and a person should see meanwhile, in a few words ("lucid rests for 12 s")."""
         return None
+
+    def check_location(self) -> None:
+        """Raise WrongUse where ZeroClaw itself could not use what the config names, as far as that shows by itself."""
+
+    async def readiness(self, seconds: float) -> Readiness:
+        """What ZeroClaw would meet at its start with a store not opened yet, told within the time; nothing is made.
+
+        Raises WrongUse as `check_location` does, NotReachable, and Refused without the driver.
+        """
+        raise Refused(f"The backend {self.name} cannot be tried before it is used.")
 
     async def make(self, profile: ScoringProfile) -> None:
         """Make what the store needs, as the ZeroClaw of that profile does at its first start; after NothingYet.

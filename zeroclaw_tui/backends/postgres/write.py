@@ -9,13 +9,11 @@ from contextlib import asynccontextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.postgres.categories import category_written
-from zeroclaw_tui.backends.postgres.connection import Connections
-from zeroclaw_tui.backends.postgres.facets import SECONDS
-from zeroclaw_tui.backends.postgres.rows import casts, parameters, stored_columns, stored_row
-from zeroclaw_tui.backends.postgres.stamps import state_of
-from zeroclaw_tui.backends.postgres.statements import Parameters, check_text, has_vectors, ids_are, keys_are
-from zeroclaw_tui.backends.postgres.table import Table, read_agents
+from zeroclaw_tui.backends.postgres.browse import state_of
+from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections
+from zeroclaw_tui.backends.postgres.rows import casts, category_written, parameters, stored_columns, stored_row
+from zeroclaw_tui.backends.postgres.schema import Table, read_agents
+from zeroclaw_tui.backends.postgres.sql import Parameters, check_text, has_vectors, ids_are, keys_are
 from zeroclaw_tui.backends.rows import MOST_ROWS, kept
 from zeroclaw_tui.backends.table_rows import TableRows
 from zeroclaw_tui.memory.change import (
@@ -100,7 +98,7 @@ class PostgresRows(TableRows):
     async def look(self) -> AsyncIterator[None]:
         """One that changes nothing and locks nothing. Raises TableMoved."""
         self._is_looking = True
-        async with self._connections.reading(seconds=SECONDS, interruptible=False) as connection:
+        async with self._connections.reading(seconds=PASS_SECONDS, interruptible=False) as connection:
             await self._begin(connection)
             yield
         self._is_looking = False
