@@ -326,7 +326,8 @@ async def test_an_export_of_notes_is_a_way_back_into_them(tmp_path: Path, format
     memory = MarkdownMemory(notes)
     await memory.open()
     library = library_of(memory, tmp_path)
-    file = tmp_path / f"out.{format}"
+    # The name of the folder begins that of the file, which is none of its own for that.
+    file = tmp_path / f"notes.{format}"
     await export_file(library, EVERYTHING, file, format)
     assert (await plan_import(library, file, format)).same == 5
     core.unlink()
