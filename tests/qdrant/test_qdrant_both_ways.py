@@ -27,7 +27,7 @@ SERVERS: dict[str, tuple[str, dict[str, str]]] = {
     "letters by text": ("1.15.0", INDEXES),
     "an index of words": ("1.15.0", INDEXES | {"content": "text"}),
     "words alone": ("1.19.1", {"timestamp": "datetime"}),
-    "no counts": ("1.11.5", INDEXES),
+    "no counts": ("1.9.2", INDEXES),
 }
 
 
@@ -213,6 +213,28 @@ async def test_more_points_of_one_moment_than_a_page_has_come_in_the_order_of_th
     await memory.open()
     for sort in BY_TIME:
         assert await by_pages(memory, ALL, sort, 7) == list(await memory.order(ALL, sort))
+    await memory.close()
+
+
+@pytest.mark.parametrize("version", ["1.9.2", "1.20.0"])
+async def test_moments_that_only_one_side_can_read_lose_and_double_no_point(server: QdrantServer, version: str) -> None:
+    server.version = version
+    points = many(server, 90)
+    points.indexes |= INDEXES
+    for at, written in {
+        0: "2026-1-5",
+        40: "2026-1-5",
+        41: "20260105T000000Z",
+        42: "2026-W01-1",
+        89: "2030-1-1",
+    }.items():
+        points.payloads[at]["timestamp"] = written
+    memory = memory_of(server)
+    await memory.open()
+    for sort in BY_TIME:
+        for size in (2, 7):
+            found = await by_pages(memory, ALL, sort, size)
+            assert sorted(found, key=int) == [str(at) for at in range(90)]
     await memory.close()
 
 

@@ -22,6 +22,7 @@ _UNIT, _ZERO = 1e-6, 2**-23
 _MAKE_ONE = "Please create one"
 _SEE = "Check https://qdrant.tech/documentation/concepts/indexing/#payload-index to see which payload schemas fit"
 _SIGNS = {"lt": operator.lt, "lte": operator.le, "gt": operator.gt, "gte": operator.ge}
+_SHORT_DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?")
 
 
@@ -254,7 +255,11 @@ def _words(value: Any) -> set[str]:
 
 def _microseconds(value: Any) -> int | None:
     """A moment as Qdrant reads one."""
-    if not isinstance(value, str) or _MOMENT.fullmatch(value) is None:
+    if not isinstance(value, str):
+        return None
+    if short := _SHORT_DAY.fullmatch(value):
+        value = f"{short[1]}-{short[2]:0>2}-{short[3]:0>2}"
+    if _MOMENT.fullmatch(value) is None:
         return None
     try:
         when = datetime.fromisoformat(value)

@@ -159,7 +159,11 @@ def _points(points: PointStore, method: str, below: str, asked: Any) -> Any:
             if asked.get("offset") is not None:
                 raise Wrong(400, "Wrong input: Cannot use an `offset` when using `order_by`. The alternative …")
             ordered = points.scroll_by(asked.get("filter"), _limit(asked, 10), asked["order_by"])
-            records = [_record(points, name, asked, payload=True) | {"order_value": when} for name, when in ordered]
+            records = [_record(points, name, asked, payload=True) for name, _ in ordered]
+            if points.version >= (1, 10, 0):
+                # Older ones do not say by what they ordered.
+                for record, (_, when) in zip(records, ordered, strict=True):
+                    record["order_value"] = when
             return {"points": records, "next_page_offset": None}
         case ("POST", "/points/scroll"):
             found, after = points.scroll(asked.get("filter"), _limit(asked, 10), asked.get("offset"))

@@ -12,7 +12,7 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
@@ -23,8 +23,9 @@ from zeroclaw_tui.backends.qdrant.connect import Connection, Point
 from zeroclaw_tui.backends.qdrant.points import DEFAULT_AGENT, Shape, agent_of, payload_of, point_id
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import AGE_GROUPS, NO_SESSION, Facets, MemoryFilter, Sort, SortField, Superseded
-from zeroclaw_tui.memory.text import is_unicode
+from zeroclaw_tui.memory.text import is_unicode, one_line
 
 Condition = dict[str, Any]
 Place: TypeAlias = tuple[str, str]
@@ -40,6 +41,7 @@ _MOST_VALUES = 20_000
 """Of how many values the server counts each; where there are more, the points are read."""
 _MOST_AT_ONCE = 2000
 _UTC = "+00:00"
+_EPOCH = datetime(1970, 1, 1)
 _LETTERS = re.compile("[a-z]+")
 _BY_CONTENT = 200
 
@@ -339,7 +341,7 @@ class Points:
     async def _undated(self, asked: Question, after: Place | None, *, descending: bool) -> list[tuple[Place, Point]]:
         found: list[tuple[Place, Point]] = []
         async for part in self.connection.scroll(asked.also({"must_not": [_DATED]}), asked.fields(["timestamp"])):
-            found += _placed(part, "")
+            found += [((_undated_key(point), str(point["id"])), point) for point in part]
         return _behind(found, after, descending=descending)
 
     async def _dated(
@@ -355,7 +357,8 @@ class Points:
         while True:
             begin = {"start_from": f"{start}Z"} if start else {}
             points, next_limit = await self.connection.in_order(asked.conditions, fields, limit, order | begin)
-            part, is_end = _placed(points, start), len(points) < limit
+            is_end = len(points) < limit
+            part = [((_dated_key(point), str(point["id"])), point) for point in points]
             if not is_end:
                 last = part[-1][0][0]
                 if part[0][0][0] != last:
@@ -373,7 +376,7 @@ class Points:
         when = {"gte": f"{key}Z", "lte": f"{key}Z"}
         found: list[tuple[Place, Point]] = []
         async for part in self.connection.scroll(asked.also({"key": "timestamp", "range": when}), fields):
-            found += _placed(part, key)
+            found += [((key, str(point["id"])), point) for point in part]
         return found
 
     async def _looking(self, asked: Question, seconds: float) -> Callable[[list[Point]], Any]:
@@ -396,15 +399,21 @@ async def _as_they_are(part: list[Point]) -> list[Point]:
     return part
 
 
-def _placed(points: Iterable[Point], before: str) -> list[tuple[Place, Point]]:
-    """The points with their places. What Qdrant takes for a moment and nobody here does stands with that before it."""
-    found: list[tuple[Place, Point]] = []
-    for point in points:
-        key = time_key(_text(payload_of(point), "timestamp"))
-        if before and key.startswith(" "):
-            key = found[-1][0][0] if found else before
-        found.append(((key, str(point["id"])), point))
-    return found
+def _undated_key(point: Point) -> str:
+    """What Qdrant takes for no moment has a blank before it, whatever may be read into it here."""
+    return f" {_text(payload_of(point), 'timestamp')}"
+
+
+def _dated_key(point: Point) -> str:
+    """The moment by which Qdrant has put a point in order. Raises Refused where it does not say and nobody here can."""
+    value = point.get("order_value")
+    with suppress(OverflowError):
+        if isinstance(value, int):
+            return (_EPOCH + timedelta(microseconds=value)).isoformat()
+    key = _time_of(payload_of(point))
+    if key.startswith(" "):
+        raise Refused(f"Qdrant takes {one_line(key)[:40]!r} for a moment.", hint="What moment it is, it does not say.")
+    return key
 
 
 def _behind(part: list[tuple[Place, Point]], after: Place | None, *, descending: bool) -> list[tuple[Place, Point]]:

@@ -188,9 +188,11 @@ async def examine(connection: Connection, described: Mapping[str, Any], *, names
             f"The collection {name} is not ZeroClaw's: its points have no {' and no '.join(missing)}.",
             hint=_OTHER_NAME,
         )
-    with_agent = await _any_point(connection, {"must_not": [{"is_empty": {"key": "agent_id"}}]}, payload=False)
+    # Where no point names one, Qdrant looks through all of them.
+    has_agent = {"must_not": [{"is_empty": {"key": "agent_id"}}]}
+    has_agents = names_agents or await _any_point(connection, has_agent, payload=False) is not None
     distance = described["config"]["params"]["vectors"].get("distance")
-    return Shape(size, distance if isinstance(distance, str) else DISTANCE, names_agents or with_agent is not None)
+    return Shape(size, distance if isinstance(distance, str) else DISTANCE, has_agents)
 
 
 async def _missing(connection: Connection) -> tuple[str, ...]:
