@@ -200,6 +200,8 @@ async def test_of_many_points_only_those_that_are_seen_come_over(server: QdrantS
     assert got is not None
     assert [entry.key for entry in await memory.keys_starting("key 399", 500)][-1] == "key 399"
     assert len((await memory.holding(["text 5"], ["key 6"], 30))[0]) == 2
+    in_time, is_whole = await memory.holding(["text 5"], ["key 6"], 0)
+    assert ([entry.key for entry in in_time], is_whole) == (["key 6"], False)
     assert server.points_sent - begun < 300
     await memory.close()
 

@@ -299,16 +299,16 @@ class QdrantMemory(Memory):
         return self._points.shape.entry(found[0]) if found else None
 
     async def holding(self, contents: Sequence[str], keys: Sequence[str], seconds: float) -> tuple[Entries, bool]:
-        """The memories whose whole content is one of these or whose key is, some hundreds by one request."""
-        found: dict[str, MemoryEntry] = {}
-        for field, texts in (("content", contents), ("key", keys)):
-            part: list[str] = []
-            for at, text in enumerate(texts):
-                part.append(text)
-                if at + 1 == len(texts) or len(part) == _AT_ONCE or sum(map(len, part)) > _HELD_AT_ONCE:
-                    rows = await self._points.rows({"must": [any_of(field, part)]})
-                    found |= {row.id: self._points.shape.entry(row) for row in rows}
-                    part = []
+        """The memories whose whole content is one of these or whose key is; whether contents took no longer than that.
+
+        Without an index on them Qdrant looks through all contents.
+        """
+        found = await self._having("key", keys)
+        try:
+            async with asyncio.timeout(seconds):
+                found |= await self._having("content", contents)
+        except TimeoutError:
+            return [*found.values()], False
         return [*found.values()], True
 
     async def keys_starting(self, prefix: str, limit: int) -> Entries:
@@ -644,6 +644,18 @@ class QdrantMemory(Memory):
             return [name for _, name in places[offset:end]], total
         handles = await self._whole_order(filter, sort, is_new=not offset)
         return handles[offset:end], len(handles)
+
+    async def _having(self, field: str, texts: Sequence[str]) -> dict[str, MemoryEntry]:
+        """The memories whose field is one of these texts, by id; some hundreds by one request."""
+        found: dict[str, MemoryEntry] = {}
+        part: list[str] = []
+        for at, text in enumerate(texts, 1):
+            part.append(text)
+            if at == len(texts) or len(part) == _AT_ONCE or sum(map(len, part)) > _HELD_AT_ONCE:
+                rows = await self._points.rows({"must": [any_of(field, part)]})
+                found |= {row.id: self._points.shape.entry(row) for row in rows}
+                part = []
+        return found
 
     async def _whole_order(self, filter: MemoryFilter, sort: Sort, *, is_new: bool) -> Sequence[str]:
         """The order that was read last, or another, or a new one."""
