@@ -183,7 +183,6 @@ async def test_of_many_points_only_those_that_are_seen_come_over(server: QdrantS
     many(server, 4000).indexes |= INDEXES
     memory = memory_of(server)
     await memory.open()
-    assert memory.orders_in_parts
     begun = server.points_sent
     page = await memory.page(ALL, Sort(), None, 50)
     assert [entry.key for entry in page.entries] == [f"key {at}" for at in range(3999, 3949, -1)]
@@ -203,6 +202,20 @@ async def test_of_many_points_only_those_that_are_seen_come_over(server: QdrantS
     in_time, is_whole = await memory.holding(["text 5"], ["key 6"], 0)
     assert ([entry.key for entry in in_time], is_whole) == (["key 6"], False)
     assert server.points_sent - begun < 300
+    await memory.close()
+
+
+async def test_without_an_index_a_listing_is_read_once_for_its_page_and_its_parts(server: QdrantServer) -> None:
+    many(server, 3000)
+    memory = memory_of(server)
+    await memory.open()
+    begun = server.points_sent
+    page = await memory.page(ALL, Sort(), None, 50)
+    part, total = await memory.order_part(ALL, Sort(), 50, 50)
+    assert (page.entries[-1].handle, part[0], total) == ("2950", "2949", 3000)
+    assert server.points_sent - begun == 3050
+    await memory.store("another", "memory", "core")
+    assert (await memory.order_part(ALL, Sort(), 0, 1))[1] == 3001
     await memory.close()
 
 
@@ -248,7 +261,6 @@ async def test_an_index_that_has_gone_is_made_up_for(server: QdrantServer) -> No
     wanted = await memory.facets(ALL, NOW.isoformat())
     points.indexes.clear()
     assert await memory.facets(ALL, NOW.isoformat()) == wanted
-    assert not memory.orders_in_parts
     assert await by_pages(memory, ALL, Sort(), 7) == [str(at) for at in range(59, -1, -1)]
     await memory.close()
 

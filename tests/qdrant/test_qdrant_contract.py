@@ -44,7 +44,6 @@ class TestReading(NearestInsteadOfHits, MemoryContract):
         memory = memory_of(server)
         await memory.open()
         assert memory.capabilities.agents is has_agents
-        assert memory.orders_in_parts is (request.param == "payload indexes")
         yield memory
         await memory.close()
 

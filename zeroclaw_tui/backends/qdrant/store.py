@@ -113,6 +113,7 @@ class QdrantMemory(Memory):
     embeds_itself = True
     ids_are_uuids = True
     keeps_updates = False
+    orders_in_parts = True
 
     def __init__(
         self,
@@ -128,7 +129,8 @@ class QdrantMemory(Memory):
         self._connection = Connection(address, api_key, seconds=seconds)
         self._embedding = Embedding(embedder, no_embedder_because)
         self._opened: tuple[Points, Search, Writer] | None = None
-        self._last_order: tuple[MemoryFilter, Sort, Sequence[str]] | None = None
+        self._paged: tuple[MemoryFilter, Sort, Sequence[str]] | None = None
+        self._listed: tuple[MemoryFilter, Sort, Sequence[str]] | None = None
         self._last_places: tuple[MemoryFilter, Sort, Sequence[Place]] | None = None
         self.location = address.location
         self.read_only_because = ASKED_READ_ONLY if read_only else None
@@ -161,21 +163,20 @@ class QdrantMemory(Memory):
         self._opened = points, Search(points, self._embedding), Writer(points, self._embedding)
         self._describe()
         self.recalls_by = f"{self._search.scale} only"
-        self.orders_in_parts = points.server.orders_times
         notices = [*self._warnings]
         if self._embedding.why_none is not None:
             notices.append(self._embedding.why_none)
         elif (mismatch := self._mismatch()) is not None:
             notices.append(mismatch)
         number = await self.count()
-        if number >= _SLOW_FROM and not self.orders_in_parts:
+        if number >= _SLOW_FROM and not points.server.orders_times:
             why = _NO_INDEX.format(self.location) if version >= TIMES_FROM else _TOO_OLD
             notices.append(_SLOW.format(number) + why)
         self.notices = tuple(notices)
 
     async def close(self) -> None:
         """Let go of connections."""
-        self._opened = self._last_order = self._last_places = None
+        self._opened = self._paged = self._listed = self._last_places = None
         await self._connection.close()
         await self._embedding.close()
 
@@ -274,7 +275,10 @@ class QdrantMemory(Memory):
     async def order_part(
         self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
     ) -> tuple[Sequence[Handle], int]:
-        """Some handles of an order, and how many rows there are; of an order by time no more is asked for than that."""
+        """Some handles of an order, and how many rows there are; of an order by time no more is asked for than that.
+
+        Of one that has to be made here the last page's is taken, or the last part's.
+        """
         return await self._asked(lambda: self._order_part(filter, sort, offset, limit))
 
     async def rows(self, handles: Sequence[Handle]) -> Entries:
@@ -423,7 +427,7 @@ class QdrantMemory(Memory):
 
     async def store_batch(self, drafts: Sequence[Draft]) -> None:
         """Write many memories, the last of a key and agent counts; embedded and sent some at a time."""
-        self._check_writable()
+        self._begin_to_write()
         last = {(draft.key, draft.agent): draft for draft in drafts}
         wanted = [*last.values()]
         for start in range(0, len(wanted), ROWS_AT_ONCE):
@@ -438,14 +442,14 @@ class QdrantMemory(Memory):
 
     async def forget(self, key: str) -> bool:
         """Delete by key, every agent's, as ZeroClaw does; True when there was one, which ZeroClaw always says."""
-        self._check_writable()
+        self._begin_to_write()
         async with self._writing:
             return await self._writer.delete_key(key)
 
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
         """Store a new memory, embedded here unless `vector` is given. Raises Refused without an embedder,
         EmbeddingFailed, and DuplicateKey without `replace`, which keeps the id."""
-        self._check_writable()
+        self._begin_to_write()
         draft = draft.checked()
         shape, agent = self._points.shape, draft.agent or DEFAULT_AGENT
         async with self._writing:
@@ -471,7 +475,7 @@ class QdrantMemory(Memory):
 
         Its unknown payload fields and its time stay. Raises Conflict, NotThere, DuplicateKey, Refused, EmbeddingFailed.
         """
-        self._check_writable()
+        self._begin_to_write()
         values = edit.checked().values
         for name in values:
             if name not in EDITABLE_HERE:
@@ -502,7 +506,7 @@ class QdrantMemory(Memory):
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
     ) -> Removal:
         """Delete the points that still have the state of their stamp, some hundreds by one request."""
-        self._check_writable()
+        self._begin_to_write()
         removed = 0
         changed: list[str] = []
         gone: list[str] = []
@@ -528,7 +532,7 @@ class QdrantMemory(Memory):
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
     ) -> Reversal:
         """Bring points back to what they were: id, payload with unknown fields, vector. Raises Clashes."""
-        self._check_writable()
+        self._begin_to_write()
         agents = await asyncio.to_thread(self._agents_in, changes) if self._names_agents else [None]
         parts = [(QdrantRows(self._writer, agent), self._part_of(changes, agent)) for agent in agents]
         reverted = 0
@@ -550,7 +554,7 @@ class QdrantMemory(Memory):
 
     async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
         """Give points other vectors; the payload stays. Raises Refused for vectors of another length."""
-        self._check_writable()
+        self._begin_to_write()
         if not self.capabilities.vectors:
             raise self._no_vectors()
         data = {new.id: self._embedding.given(new.vector, self._points.shape) for new in vectors}
@@ -590,7 +594,7 @@ class QdrantMemory(Memory):
         except Refused:
             if points.server == Server():
                 raise
-        points.server, self.orders_in_parts = Server(), False
+        points.server = Server()
         return await ask()
 
     async def _rows(self, filter: MemoryFilter) -> Sequence[StoredRow]:
@@ -606,12 +610,15 @@ class QdrantMemory(Memory):
         return await self._asked(read)
 
     async def _page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
-        if self._points.server.orders_times and is_by_time(sort) and (cursor is None or cursor.value is not None):
+        points = self._points
+        if points.server.orders_times and is_by_time(sort) and (cursor is None or cursor.value is not None):
             after = None if cursor is None else (str(cursor.value), str(cursor.handle))
-            places = await self._points.by_time(filter, after, limit + 1, self.find_seconds, descending=sort.descending)
+            places = await points.by_time(filter, after, limit + 1, self.find_seconds, descending=sort.descending)
             rows = await self.rows([name for _, name in places[:limit]])
             return Page(tuple(rows), Cursor(*places[limit - 1]) if len(places) > limit else None)
-        handles = await self._whole_order(filter, sort, is_new=cursor is None)
+        if cursor is None or self._paged is None or self._paged[:2] != (filter, sort):
+            self._paged = self._listed = (filter, sort, await points.order(filter, sort, self.find_seconds))
+        handles = self._paged[2]
         start = 0
         if cursor is not None:
             try:
@@ -642,7 +649,9 @@ class QdrantMemory(Memory):
                 places = [*places, *found]
                 self._last_places = (filter, sort, places)
             return [name for _, name in places[offset:end]], total
-        handles = await self._whole_order(filter, sort, is_new=not offset)
+        if self._listed is None or self._listed[:2] != (filter, sort):
+            self._listed = (filter, sort, await points.order(filter, sort, self.find_seconds))
+        handles = self._listed[2]
         return handles[offset:end], len(handles)
 
     async def _having(self, field: str, texts: Sequence[str]) -> dict[str, MemoryEntry]:
@@ -656,12 +665,6 @@ class QdrantMemory(Memory):
                 found |= {row.id: self._points.shape.entry(row) for row in rows}
                 part = []
         return found
-
-    async def _whole_order(self, filter: MemoryFilter, sort: Sort, *, is_new: bool) -> Sequence[str]:
-        """The order that was read last, or another, or a new one."""
-        if is_new or self._last_order is None or self._last_order[:2] != (filter, sort):
-            self._last_order = (filter, sort, await self._points.order(filter, sort, self.find_seconds))
-        return self._last_order[2]
 
     async def _keys_starting(self, prefix: str, limit: int) -> Entries:
         if not is_unicode(prefix):
@@ -692,7 +695,9 @@ class QdrantMemory(Memory):
             "ZeroClaw can neither store nor search here."
         )
 
-    def _check_writable(self) -> None:
+    def _begin_to_write(self) -> None:
+        """Raises Refused where nothing can be written; no order that was made before is taken after it."""
+        self._listed = self._last_places = None
         if self.read_only_because is not None:
             raise self.refuse_to_write()
 
