@@ -94,6 +94,10 @@ class Rows(ABC):
     async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
         """The row of that key and owner."""
 
+    async def others_of_key(self, key: str, owner: str | None) -> Sequence[StoredRow]:
+        """Further rows of that key, which go when it is stored again."""
+        return ()
+
     @abstractmethod
     def identity(self, row: StoredRow) -> str:
         """What stays the same of a row for as long as it is the same memory: its id, or its key."""

@@ -48,8 +48,9 @@ async def _stored(rows: Rows, draft: Draft, replace: bool) -> Written:
     existing = await rows.of_key(draft.key, owner)
     if existing is not None and not replace:
         raise DuplicateKey(draft.key, existing)
+    others = [Deed(row, None) for row in await rows.others_of_key(draft.key, owner)]
     deed = Deed(existing, rows.drafted(draft, existing, owner), touch=True)
-    *_, change = await rows.write([deed] if added is None else [added, deed])
+    *_, change = await rows.write([*([] if added is None else [added]), *others, deed])
     return Written(change, tuple(rows.remarks))
 
 

@@ -17,9 +17,9 @@ RESTORED = " (restored"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What is known of the store that gives: its columns (None: no rows), and what made its vectors."""
+    """What is known of what gives: the store (None: a file), its columns (None: no rows), what made its vectors."""
 
-    memory: Memory
+    memory: Memory | None
     columns: frozenset[str] | None
     vectors: KnownVectors
     outdated: frozenset[str] = field(default=frozenset(), repr=False)
@@ -29,6 +29,10 @@ class Origin:
     def is_notes(self) -> bool:
         """Whether it keeps plain lines, with neither keys, ids nor times of their own."""
         return isinstance(self.memory, MarkdownMemory)
+
+    def is_line(self, row: StoredRow) -> bool:
+        """Whether a row is a line of notes, with its place as its handle: "<file stem>:<number>"."""
+        return self.is_notes or (self.memory is None and isinstance(row.handle, str))
 
     def read(self, row: StoredRow) -> StoredRow:
         """A row of it with everything that it says of the memory."""

@@ -7,9 +7,17 @@ import time
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from zeroclaw_tui.backends.qdrant.address import is_address, is_header_value, place_of
-from zeroclaw_tui.backends.qdrant.collection import vector_size
-from zeroclaw_tui.backends.qdrant.troubles import KeyRefused, hangs, not_qdrant, result_of, unreachable
+from zeroclaw_tui.backends.qdrant.connect import (
+    KeyRefused,
+    hangs,
+    is_address,
+    is_header_value,
+    not_qdrant,
+    place_of,
+    result_of,
+    unreachable,
+    vector_size,
+)
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.memory.errors import REFUSED, WRONG_USE, NotReachable, Refused
