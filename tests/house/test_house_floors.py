@@ -17,6 +17,7 @@ FLOORS = {
     "memory": 0,
     "config": 1,
     "scoring": 1,
+    "files": 1,
     "embeddings": 1,
     "backends": 2,
     "testing": 3,
@@ -26,7 +27,7 @@ FLOORS = {
     "cli": 5,
     "__main__": 6,
 }
-NEIGHBOURS = {("embeddings", "config"), ("testing", "curation")}
+NEIGHBOURS = {("embeddings", "config"), ("files", "config"), ("testing", "curation")}
 """The imports within one floor that are meant: an embedder is made from a config, and no other."""
 SOLE_IMPORTERS = {"textual": "tui", "questionary": "onboard", "prompt_toolkit": "onboard", "shtab": "cli"}
 KNOW_CONCRETE_BACKENDS = {"backends", "testing"}

@@ -121,3 +121,9 @@ def backend_profile(name: str) -> BackendProfile | None:
     wanted = name.strip().lower()
     wanted = _OTHER_NAMES.get(wanted, wanted)
     return next((profile for profile in BACKENDS if profile.key == wanted), None)
+
+
+def has_database(name: str) -> bool:
+    """Whether a backend keeps its memories in a database file of this machine that this release opens."""
+    profile = backend_profile(name)
+    return profile is not None and profile.has_local_database and profile.not_yet is None

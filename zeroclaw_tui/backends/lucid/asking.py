@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import StoreRecall
+from zeroclaw_tui.backends.clock import local_now
 from zeroclaw_tui.backends.lucid import context, words
 from zeroclaw_tui.backends.lucid.program import MOST_BYTES, Answer, run
 from zeroclaw_tui.backends.lucid.settings import LucidSettings
-from zeroclaw_tui.backends.sqlite.clock import local_now
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from zeroclaw_tui.backends.markdown.disk import read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.backends.markdown.edits import Edit, Source, edited
 from zeroclaw_tui.backends.markdown.files import CORE_NAME, DAILY_FOLDER, note_in
 from zeroclaw_tui.backends.markdown.writing import LINES_AT_ONCE, NoteWriter
+from zeroclaw_tui.files.disk import read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.memory.change import Advance, Batches, Keep, Reversal, RowChange
 from zeroclaw_tui.memory.errors import Refused
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zeroclaw_tui.backends.markdown.disk import read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.backends.markdown.edits import Source
 from zeroclaw_tui.backends.markdown.writing import NoteWriter, line_of
+from zeroclaw_tui.files.disk import read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.memory.change import Draft
 
 

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from zeroclaw_tui.backends.markdown.disk import read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.backends.markdown.edits import (
     Context,
     Edit,
@@ -19,6 +18,7 @@ from zeroclaw_tui.backends.markdown.edits import (
 )
 from zeroclaw_tui.backends.markdown.lines import Line, best_gap, body_of, lines_of, place_of
 from zeroclaw_tui.backends.markdown.writing import NoteWriter
+from zeroclaw_tui.files.disk import read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,

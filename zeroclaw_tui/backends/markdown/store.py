@@ -77,6 +77,7 @@ class MarkdownMemory(Memory):
     """
 
     name = "markdown"
+    keeps_lines = True
 
     def __init__(
         self,

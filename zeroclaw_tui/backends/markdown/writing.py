@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from zeroclaw_tui.backends.markdown.disk import read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.backends.markdown.edits import Edit, Edited, Source, edited
 from zeroclaw_tui.backends.markdown.files import (
     CORE_NAME,
@@ -22,6 +21,7 @@ from zeroclaw_tui.backends.markdown.files import (
     note_in,
 )
 from zeroclaw_tui.backends.markdown.lines import Line, checked_content, digest, lines_of, with_content
+from zeroclaw_tui.files.disk import read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.memory.change import (
     Advance,
     Conflict,

@@ -6,11 +6,11 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from zeroclaw_tui.backends.clock import utc_now
 from zeroclaw_tui.backends.qdrant.capabilities import NO_EMBEDDER
 from zeroclaw_tui.backends.qdrant.collection import Collection
 from zeroclaw_tui.backends.qdrant.points import ABSENT, DEFAULT_AGENT, FIELDS, OTHERS, point_id
 from zeroclaw_tui.backends.sqlite.changes import sanitised
-from zeroclaw_tui.backends.sqlite.clock import utc_now
 from zeroclaw_tui.memory.change import Draft, StoredRow, Value
 from zeroclaw_tui.memory.entry import uuid_for
 from zeroclaw_tui.memory.errors import Refused

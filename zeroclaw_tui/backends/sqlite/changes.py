@@ -6,13 +6,13 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from zeroclaw_tui.backends.clock import local_now
 from zeroclaw_tui.backends.session_ids import sanitised
-from zeroclaw_tui.backends.sqlite.clock import local_now
-from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.identity import other_model
 from zeroclaw_tui.backends.sqlite.owners import owner_of
-from zeroclaw_tui.backends.sqlite.schema import Schema, lacks
+from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.writing import Transaction, Writing
+from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.change import (
     Conflict,
     Draft,
@@ -26,11 +26,9 @@ from zeroclaw_tui.memory.change import (
     Written,
 )
 from zeroclaw_tui.memory.errors import NotThere, Refused
+from zeroclaw_tui.scoring.generations import USUAL, lacks
 
 __all__ = ["RESET", "USUAL", "as_stored", "check_has", "create", "sanitised", "session_kept", "update"]
-
-USUAL: Mapping[str, Value] = {"namespace": "default", "importance": 0.5, "pinned": 0}
-"""What ZeroClaw gives a memory of which nothing is said."""
 
 RESET = ("kind", "tenant_id")
 """What ZeroClaw >= 0.8.0 empties in a memory that it overwrites."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from zeroclaw_tui.backends.sqlite.clock import utc_now
+from zeroclaw_tui.backends.clock import utc_now
 from zeroclaw_tui.backends.sqlite.writing import Transaction
 from zeroclaw_tui.memory.change import AGENTS, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import Refused

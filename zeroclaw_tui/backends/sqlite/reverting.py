@@ -9,10 +9,10 @@ from functools import partial
 from itertools import islice
 
 from zeroclaw_tui.backends.sqlite.clashes import Ahead, Fetched, Found, Situation, situation
-from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.owners import earlier_owner, owner_of
 from zeroclaw_tui.backends.sqlite.raw_rows import FAR
 from zeroclaw_tui.backends.sqlite.writing import MOST_BYTES, Pace, Transaction, Writing
+from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.change import (
     AGENTS,
     MEMORIES,

@@ -7,13 +7,13 @@ import uuid
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from zeroclaw_tui.backends.sqlite.changes import RESET, USUAL, as_stored, check_has, check_owner, create, session_kept
-from zeroclaw_tui.backends.sqlite.clock import local_now
+from zeroclaw_tui.backends.clock import local_now
+from zeroclaw_tui.backends.sqlite.changes import RESET, as_stored, check_has, check_owner, create, session_kept
 from zeroclaw_tui.backends.sqlite.owners import owner_of
-from zeroclaw_tui.backends.sqlite.raw_rows import quoted
-from zeroclaw_tui.backends.sqlite.rows import bound
 from zeroclaw_tui.backends.sqlite.writing import HELD_SECONDS, Transaction, Writing
+from zeroclaw_tui.files.database import bound, quoted
 from zeroclaw_tui.memory.change import Draft, RowChange, Value
+from zeroclaw_tui.scoring.generations import USUAL
 
 _AT_ONCE = 100
 _KEPT = frozenset({"id", "key", "created_at", "agent_id", "embedding"})

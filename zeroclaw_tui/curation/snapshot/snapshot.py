@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from zeroclaw_tui.backends.markdown.disk import read_bytes
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changing import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.files.doing import FileVanished, write_file
@@ -18,6 +17,7 @@ from zeroclaw_tui.curation.snapshot.loading import can_be_written, in_order, loa
 from zeroclaw_tui.curation.snapshot.text import NAME, SIDE_CAR, Snapshot, losses, snapshot_text
 from zeroclaw_tui.curation.transfer.identity import identity_of
 from zeroclaw_tui.curation.transfer.jsonl import Header, header_line, header_of_line, line_of
+from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Advance, Keep, StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, WrongUse

@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.backends.sqlite.connection import Reading
-from zeroclaw_tui.backends.sqlite.schema import HYDRATED, VERSIONS
+from zeroclaw_tui.backends.sqlite.schema import HYDRATED
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.backends.sqlite.writing import why_not_writable
 from zeroclaw_tui.config.layouts import has_markdown, is_folder, names_in, status_of
+from zeroclaw_tui.files.database import Reading, why_not_writable
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, InspectorError
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.probes.finding import Finding
+from zeroclaw_tui.scoring.generations import VERSIONS
 
 _LITTLE_SPACE = 100 * 10**6
 _AS_ZEROCLAW = "Run this as the user who runs ZeroClaw, or correct the permissions."
