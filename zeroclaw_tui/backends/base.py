@@ -102,6 +102,8 @@ class Memory(ABC):
     """How recall ranks in two words, where it does not weigh words against vectors as the config says."""
     keeps_nothing: bool = False
     """Whether it takes every verb, stores nothing and finds nothing."""
+    has_quotas: bool = False
+    """Whether ZeroClaw counts what is stored against the quotas of its policy."""
     keeps_lines: bool = False
     """Whether each memory is a line of a file, with neither key, id nor times of its own, and can only be appended."""
     keeps_texts: bool = False

@@ -53,6 +53,7 @@ class LucidMemory(SqliteMemory):
     """
 
     name = "lucid"
+    has_quotas = False
 
     def __init__(
         self,

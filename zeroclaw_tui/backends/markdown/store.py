@@ -28,7 +28,7 @@ from zeroclaw_tui.backends.markdown.files import (
     read_file,
     signature,
 )
-from zeroclaw_tui.backends.markdown.folders import agent_folders, is_loose
+from zeroclaw_tui.backends.markdown.folders import is_loose
 from zeroclaw_tui.backends.markdown.paging import Listings
 from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines, recall_of_agents
 from zeroclaw_tui.backends.markdown.reverting import revert
@@ -36,6 +36,7 @@ from zeroclaw_tui.backends.markdown.writing import NoteWriter, stamp_of
 from zeroclaw_tui.backends.waiting import to_its_end, unless
 from zeroclaw_tui.config.document.replacing import make_folder
 from zeroclaw_tui.config.layouts import exists, notes_root
+from zeroclaw_tui.config.memory_config import agent_folders
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,

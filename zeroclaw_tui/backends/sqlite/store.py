@@ -72,6 +72,7 @@ class SqliteMemory(SearchableSqlite):
     keeps_texts = True
     keeps_bytes = True
     agents_are_rows = True
+    has_quotas = True
 
     def __init__(self, path: Path, *, location: str | None = None, read_only: bool = False) -> None:
         self.path = self.file = path

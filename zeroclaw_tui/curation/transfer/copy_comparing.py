@@ -12,10 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.markdown.folders import agent_folders
-from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.config.memory_config import agent_folders
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.copy_losses import CopyLosses
 from zeroclaw_tui.curation.transfer.copy_target import CopyTarget
@@ -32,7 +29,6 @@ from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 _ASKS_EVERY = 200
-_COLUMN_NAMES = {"timestamp": "created_at"}
 _NOTE_COLUMNS = frozenset({"key", "content", "category"})
 
 
@@ -141,7 +137,7 @@ def _brings(match: Match, on_clash: OnClash) -> bool:
 def _spool(compared: Compared, spool: Spool, fitted: StoredRow) -> None:
     keeping = compared.keeping
     if isinstance(keeping, RowKeeping):
-        if keeping.keeps_bytes:
+        if keeping.memory.keeps_bytes:
             # Places of its own, behind those there are: so the rows keep their order, and many go in at once.
             fitted = replace(fitted, handle=compared.matching.last_place + spool.count + 1)
         if fitted.agent is not None and fitted.agent not in keeping.agents:
@@ -151,12 +147,12 @@ def _spool(compared: Compared, spool: Spool, fitted: StoredRow) -> None:
 
 async def _keeping(source: Library, memory: Memory, target: CopyTarget) -> Keeping:
     origin = await _origin(source)
-    if isinstance(memory, MarkdownMemory):
+    if memory.keeps_lines:
         return await asyncio.to_thread(_note_keeping, memory, origin, target)
     can = memory.capabilities
     facts = (await memory.health()).facts if target.library is not None and (can.agents or can.vectors) else {}
     agents = frozenset(facts.get("agents") or ()) if can.agents else frozenset[str]()
-    columns = await _columns(memory) if target.library is not None or isinstance(memory, SqliteMemory) else None
+    columns = await _columns(memory) if target.library is not None or memory.file is not None else None
     now = datetime.now(UTC).isoformat()
     return RowKeeping(memory, origin, columns, agents, known_vectors(facts), now)
 
@@ -168,7 +164,7 @@ def _note_keeping(memory: Memory, origin: Origin, target: CopyTarget) -> NoteKee
 
 async def _origin(source: Library) -> Origin:
     memory = source.memory
-    if isinstance(memory, MarkdownMemory):
+    if memory.keeps_lines:
         return Origin(memory, _NOTE_COLUMNS, known_vectors({}), await _outdated(memory))
     can = memory.capabilities
     facts = (await memory.health()).facts if can.vectors else {}
@@ -213,10 +209,8 @@ async def _outdated(memory: Memory) -> frozenset[str]:
 
 async def _columns(memory: Memory) -> frozenset[str] | None:
     """The columns of a store: those of its table, else of its first row; None where it has none."""
-    if isinstance(memory, SqliteMemory):
-        return memory.schema.columns
-    if isinstance(memory, PostgresMemory):
-        return frozenset(_COLUMN_NAMES.get(name, name) for name in memory.table.columns)
+    if memory.columns is not None:
+        return memory.columns
     columns: list[frozenset[str]] = []
 
     def first(row: StoredRow) -> None:

@@ -235,7 +235,7 @@ def _samples(file: MemoryFile, numbers: Sequence[int]) -> tuple[str, ...]:
 def _refuse_lines(library: Library) -> None:
     """Raises Refused for a store of plain lines."""
     memory = library.memory
-    if memory.name == "markdown":
+    if memory.keeps_lines:
         raise Refused(
             "Markdown memory keeps lines, with no keys, ids or times of their own, so nothing is imported into it.",
             hint="`zeroclaw memory store KEY CONTENT` appends one; --backend sqlite imports into the database.",

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.backends.markdown.appending import CORE_STEM, UNDATED_STEM
+from zeroclaw_tui.config.layouts import CORE_NAME
 from zeroclaw_tui.curation.transfer.keeping import Keeping, Origin
 from zeroclaw_tui.curation.transfer.noted import line_of
 from zeroclaw_tui.memory.change import StoredRow, Value
 
 CORE, DAILY = "core", "daily"
+_CORE_STEM = Path(CORE_NAME).stem
+_UNDATED_STEM = "undated"
+"""The file in memory/ of what has no day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class NoteKeeping(Keeping):
         values: dict[str, Value] = {
             "key": entry.key,
             "content": line_of(None if has_no_key else entry.key, entry.content),
-            "category": CORE if stem == CORE_STEM else DAILY,
+            "category": CORE if stem == _CORE_STEM else DAILY,
             "created_at": stem,
         }
         return StoredRow("", values, None, self.owner(row.agent))
@@ -49,9 +53,9 @@ class NoteKeeping(Keeping):
             return str(row.handle).rpartition(":")[0]
         entry = row.entry()
         if entry.category == CORE:
-            return CORE_STEM
+            return _CORE_STEM
         written = moment(entry.timestamp)
-        return UNDATED_STEM if written is None else written.astimezone().date().isoformat()
+        return _UNDATED_STEM if written is None else written.astimezone().date().isoformat()
 
     def place(self, row: StoredRow, key: str | None = None) -> bytes:
         """A line is known by what it says and where."""
