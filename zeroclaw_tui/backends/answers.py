@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.files.whole_database import Holder
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.recall import ScoredEntry
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.files.whole_database import Holder
 
 
 @dataclass(frozen=True, slots=True)

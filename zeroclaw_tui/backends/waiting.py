@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import SearchInterrupted
+
+if TYPE_CHECKING:
+    import sqlite3
 
 Answer = TypeVar("Answer")
 
