@@ -28,12 +28,10 @@ ONE_CHILD = {
     "WhatIfListing",
     "WritablePostgres",
     "WritableSqlite",
-    "WrongUse",
 }
 """Classes with exactly one child."""
 
 CONCRETE_BACKENDS_ABOVE = {
     "onboard/probes/postgres_url.py imports postgres",
-    "onboard/probes/qdrant.py imports qdrant",
 }
 """Modules above the backends' floor that import a concrete backend."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.recall import ScoredEntry
 
 if TYPE_CHECKING:
@@ -69,6 +70,18 @@ class Health:
     summary: str
     findings: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether ZeroClaw could start with a store: `summary` in a few words ("connects in 12 ms"), `facts` more of them.
+
+    `problem` is what ZeroClaw would stumble over, None where all is well.
+    """
+
+    summary: str
+    facts: tuple[str, ...] = ()
+    problem: InspectorError | None = None
 
 
 @dataclass(frozen=True, slots=True)

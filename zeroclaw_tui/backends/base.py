@@ -35,6 +35,7 @@ from zeroclaw_tui.backends.answers import (
     Mended,
     Outdated,
     Pages,
+    Readiness,
     Repair,
     Retention,
     StoreFacts,
@@ -163,6 +164,13 @@ class Memory(ABC):
     def standing(self) -> str | None:
         """What passes by itself and a person should see meanwhile, in a few words ("lucid rests for 12 s")."""
         return None
+
+    async def readiness(self, seconds: float) -> Readiness:
+        """What ZeroClaw would meet at its start with a store not opened yet, told within the time; nothing is made.
+
+        Raises WrongUse, NotReachable, and Refused without the driver.
+        """
+        raise Refused(f"The backend {self.name} cannot be tried before it is used.")
 
     async def make(self, profile: ScoringProfile) -> None:
         """Make what the store needs, as the ZeroClaw of that profile does at its first start; after NothingYet.

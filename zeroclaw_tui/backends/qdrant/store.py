@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator, Sequence
 
 from zeroclaw_tui.backends import row_reverting
-from zeroclaw_tui.backends.answers import Health
-from zeroclaw_tui.backends.qdrant import collection, filters
+from zeroclaw_tui.backends.answers import Health, Readiness
+from zeroclaw_tui.backends.qdrant import collection, filters, troubles
 from zeroclaw_tui.backends.qdrant.address import Address, configured_address
 from zeroclaw_tui.backends.qdrant.capabilities import EDITABLE_HERE, capabilities_of
 from zeroclaw_tui.backends.qdrant.connection import TOTAL_SECONDS, Connection
@@ -18,6 +19,7 @@ from zeroclaw_tui.backends.qdrant.writing import PointWriter, QdrantRows
 from zeroclaw_tui.backends.row_writing import ROWS_AT_ONCE, kept_first
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.embeddings.factory import create_embedder, why_no_embedder
 from zeroclaw_tui.embeddings.remote_calls import Tell
@@ -40,7 +42,7 @@ from zeroclaw_tui.memory.change import (
     Vector,
     Written,
 )
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, Refused
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, OtherLength, Refused
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 _OPEN_KEY = "The API key is sent over plain HTTP, readable on the way."
@@ -141,6 +143,41 @@ class QdrantMemory(PointWriter):
             await self._connection.ask("PUT", "", {"vectors": vectors})
         else:
             raise Refused(f"There is a collection {self._connection.address.collection} already.")
+
+    async def readiness(self, seconds: float) -> Readiness:
+        """What Qdrant says of the collection: one GET, and nothing else."""
+        began, name, place = time.perf_counter(), self._connection.address.collection, self._connection.address.place
+        wanted = self._embedding.dimensions
+        try:
+            async with asyncio.timeout(seconds):
+                described = await self._connection.describe()
+        except TimeoutError:
+            raise troubles.hangs(place, seconds) from None
+        except troubles.KeyRefused as error:
+            raise Refused(error.message, hint=error.hint) from None
+        except NothingYet:
+            made = "ZeroClaw makes it" if wanted else "ZeroClaw makes it once an embedding provider is on"
+            return Readiness(_answers_in(began), (f"has no collection {shown(name)} yet: {made}",))
+        if "config" not in described:
+            raise troubles.not_qdrant(place)
+        summary, size, points = _answers_in(began), collection.vector_size(described), described.get("points_count")
+        if size is None:
+            sentence = f"The collection {shown(name)} is not ZeroClaw's: it has no single unnamed vector."
+            hint = "Set storage.qdrant.collection to another name."
+            return Readiness(summary, problem=Refused(sentence, hint=hint))
+        if wanted and size != wanted:
+            sentence = (
+                f"The collection {shown(name)} holds vectors of {size} numbers, but memory.embedding_dimensions is "
+                f"{wanted}."
+            )
+            hint = (
+                f"Set memory.embedding_dimensions to {size} if the model makes such vectors, or choose another "
+                "collection."
+            )
+            return Readiness(summary, problem=OtherLength(sentence, hint=hint, length=size))
+        held = f"{points:,} {'memory' if points == 1 else 'memories'}" if isinstance(points, int) else "memories"
+        facts = (f"the collection {shown(name)} holds {held}", f"its vectors have {size:,} numbers")
+        return Readiness(summary, facts)
 
     async def health_check(self) -> bool:
         """True when the collection answers. Raises NotReachable."""
@@ -352,3 +389,7 @@ class QdrantMemory(PointWriter):
                     yield chosen
 
         return part
+
+
+def _answers_in(began: float) -> str:
+    return f"answers in {(time.perf_counter() - began) * 1000:.0f} ms"
