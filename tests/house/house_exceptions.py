@@ -26,12 +26,6 @@ ONE_CHILD = {
     "TriggersMissing",
     "UpkeepScreen",
     "WhatIfListing",
-    "WritablePostgres",
     "WritableSqlite",
 }
 """Classes with exactly one child."""
-
-CONCRETE_BACKENDS_ABOVE = {
-    "onboard/probes/postgres_url.py imports postgres",
-}
-"""Modules above the backends' floor that import a concrete backend."""

@@ -52,6 +52,10 @@ class Place:
     def url(self) -> str:
         return self.server.url(self.user, PASSWORD, self.database)
 
+    @property
+    def at(self) -> str:
+        return f"{self.server.host}:{self.server.port}"
+
     def run(self, statements: str) -> str:
         return self.server.run(statements, self.database)
 
@@ -208,24 +212,28 @@ def test_a_name_that_zeroclaw_does_not_take_is_wrong_use(tmp_path: Path, name: s
 def test_a_wrong_password(place: Place) -> None:
     found = place.test(place.server.url(place.user, WRONG_PASSWORD, place.database))
     assert (found.verdict, found.exit_code) == ("bad", 1)
-    assert found.sentence == f"The server refuses the password of the user {place.user}, or knows no such user."
+    assert found.sentence == (
+        f"The database server {place.at} refuses the password of the user {place.user}, or knows no such user."
+    )
 
 
 def test_no_password_where_one_is_wanted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """PGPASSWORD is not ZeroClaw's, so it helps nobody here."""
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     found = place.test(place.server.url(place.user, None, place.database))
-    assert found.sentence == f"The server wants a password for the user {place.user}, and the URL has none."
+    assert found.sentence == (
+        f"The database server {place.at} wants a password for the user {place.user}, and the URL has none."
+    )
 
 
 def test_an_unknown_user(place: Place) -> None:
     found = place.test(place.server.url(UNKNOWN_ROLE, None, place.database))
-    assert (found.sentence, found.exit_code) == (f"The server knows no user {UNKNOWN_ROLE}.", 1)
+    assert (found.sentence, found.exit_code) == (f"The database server {place.at} knows no user {UNKNOWN_ROLE}.", 1)
 
 
 def test_no_such_database(place: Place) -> None:
     found = place.test(place.server.url(place.user, PASSWORD, "nowhere"))
-    assert found.sentence == f"There is no database nowhere on 127.0.0.1:{place.server.port}."
+    assert found.sentence == f"The database server {place.at} has no database nowhere."
     assert found.exit_code == 1
 
 
@@ -233,7 +241,7 @@ def test_a_database_the_user_may_not_enter(place: Place) -> None:
     place.run(f"REVOKE CONNECT ON DATABASE {place.database} FROM PUBLIC")
     other = place.another_user()
     found = place.test_as(other)
-    assert found.sentence == f"The user {other} may not connect to the database {place.database}."
+    assert found.sentence == f"The user {other} may not connect to the database {place.database} at {place.at}."
     place.run(found.hint)
     assert "may not connect" not in place.test_as(other).sentence
 

@@ -6,9 +6,11 @@ import asyncio
 import builtins
 import logging
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support.pgbouncer import running_pgbouncer
 from support.postgres_place import PASSWORD, PostgresPlace
 from support.postgres_server import TLS_ONLY
 
@@ -63,15 +65,38 @@ async def test_a_wrong_password(place: PostgresPlace, refused) -> None:
     assert place.user in error.message
 
 
+@pytest.fixture
+def surroundings(place: PostgresPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables and files of the home directory that libpq would read, each with something else to say."""
+    place.make_table("key")
+    (tmp_path / ".postgresql").mkdir()
+    for name in ("root.crt", "root.crl", "postgresql.crt", "postgresql.key"):
+        (tmp_path / ".postgresql" / name).write_text("no certificate")
+    passwords, services = tmp_path / ".pgpass", tmp_path / ".pg_service.conf"
+    passwords.write_text(f"*:*:*:*:{PASSWORD}\n")
+    passwords.chmod(0o600)
+    services.write_text(f"[elsewhere]\nhost=elsewhere.invalid\npassword={PASSWORD}\n")
+    said = {"HOME": tmp_path, "PGPASSWORD": PASSWORD, "PGPASSFILE": passwords, "PGSERVICE": "elsewhere"}
+    said |= {"PGSERVICEFILE": services, "PGHOST": "elsewhere.invalid", "PGPORT": "1", "PGDATABASE": "elsewhere"}
+    said |= {"PGUSER": "somebody", "PGSSLMODE": "verify-full", "PGSSLROOTCERT": tmp_path / "missing"}
+    said |= {"PGSSLNEGOTIATION": "direct", "PGTARGETSESSIONATTRS": "standby", "PGOPTIONS": "-c statement_timeout=1"}
+    for name, value in said.items():
+        monkeypatch.setenv(name, str(value))
+
+
 async def test_no_password_though_one_is_wanted_and_the_environment_has_no_say(
-    place: PostgresPlace, refused, monkeypatch: pytest.MonkeyPatch
+    place: PostgresPlace, refused, surroundings: None
 ) -> None:
-    monkeypatch.setenv("PGPASSWORD", PASSWORD)
-    monkeypatch.setenv("PGHOST", "elsewhere.invalid")
-    monkeypatch.setenv("PGDATABASE", "elsewhere")
-    monkeypatch.setenv("PGSSLMODE", "verify-full")
     error = await refused(place.server.url(place.user, None, place.database))
     assert "wants a password" in error.message
+
+
+@pytest.mark.parametrize("mode", ["disable", "allow", "prefer", "require"])
+async def test_the_url_alone_says_how_to_connect(mode: str, place: PostgresPlace, surroundings: None, opens) -> None:
+    with running_pgbouncer(place.server, {place.user: PASSWORD}, tls="allow") as pooler:
+        memory = await opens(pooler.url(place.user, PASSWORD, place.database, f"sslmode={mode}"))
+        assert await memory.count() == 0
+        assert (await memory.health()).facts["tls"] == ("yes" if mode in ("prefer", "require") else "no")
 
 
 async def test_an_unknown_host(refused) -> None:
@@ -154,6 +179,7 @@ def test_a_name_zeroclaw_does_not_take_is_wrong_use(what: str, name: str) -> Non
         (f"postgres://agent:{PASSWORD}@h:70000/d", "no number from 1 to 65535"),
         (f"postgres://agent:p@{PASSWORD}@h/d", "more than one @"),
         (f"postgres://agent:{PASSWORD}@h/d?sslmode=always", "sslmode is always"),
+        (f"postgres://agent:{PASSWORD}@h/d?sslnegotiation=early", "sslnegotiation is early"),
         (f"postgres://agent:{PASSWORD}@h/d?pool={WRONG}", "option pool"),
         (f"postgres://agent:{PASSWORD}@h/d?target_session_attrs=fast", "target_session_attrs is fast"),
     ],

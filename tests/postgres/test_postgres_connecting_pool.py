@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 from support.pgbouncer import PgBouncer
 from support.postgres_place import PASSWORD, PostgresPlace
 
-from zeroclaw_tui.backends.postgres.connection import MOST_CONNECTIONS
+from zeroclaw_tui.backends.postgres.connect import MOST_CONNECTIONS
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.errors import Locked, NotReachable, Refused, SearchInterrupted
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
@@ -97,6 +98,18 @@ async def test_a_statement_that_takes_too_long_is_stopped(memory: PostgresMemory
     assert await memory.count() == len(sample_entries())
 
 
+async def test_a_server_that_falls_silent_is_told_and_a_new_connection_made(memory: PostgresMemory) -> None:
+    left_behind: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, told: left_behind.append(told))
+    with pytest.raises(NotReachable) as caught:
+        async with memory.connections.reading(seconds=60) as connection:
+            await connection.execute(SLEEP, timeout=0.05)
+    assert "fell silent in the middle" in caught.value.message
+    assert await memory.count() == len(sample_entries())
+    gc.collect()
+    assert not left_behind
+
+
 async def test_reading_cannot_write(memory: PostgresMemory) -> None:
     with pytest.raises(Refused):
         async with memory.connections.reading() as connection:
@@ -132,7 +145,7 @@ async def _deletes_and_sleeps(memory: PostgresMemory) -> None:
 
 
 async def test_a_row_somebody_holds_is_told(memory: PostgresMemory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zeroclaw_tui.backends.postgres.connection._LOCK_SECONDS", 0.05)
+    monkeypatch.setattr("zeroclaw_tui.backends.postgres.connect._LOCK_SECONDS", 0.05)
     async with memory.connections.writing() as holder:
         await holder.execute("UPDATE memories SET content = 'x' WHERE key = 'lang'")
         with pytest.raises(Locked):

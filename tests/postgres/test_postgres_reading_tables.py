@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from support.postgres_place import PASSWORD, PostgresPlace
 
-from zeroclaw_tui.backends.postgres.many_ids import ManyIds
+from zeroclaw_tui.backends.postgres.browse import ManyIds
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -47,7 +47,8 @@ async def test_a_table_of_any_name_in_any_schema_opens_as_the_config_says(place:
     await memory.open()
     try:
         assert await memory.count() == len(sample_entries())
-        assert memory.location == f"postgres://{place.user}@127.0.0.1:{place.server.port}/{place.database}"
+        server = f"{place.user}@127.0.0.1:{place.server.port}/{place.database}"
+        assert memory.location == f"postgres://{server}?schema=Team_2&table=Erinnerungen"
         assert PASSWORD not in memory.location
     finally:
         await memory.close()

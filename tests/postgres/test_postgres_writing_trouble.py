@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 from support.postgres_place import FORMS
 
-from zeroclaw_tui.backends.postgres import connection
+from zeroclaw_tui.backends.postgres import connect
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit, RowChange
 from zeroclaw_tui.memory.errors import Locked, Refused
 from zeroclaw_tui.testing.tools import EVERY, Kept, written_row
@@ -68,7 +68,7 @@ async def test_a_text_that_postgresql_cannot_store_is_refused_in_a_sentence(draf
 
 
 async def test_a_row_that_another_program_holds_is_locked_in_a_sentence(place, opens, monkeypatch):
-    monkeypatch.setattr(connection, "_LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(connect, "_LOCK_SECONDS", 0.1)
     place.make_table("key")
     memory, kept = await opens(), Kept()
     row = written_row(await memory.create(Draft("k", "c"), Kept()))

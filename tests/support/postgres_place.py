@@ -59,14 +59,17 @@ _DEFINITIONS = {
 
 
 class PostgresPlace:
-    """A database of its own on a server, with pgvector, and a user who owns it."""
+    """A database of its own on a server, with pgvector where the server has it, and a user who owns it."""
 
     def __init__(self, server: PostgresServer, name: str) -> None:
         self.server = server
         self.user = self.database = name
         server.make_user(name, PASSWORD)
         server.make_database(name, name)
-        self.run_as_superuser("CREATE EXTENSION vector")
+        self.run_as_superuser(
+            "DO $$ BEGIN IF EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') "
+            "THEN CREATE EXTENSION vector; END IF; END $$"
+        )
 
     @property
     def url(self) -> str:

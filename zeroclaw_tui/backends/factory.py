@@ -9,7 +9,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.profiles import BACKENDS, BackendProfile, backend_profile
 from zeroclaw_tui.config.layouts import exists
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.errors import DriverMissing, Refused, WrongUse
 
 CLASSES = {
     "sqlite": "zeroclaw_tui.backends.sqlite.store:SqliteMemory",
@@ -46,15 +46,14 @@ def create_memory(config: MemoryConfig) -> Memory:
         raise _without_driver(profile.key, error) from error
 
 
-def _without_driver(key: str, error: ModuleNotFoundError) -> Refused:
+def _without_driver(key: str, error: ModuleNotFoundError) -> DriverMissing:
     """The sentence for a library that is not installed. Raises what is no library's fault again."""
     missing = (error.name or "").partition(".")[0]
     if missing in ("", "zeroclaw_tui") or key not in EXTRAS:
         raise error
-    return Refused(
+    return DriverMissing(
         f"The backend {key} needs {missing}, which is not installed.",
         hint=f"pip install 'zeroclaw_tui[{EXTRAS[key]}]' brings it.",
-        title="Driver missing",
     )
 
 

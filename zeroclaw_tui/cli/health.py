@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any
 
 from zeroclaw_tui.backends.base import Health
 from zeroclaw_tui.backends.choice import chosen_line
+from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.plugins import shadowed_sentences
 from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.cli.output import document, write_lines
@@ -153,6 +155,8 @@ def _unopened(config: MemoryConfig) -> dict[str, Any]:
 
 def _address(config: MemoryConfig) -> str:
     """Where a store lies that did not open, without any password."""
+    with suppress(InspectorError, AttributeError):
+        return create_memory(config).location
     named = config.location or config.storage.get("db_url") or config.storage.get("url") or ""
     return without_password(named) if is_url(named) else masked_text(named)
 

@@ -185,13 +185,19 @@ async def open_library(config: MemoryConfig, profile: str | None = None) -> Libr
     try:
         await memory.open()
         choice = await choose_profile(config, memory, profile)
+        trash = Trash(config.install, _trash_name(config, memory, memory.location), _now)
+        if memory.also_kept_as is not None:
+            await trash.adopt(_trash_name(config, memory, memory.also_kept_as), read_only=config.read_only)
     except BaseException:
         # Whatever ended the opening, ctrl-c too: a connection left open would keep the process from ending.
         await memory.close()
         raise
     embedder, because = create_embedder(config.embedding)
-    trash = Trash(config.install, store_name(memory.trash_name, memory.location, config.install.config_dir), _now)
     return Library(config, memory, choice, scoring_settings(config), embedder, trash, because)
+
+
+def _trash_name(config: MemoryConfig, memory: Memory, location: str) -> str:
+    return store_name(memory.trash_name, location, config.install.config_dir)
 
 
 def _now() -> datetime:

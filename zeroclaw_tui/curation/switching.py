@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from zeroclaw_tui.backends.base import Capabilities, Memory
 from zeroclaw_tui.backends.choice import chosen_line
@@ -130,7 +130,7 @@ async def standing_of(candidate: Candidate, profile: str | None, seconds: float 
 def location_of(config: MemoryConfig) -> str:
     """Where the store of a config lies, for people: a path, or a server's address without user, password and query."""
     storage = config.storage
-    if config.location:
+    if config.location and config.backend != "postgres":
         return _address(config.location) if "://" in config.location else config.location
     match config.backend:
         case "sqlite" | "lucid":
@@ -142,8 +142,9 @@ def location_of(config: MemoryConfig) -> str:
         case "in-memory":
             return "this process"
         case "postgres":
-            place = f"{storage.get('schema', 'public')}.{storage.get('table', 'memories')}"
-            return f"{_address(storage.get('db_url'))} · {place}"
+            url = str(config.location or storage.get("db_url") or "")
+            named = {"schema": "public", "table": "memories", **storage, **dict(parse_qsl(url.partition("?")[2]))}
+            return f"{_address(url)} · {named['schema']}.{named['table']}"
         case "qdrant":
             collection = storage.get("collection")
             return _address(storage.get("url")) + (f" · {collection}" if collection else "")

@@ -54,6 +54,12 @@ class Refused(InspectorError):
     title = "Refused"
 
 
+class DriverMissing(Refused):
+    """A library that is not installed; the hint says what brings it."""
+
+    title = "Driver missing"
+
+
 class WrongUse(InspectorError):
     """Options that do not fit together, or a value that cannot be read."""
 
@@ -101,6 +107,13 @@ class NotReachable(InspectorError):
 
     title = "Not reachable"
     exit_code = NOT_REACHABLE
+
+
+class NotLetIn(NotReachable):
+    """A server that answers, and refuses the user, the password or the database."""
+
+    only_with_tls = False
+    """Whether it is known to let in nobody without TLS."""
 
 
 class DiskFull(Unreadable):

@@ -7,10 +7,11 @@ driver reads none either.
 from __future__ import annotations
 
 import getpass
-from collections.abc import Mapping
+import ssl
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
-from urllib.parse import quote, unquote
+from typing import Any, Literal
+from urllib.parse import quote, unquote, urlencode
 
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.memory.errors import WrongUse
@@ -25,6 +26,11 @@ OPTIONS_OF_ZEROCLAW = (
     "keepalives_retries",
 )
 """What may stand behind the ? of a URL for ZeroClaw's driver, which refuses every other name."""
+
+USUAL_SCHEMA, USUAL_TABLE = "public", "memories"
+"""Where ZeroClaw keeps its memories where nothing says otherwise."""
+TABLE_OPTIONS = ("schema", "table")
+"""This program's own: which table of the database, above what the config says."""
 
 _CERTIFICATE_OPTIONS = ("sslrootcert", "sslcert", "sslkey")
 _TARGETS = ("any", "read-write", "read-only", "primary", "standby", "prefer-standby")
@@ -56,12 +62,19 @@ class PostgresAddress:
         return f"[{host}]:{port}" if ":" in host else f"{shown(host)}:{port}"
 
     @property
-    def location(self) -> str:
-        """The URL without password and options, for people."""
+    def names_table(self) -> bool:
+        """Whether the URL itself says which schema or table."""
+        return any(self.options.get(name) for name in TABLE_OPTIONS)
+
+    def location(self, schema: str = USUAL_SCHEMA, table: str = USUAL_TABLE) -> str:
+        """The URL without password, with schema and table as its only options where they are not the usual ones."""
         host, port = self.hosts[0]
         named = quote(host, safe="") if host.startswith("/") else self.place
         at_port = f":{port}" if host.startswith("/") and port != _DEFAULT_PORT else ""
-        return f"postgres://{quote(self.user)}@{named}{at_port}/{quote(self.database)}"
+        said = [("schema", schema, USUAL_SCHEMA), ("table", table, USUAL_TABLE)]
+        options = urlencode([(name, value) for name, value, usual in said if value != usual])
+        url = f"postgres://{quote(self.user)}@{named}{at_port}/{quote(self.database)}"
+        return f"{url}?{options}" if options else url
 
     @property
     def tls(self) -> TlsMode:
@@ -91,7 +104,7 @@ def read_url(url: str) -> PostgresAddress:
 
     As ZeroClaw's driver does, everything before the first `@` is taken for user and password, and options nobody knows
     are refused. Beyond it, sslmode may be allow, verify-ca or verify-full, and sslrootcert, sslcert and sslkey are
-    known.
+    known, and schema and table.
     """
     scheme = next((scheme for scheme in _SCHEMES if url.startswith(scheme)), None)
     if scheme is None:
@@ -163,7 +176,7 @@ def _options(query: str) -> dict[str, str]:
 
 
 def _check_options(options: Mapping[str, str]) -> None:
-    unknown = [name for name in options if name not in (*OPTIONS_OF_ZEROCLAW, *_CERTIFICATE_OPTIONS)]
+    unknown = [name for name in options if name not in (*OPTIONS_OF_ZEROCLAW, *_CERTIFICATE_OPTIONS, *TABLE_OPTIONS)]
     if unknown and any("@" in name or "@" in options[name] for name in unknown):
         # What looks like an option is the rest of a password.
         raise _more_than_one_at()
@@ -172,7 +185,11 @@ def _check_options(options: Mapping[str, str]) -> None:
             f"The database URL has the option {shown(unknown[0])}, which ZeroClaw's driver does not know and refuses.",
             hint="Take it out of the URL.",
         )
-    for name, known in (("sslmode", TLS_MODES), ("target_session_attrs", _TARGETS)):
+    for name, known in (
+        ("sslmode", TLS_MODES),
+        ("sslnegotiation", ("postgres", "direct")),
+        ("target_session_attrs", _TARGETS),
+    ):
         if name in options and options[name] not in known:
             raise WrongUse(
                 f"The database URL's {name} is {shown(options[name])}, which there is not.",
@@ -207,3 +224,53 @@ def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536):
         raise WrongUse("The database URL has a port that is no number from 1 to 65535.", hint=SHAPE)
     return int(text)
+
+
+class NamedContext(ssl.SSLContext):
+    """A context that greets and checks the server by one name, at whichever address it was found."""
+
+    server_name: str = ""
+
+    def wrap_bio(self, *args: Any, **named: Any) -> ssl.SSLObject:
+        """As SSLContext's, for that name."""
+        incoming, outgoing = args[:2]
+        return super().wrap_bio(incoming, outgoing, server_side=False, server_hostname=self.server_name or None)
+
+
+def tls_context(address: PostgresAddress, host: str) -> ssl.SSLContext:
+    """What a connection to this host is encrypted with. Raises WrongUse for files that cannot be read.
+
+    As libpq does it: nothing is checked before verify-ca, unless sslrootcert is given, which makes require check too;
+    only verify-full checks the name. Without sslrootcert the certificates this machine trusts count.
+    """
+    context = NamedContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.server_name = host
+    # A server that is greeted with TLS at once (sslnegotiation=direct) lets nobody in who does not name the protocol.
+    context.set_alpn_protocols(["postgresql"])
+    root = address.options.get("sslrootcert", "")
+    checks = address.tls in ("verify-ca", "verify-full") or (address.tls == "require" and bool(root))
+    context.check_hostname = address.tls == "verify-full"
+    context.verify_mode = ssl.CERT_REQUIRED if checks else ssl.CERT_NONE
+    if checks and root in ("", "system"):
+        context.load_default_certs()
+    elif checks:
+        _load("sslrootcert", root, lambda: context.load_verify_locations(cafile=root))
+    certificate, key = address.options.get("sslcert", ""), address.options.get("sslkey") or None
+    if certificate:
+        _load("sslcert", certificate, lambda: context.load_cert_chain(certificate, key, password=_no_password))
+    return context
+
+
+def _load(option: str, path: str, load: Callable[[], None]) -> None:
+    try:
+        load()
+    except (OSError, ValueError):
+        raise WrongUse(
+            f"The file {shown(path)} that the URL's {option} names cannot be read as a certificate.",
+            hint="Is the path right, and is it PEM?",
+        ) from None
+
+
+def _no_password() -> str:
+    """Asked for where a key is encrypted; without this the terminal would be asked."""
+    raise ValueError

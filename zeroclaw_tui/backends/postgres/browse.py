@@ -1,272 +1,352 @@
-"""Listings of a PostgreSQL table: pages by key, the whole order, filters as conditions."""
+"""Looking at a whole table: facets, statistics, stamps, and whether somebody else has written to it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import asyncio
+import hashlib
+from array import array
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, overload
 
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.backends.matching import Needle, needles_of
-from zeroclaw_tui.backends.postgres.categories import category_text, category_to_sort, spellings
-from zeroclaw_tui.backends.postgres.rows import entry_columns
-from zeroclaw_tui.backends.postgres.table import Table, base_type
-from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Sort, SortField, Superseded
-from zeroclaw_tui.memory.text import is_unicode
+from zeroclaw_tui.backends.postgres.rows import agent_named, category_of, category_text, rfc3339
+from zeroclaw_tui.backends.postgres.schema import Table
+from zeroclaw_tui.backends.postgres.sql import Parameters, conditions, has_vectors, is_dated, moment_of
+from zeroclaw_tui.memory.change import Stamp, StoredRow, Value
+from zeroclaw_tui.memory.query import AGE_GROUPS, Facets, MemoryFilter
+from zeroclaw_tui.memory.statistics import (
+    BIGGEST,
+    QUARTER_SECONDS,
+    SIZE_GROUPS,
+    SIZE_LIMITS,
+    BigMemory,
+    Embedded,
+    Statistics,
+)
 
-ROWS_AT_ONCE = 500
-"""The most rows fetched in one statement, so that the event loop never waits long for Python objects to be made."""
+if TYPE_CHECKING:
+    import asyncpg  # type: ignore[import-untyped]
 
-IDS_AT_ONCE = 2000
-"""The same for ids alone."""
+Groups = Sequence[Mapping[str, Any]]
 
-MOST_IDS = 20_000
-"""The most that are asked for as one value."""
+SECONDS = 120.0
+"""How long counting a whole table may take."""
 
-_BY_CONTENT = 200
-_TIMES = {SortField.STORED: "updated_at", SortField.UPDATED: "updated_at", SortField.AGE: "created_at"}
-
-
-@dataclass(frozen=True, slots=True)
-class FoundFilter(MemoryFilter):
-    """A filter whose pattern has been looked for: `ids` are the rows that it is to be found in."""
-
-    ids: tuple[str, ...] = ()
+_DAYS = (1, 7, 30)
+_GROUPED = ("category", "agent_id", "namespace")
+_GROUPS_AT_ONCE = 2000
+_DIGEST = "substring(encode(sha256(convert_to(m.content, 'UTF8')), 'hex') FROM 1 FOR 16)"
+_SMALL = 8 * 1024 * 1024
+"""Up to this size, in bytes without what lies beside the rows, a table is looked through whole."""
 
 
-def conditions(filter: MemoryFilter, table: Table, start: int = 1) -> tuple[str, Sequence[Any]]:
-    """A filter as `TRUE AND …` with parameters numbered from `start`, and their values; nothing is ever pasted in.
+def facet_statements(table: Table, filter: MemoryFilter, now: str) -> tuple[str, tuple[str, str], Sequence[Any]]:
+    """What counts by category, session, agent, namespace and age: in one pass, in two, and the values of either.
 
-    The table is called `m`. A part about something the table lacks leaves no rows, as does text that PostgreSQL cannot
-    hold. A pattern is looked for elsewhere, and leaves a FoundFilter.
+    Two passes are for servers without GROUPING SETS, as databases spread over machines are. There may be as many
+    sessions as memories: they are counted apart from what else occurs together, and put in order by the server.
     """
-    found = _Conditions(start)
-    if "id" in table.may_be_null:
-        # What has no id cannot be told from others: no memory.
-        found.conditions.append("m.id IS NOT NULL")
-    if filter.superseded is Superseded.ONLY:
-        found.nothing()
-    if filter.category is not None:
-        found.one_of(category_text(table, "m."), spellings(filter.category, table))
-    if filter.session is not None:
-        found.one_of("coalesce(m.session_id::text, '')" if table.has("session_id") else None, filter.session)
-    if filter.namespace is not None:
-        found.one_of("m.namespace::text" if table.has("namespace") else None, filter.namespace)
-    if filter.agent is not None:
-        found.one_of("m.agent_id::text" if table.has("agent_id") else None, _agent_ids(filter.agent, table))
-    if filter.longer_than is not None:
-        found.also("octet_length(m.content) > {}::bigint", min(filter.longer_than, 2**62))
-    if filter.shorter_than is not None:
-        found.also("octet_length(m.content) < {}::bigint", min(filter.shorter_than, 2**62))
-    _window(found, filter, table)
-    for needle in needles_of(filter):
-        _containing(found, needle)
-    if isinstance(filter, FoundFilter):
-        cast = "CAST({}::text[] AS uuid[])" if base_type(table.columns["id"]) == "uuid" else "{}::text[]"
-        found.also(f"m.id = ANY({cast})", list(filter.ids))
-    return " AND ".join(found.conditions), found.values
-
-
-class _Conditions:
-    """Conditions that must all hold, and what to bind."""
-
-    def __init__(self, start: int) -> None:
-        self.conditions = ["TRUE"]
-        self.values: list[Any] = []
-        self._start = start
-
-    def also(self, condition: str, value: Any) -> None:
-        """One more, with {} for the place of its value."""
-        place = f"${self._start + len(self.values)}"
-        self.values.append(value)
-        self.conditions.append(condition.replace("{}", place))
-
-    def place(self, texts: Sequence[str]) -> str:
-        """The place of some texts that conditions name themselves."""
-        self.values.append(list(texts))
-        return f"${self._start + len(self.values) - 1}::text[]"
-
-    def one_of(self, column: str | None, values: Sequence[str]) -> None:
-        """The column has one of these values."""
-        known = [value for value in values if _can_be_held(value)]
-        if column is None or not known:
-            self.nothing()
-        else:
-            self.also(f"{column} = ANY({{}}::text[])", known)
-
-    def nothing(self) -> None:
-        """No row is left."""
-        self.conditions.append("FALSE")
-
-
-def _agent_ids(aliases: Sequence[str], table: Table) -> list[str]:
-    """The ids of these aliases; an id that no agent has stands for itself."""
-    by_alias = {alias: agent_id for agent_id, alias in table.agents.items()}
-    return [by_alias.get(alias, alias) for alias in aliases]
-
-
-def _window(found: _Conditions, filter: MemoryFilter, table: Table) -> None:
-    created = f"m.{table.created}"
-    if base_type(table.columns[table.created]) == "timestamp without time zone":
-        created = f"({created} AT TIME ZONE 'UTC')"
-    if filter.undated:
-        found.conditions.append(f"NOT {is_dated(table)}")
-    for text, sign in ((filter.older_than, "<"), (filter.newer_than, ">")):
-        if text is None:
-            continue
-        found.conditions.append(is_dated(table))
-        limit = moment(text)
-        if limit is not None:
-            # A limit that is no moment leaves what is a moment at all, as everywhere.
-            found.also(f"{created} {sign} {{}}::text::timestamp with time zone", limit.isoformat())
-
-
-def is_dated(table: Table) -> str:
-    """SQL for whether a row was created at a moment that can be read: neither none nor one without end."""
-    created = f"m.{table.created}"
-    return f"({created} IS NOT NULL AND isfinite({created}))"
-
-
-def _containing(found: _Conditions, needle: Needle) -> None:
-    """Letters are lowered here and not by lower(), which knows those of the server's own language at best."""
-    if not _can_be_held(needle.text):
-        found.nothing()
-        return
-    if needle.is_plain:
-        # What has the collation C is lowered in its ASCII letters alone, in a tenth of the time translate takes.
-        place = found.place([needle.text])
-        in_columns = [f'position(({place})[1] IN lower(m.{name}::text COLLATE "C")) > 0' for name in ("content", "key")]
-        found.conditions.append(f"({' OR '.join(in_columns)})")
-        return
-    capitals, small = needle.other_cases()
-    place = found.place([needle.text, capitals, small])
-    in_columns = [
-        f"position(({place})[1] IN translate(m.{name}::text, ({place})[2], ({place})[3])) > 0"
-        for name in ("content", "key")
-    ]
-    found.conditions.append(f"({' OR '.join(in_columns)})")
-
-
-def _can_be_held(text: str) -> bool:
-    return "\0" not in text and is_unicode(text)
-
-
-def order_by(table: Table, sort: Sort) -> str:
-    """The clause of an order; equal values fall back on the id. Text is compared code point by code point."""
-    direction = "DESC" if sort.descending else "ASC"
-    return "ORDER BY " + ", ".join(f"{key} {direction}" for key in _sort_keys(table, sort))
-
-
-def _sort_keys(table: Table, sort: Sort) -> tuple[str, str]:
-    id_key = 'm.id COLLATE "C"' if base_type(table.columns["id"]) != "uuid" else "m.id"
-    match sort.field:
-        case SortField.KEY:
-            return 'm.key COLLATE "C"', id_key
-        case SortField.CATEGORY:
-            return f'({category_to_sort(table, "m.")}) COLLATE "C"', id_key
-        case SortField.CONTENT:
-            return f'left(m.content, {_BY_CONTENT}) COLLATE "C"', id_key
-        case SortField.SIZE:
-            return "octet_length(m.content)", id_key
-        case SortField.AGE:
-            return f"m.{table.created}", id_key
-        case SortField.STORED | SortField.UPDATED:
-            return f"m.{table.updated}", id_key
-
-
-def _value_type(table: Table, sort: Sort) -> str:
-    match sort.field:
-        case SortField.KEY | SortField.CATEGORY | SortField.CONTENT:
-            return "text"
-        case SortField.SIZE:
-            return "bigint"
-        case SortField.AGE:
-            return table.columns[table.created]
-        case SortField.STORED | SortField.UPDATED:
-            return table.columns[table.updated]
-
-
-def page_statement(
-    table: Table, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int
-) -> tuple[str, list[Any]]:
-    """What selects the rows after `cursor` as excerpts with their sort value, one more than `limit`."""
     condition, values = conditions(filter, table)
-    value_key, _ = _sort_keys(table, sort)
-    bound = [*values]
-    if cursor is not None:
-        condition += f" AND ({_after(table, sort, cursor, len(bound))})"
-        bound += [cursor.value, str(cursor.handle)]
-    bound.append(limit + 1)
-    # To write a time as text takes the server longer than to find the row: those of the memory are used again.
-    more = "" if sort.field in _TIMES else f", ({value_key})::text AS sort_value"
-    statement = (
-        f"SELECT {entry_columns(table, excerpt=True)}{more} FROM {table.quoted} AS m "
-        f"WHERE {condition} {order_by(table, sort)} LIMIT ${len(bound)}::bigint"
+    given = Parameters(values)
+    to = moment(now) or datetime.max.replace(tzinfo=UTC)
+    limits = [moment_of(given.text((to - timedelta(days=days)).isoformat())) for days in _DAYS]
+    ages = " ".join(f"WHEN m.{table.created} > {limit} THEN {at}" for at, limit in enumerate(limits))
+    columns = ", ".join(
+        [
+            *(f"m.{name}::text AS {name}" if table.has(name) else f"NULL AS {name}" for name in _GROUPED),
+            "coalesce(m.session_id::text, '') AS session" if table.has("session_id") else "NULL AS session",
+            f"CASE WHEN NOT {is_dated(table)} THEN {len(_DAYS) + 1} {ages} ELSE {len(_DAYS)} END AS age",
+            ("m.embedding IS NULL" if table.has("embedding") else "false") + " AS bare",
+        ]
     )
-    return statement, bound
-
-
-def order_statement(table: Table, filter: MemoryFilter, sort: Sort, offset: int, limit: int) -> tuple[str, list[Any]]:
-    """What selects some ids of an order, as `handles`, and how many there are in all, as `total`.
-
-    Where every row has to be read for the filter, that is done once for both.
+    others = ", ".join((*_GROUPED, "age", "bare"))
+    each = f"(SELECT {columns} FROM {table.quoted} AS m WHERE {condition}) AS each"
+    by_session = 'ORDER BY rows DESC, session COLLATE "C"'
+    at_once = f"""
+        SELECT {others}, session, grouping(session) = 0 AS is_session, sum(rows)::bigint AS rows
+        FROM (SELECT {others}, session, count(*) AS rows FROM {each} GROUP BY {others}, session) AS groups
+        GROUP BY GROUPING SETS (({others}), (session)) {by_session}
     """
+    one_by_one = (
+        f"SELECT {others}, false AS is_session, count(*) AS rows FROM {each} GROUP BY {others} ORDER BY rows DESC",
+        f"SELECT session, true AS is_session, count(*) AS rows FROM {each} GROUP BY session {by_session}",
+    )
+    return at_once, one_by_one, given.values
+
+
+async def facets_of(groups: Groups, table: Table) -> Facets:
+    """The groups of `facet_statements` added up."""
+    counts = _Counts(table)
+    for start in range(0, len(groups), _GROUPS_AT_ONCE):
+        counts.add(groups[start : start + _GROUPS_AT_ONCE])
+        await asyncio.sleep(0)
+    return counts.facets()
+
+
+class _Counts:
+    """Groups added up."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._sessions: dict[str, int] = {}
+        self._by: dict[str, Counter[str | None]] = {name: Counter() for name in _GROUPED}
+        self._ages = Counter[int]()
+        self._bare = 0
+
+    def add(self, groups: Sequence[Mapping[str, Any]]) -> None:
+        """Some more of the groups."""
+        for group in groups:
+            rows = group["rows"]
+            if group["is_session"]:
+                self._sessions[group["session"]] = rows
+                continue
+            for name, counter in self._by.items():
+                counter[group[name]] += rows
+            self._ages[group["age"]] += rows
+            self._bare += rows if group["bare"] else 0
+
+    def facets(self) -> Facets:
+        """What they come to. A row without a namespace is in none."""
+        table = self._table
+        namespaces = {name: rows for name, rows in self._by["namespace"].items() if name is not None}
+        return Facets(
+            total=self._ages.total(),
+            category=_ordered(self._by["category"], lambda stored: category_of(stored, table)),
+            session=self._sessions if table.has("session_id") else None,
+            agent=_ordered(self._by["agent_id"], lambda owner: table.agents.get(owner, owner))
+            if table.has("agent_id")
+            else None,
+            namespace=_ordered(namespaces, str) if table.has("namespace") else None,
+            age={name: self._ages[at] for at, name in enumerate(AGE_GROUPS)},
+            not_embedded=self._bare if table.has("embedding") else None,
+        )
+
+
+def _ordered(counted: Mapping[Any, int], named: Callable[[str], str]) -> dict[str, int]:
+    """By count descending, then by name; NULL counts as blank, and several spellings of one name as that name."""
+    counter = Counter[str]()
+    for stored, rows in counted.items():
+        counter[named(stored or "")] += rows
+    return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
+
+
+def statistics_statements(
+    table: Table, filter: MemoryFilter
+) -> tuple[tuple[str, Sequence[Any]], tuple[str, Sequence[Any]]]:
+    """What counts the groups of `statistics_of`, and what finds the biggest memories, each with its values."""
     condition, values = conditions(filter, table)
-    part = f"OFFSET ${len(values) + 1}::bigint LIMIT ${len(values) + 2}::bigint"
-    bound = [*values, min(offset, 2**62), limit]
-    if not looks_inside(filter):
-        listed = f"FROM {table.quoted} AS m WHERE {condition}"
-        return (
-            f"SELECT array(SELECT m.id::text {listed} {order_by(table, sort)} {part}) AS handles, "
-            f"(SELECT count(*) {listed}) AS total"
-        ), bound
-    value_key, id_key = _sort_keys(table, sort)
-    direction = "DESC" if sort.descending else "ASC"
-    return (
-        f"WITH found AS (SELECT {value_key} AS value, {id_key} AS id FROM {table.quoted} AS m WHERE {condition}) "
-        f"SELECT array(SELECT id::text FROM found ORDER BY value {direction}, id {direction} {part}) AS handles, "
-        "(SELECT count(*) FROM found) AS total"
-    ), bound
+    given = Parameters(values)
+    return (_counting(table, condition), values), (_biggest(table, condition, given.count(BIGGEST)), given.values)
 
 
-def _after(table: Table, sort: Sort, cursor: Cursor, bound: int) -> str:
-    """What holds for the rows behind a cursor, whose value and id are bound next. NULL counts as the greatest value."""
-    value_key, id_key = _sort_keys(table, sort)
-    sign = "<" if sort.descending else ">"
-    value, last = f"${bound + 1}::text::{_value_type(table, sort)}", f"${bound + 2}::text::{table.columns['id']}"
-    if cursor.value is None:
-        after = f"{value_key} IS NULL AND {id_key} {sign} {last} AND {value} IS NULL"
-        return f"{after} OR {value_key} IS NOT NULL" if sort.descending else after
-    after = f"({value_key}, {id_key}) {sign} ({value}, {last})"
-    # Where no value can be NULL, asking for it would keep older servers from going by the index.
-    return f"{after} OR {value_key} IS NULL" if _may_be_null(table, sort) and not sort.descending else after
+def statistics_of(groups: Groups, biggest: Groups, table: Table) -> Statistics:
+    """The statistics of these. A vector counts as four bytes a number."""
+    embedded, dimensions = _vectors(groups, table)
+    quarters = Counter[int]()
+    for group in groups:
+        if group["quarter"] is not None:
+            quarters[group["quarter"]] += group["rows"]
+    return Statistics(
+        total=sum(group["rows"] for group in groups),
+        content=sum(group["bytes"] for group in groups),
+        quarters=dict(quarters),
+        undated=sum(group["rows"] for group in groups if group["quarter"] is None),
+        size={name: sum(group[f"size_{at}"] for group in groups) for at, name in enumerate(SIZE_GROUPS)},
+        biggest=tuple(
+            BigMemory(row["id"], row["key"], category_of(row["category"] or "", table), row["size"]) for row in biggest
+        ),
+        vectors=None if dimensions is None else sum(4 * length * count for length, count in dimensions.items()),
+        embedded=embedded,
+        dimensions=dimensions,
+        cut_vectors=None if dimensions is None else 0,
+    )
 
 
-def _may_be_null(table: Table, sort: Sort) -> bool:
-    match sort.field:
-        case SortField.KEY:
-            column = "key"
-        case SortField.CATEGORY:
-            column = "category"
-        case SortField.CONTENT | SortField.SIZE:
-            column = "content"
-        case SortField.AGE:
-            column = table.created
-        case SortField.STORED | SortField.UPDATED:
-            column = table.updated
-    return column in table.may_be_null
+def _counting(table: Table, condition: str) -> str:
+    """For each category, length of vector and quarter hour: how many rows, how many bytes, how many of each size."""
+    limits = (0, *SIZE_LIMITS, None)
+    sizes = [
+        f"count(*) FILTER (WHERE size >= {low}{'' if high is None else f' AND size < {high}'}) AS size_{at}"
+        for at, (low, high) in enumerate(pairwise(limits))
+    ]
+    created = f"m.{table.created}"
+    return f"""
+        SELECT category, length, quarter, count(*) AS rows, coalesce(sum(size), 0)::bigint AS bytes, {", ".join(sizes)}
+        FROM (SELECT m.category::text AS category, {_length(table)} AS length, octet_length(m.content) AS size,
+                     CASE WHEN isfinite({created})
+                          THEN floor(extract(epoch FROM {created}) / {QUARTER_SECONDS})::bigint END AS quarter
+              FROM {table.quoted} AS m WHERE {condition}) AS each
+        GROUP BY category, length, quarter"""
 
 
-def cursor_after(record: Mapping[str, Any], sort: Sort) -> Cursor:
-    """Where the page behind this record of `page_statement` begins."""
-    return Cursor(record[_TIMES.get(sort.field, "sort_value")], record["id"])
+def _length(table: Table) -> str:
+    """How many numbers a vector has; where the column's type says so no vector is read for it."""
+    if not table.has("embedding"):
+        return "NULL::int"
+    if table.dimensions is not None:
+        return f"CASE WHEN m.embedding IS NOT NULL THEN {table.dimensions} END"
+    if has_vectors(table):
+        return f"{table.schema_of_vector}.vector_dims(m.embedding)"
+    return "CASE WHEN m.embedding IS NOT NULL THEN 0 END"
 
 
-def takes_long(filter: MemoryFilter, sort: Sort) -> bool:
-    """Whether a page may have to look at every row: a text or a length is looked for, or no index has the order."""
-    return looks_inside(filter) or sort.field not in (SortField.STORED, SortField.UPDATED)
+def _vectors(groups: Groups, table: Table) -> tuple[dict[str, Embedded] | None, dict[int, int] | None]:
+    if not table.has("embedding"):
+        return None, None
+    totals, embedded, lengths = Counter[str](), Counter[str](), Counter[int]()
+    for group in groups:
+        category = category_of(group["category"] or "", table)
+        totals[category] += group["rows"]
+        if group["length"] is not None:
+            embedded[category] += group["rows"]
+            lengths[group["length"]] += group["rows"]
+    ordered = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
+    return {category: Embedded(embedded[category], total) for category, total in ordered}, dict(lengths.most_common())
 
 
-def looks_inside(filter: MemoryFilter) -> bool:
-    """Whether a text or a length is looked for, so that every row has to be read."""
-    return filter.looks_for_text or (filter.longer_than, filter.shorter_than) != (None, None)
+def _biggest(table: Table, condition: str, count: str) -> str:
+    return f"""
+        SELECT m.id::text AS id, m.key::text AS key, m.category::text AS category, octet_length(m.content) AS size
+        FROM {table.quoted} AS m WHERE {condition} ORDER BY octet_length(m.content) DESC, m.id LIMIT {count}"""
+
+
+def stamp_of(row: StoredRow) -> Stamp:
+    """The stamp of a row with every column."""
+    values = row.values
+    content = str(values["content"] or "").encode()
+    return Stamp(
+        id=row.id,
+        state=state_of(row),
+        key=str(values["key"] or ""),
+        category=str(values.get("category") or ""),
+        size=len(content),
+        timestamp=str(values.get("created_at") or ""),
+        updated_at=str(values.get("updated_at") or ""),
+        agent=row.agent,
+        handle=row.id,
+    )
+
+
+def state_of(row: StoredRow) -> str:
+    """The state a stamp of this row has."""
+    values = row.values
+    content = values["content"]
+    digest = None if content is None else hashlib.sha256(str(content).encode()).hexdigest()[:16]
+    return _state(values.get("updated_at"), values["key"], values["category"] or "", values.get("session_id"), digest)
+
+
+def stamp_select(table: Table) -> str:
+    """The beginning of a statement whose records are for `stamp_from`."""
+    columns = ", ".join(
+        [
+            "m.id::text AS id",
+            "m.key::text AS key",
+            f"{category_text(table)} AS category",
+            f"m.{table.created}::text AS created_at",
+            f"m.{table.updated}::text AS updated_at",
+            "m.session_id::text AS session_id" if table.has("session_id") else "NULL::text AS session_id",
+            "m.agent_id::text AS agent_id" if table.has("agent_id") else "NULL::text AS agent_id",
+            "octet_length(m.content) AS size",
+            f"{_DIGEST} AS digest",
+        ]
+    )
+    return f"SELECT {columns} FROM {table.quoted} AS m"
+
+
+def stamp_from(record: Any, table: Table) -> Stamp:
+    """The stamp of a row, in the state in which it is."""
+    category, updated = category_of(record["category"], table), rfc3339(record["updated_at"])
+    return Stamp(
+        id=record["id"],
+        state=_state(updated, record["key"], category, record["session_id"], record["digest"]),
+        key=record["key"] or "",
+        category=category,
+        size=record["size"] or 0,
+        timestamp=rfc3339(record["created_at"]) or "",
+        updated_at=updated or "",
+        agent=agent_named(record["agent_id"], table),
+        handle=record["id"],
+    )
+
+
+def _state(*parts: Value) -> str:
+    """A short text that differs where one of the parts does; programs beside ZeroClaw may leave the times alone."""
+    told = "\x00".join("\x01" if part is None else str(part) for part in parts)
+    return hashlib.blake2b(told.encode(), digest_size=12).hexdigest()
+
+
+async def version_of(connection: asyncpg.Connection, table: Table, *, by_writers: bool = True) -> tuple[Any, ...]:
+    """Values of which at least one changes with every committed write, a new column or agent included.
+
+    In a small table the transactions that wrote its rows are added up, which is exact and seen at once. In a bigger
+    one PostgreSQL's own counters are read, which it brings up to date a second, at most ten, after a commit, and the
+    newest `updated_at`, which tells of a store at once. Without `by_writers`, for engines whose rows have no xmin, the
+    rows of a small table are counted, and its newest `updated_at` is read.
+    """
+    look = await connection.fetchrow(
+        "SELECT c.oid::text AS oid, pg_table_size(c.oid) AS size, "
+        "(SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute "
+        "WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) AS columns "
+        "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2",
+        table.schema,
+        table.name,
+    )
+    if look is None:
+        return ()
+    shape = (look["oid"], look["columns"])
+    if table.kind == "r" and look["size"] <= _SMALL:
+        written = "coalesce(sum(xmin::text::bigint), 0)" if by_writers else f"max({table.updated})"
+        rows = await connection.fetchrow(f"SELECT count(*) AS rows, {written}::text AS writers FROM {table.quoted}")
+        return (*shape, rows["rows"], rows["writers"])
+    counted = await connection.fetchrow(
+        f"SELECT (SELECT max({table.updated})::text FROM {table.quoted}) AS newest, "
+        "(SELECT sum(n_tup_ins + n_tup_upd + n_tup_del)::text FROM pg_stat_all_tables WHERE relid IN "
+        "(SELECT $1::text::oid UNION SELECT inhrelid FROM pg_inherits WHERE inhparent = $1::text::oid)) AS written",
+        look["oid"],
+    )
+    return (*shape, counted["newest"], counted["written"])
+
+
+class ManyIds(Sequence[str]):
+    """Ids in order, as long texts cut where one ends: a text object for each would take twice the room.
+
+    A million of ZeroClaw's ids take 40 MB.
+    """
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._ends: list[array[int]] = []
+        self._starts: list[int] = []
+        self._count = 0
+
+    def add(self, ids: Sequence[str]) -> None:
+        """More of them, some thousand at a time."""
+        if not ids:
+            return
+        self._starts.append(self._count)
+        self._texts.append("".join(ids))
+        self._ends.append(array("I", accumulate(map(len, ids))))
+        self._count += len(ids)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        if isinstance(at, slice):
+            return [self[number] for number in range(*at.indices(self._count))]
+        number = at + self._count if at < 0 else at
+        if not 0 <= number < self._count:
+            raise IndexError(at)
+        part = bisect_right(self._starts, number) - 1
+        ends, within = self._ends[part], number - self._starts[part]
+        return self._texts[part][ends[within - 1] if within else 0 : ends[within]]

@@ -6,12 +6,11 @@ import uuid
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from zeroclaw_tui.backends.postgres.categories import category_written
-from zeroclaw_tui.backends.postgres.connection import Connections
+from zeroclaw_tui.backends.postgres.connect import Connections
 from zeroclaw_tui.backends.postgres.owners import owner_of
-from zeroclaw_tui.backends.postgres.rows import casts, parameters
-from zeroclaw_tui.backends.postgres.statements import Parameters, check_text, has_vectors, ids_are
-from zeroclaw_tui.backends.postgres.table import Table
+from zeroclaw_tui.backends.postgres.rows import casts, category_written, parameters
+from zeroclaw_tui.backends.postgres.schema import Table
+from zeroclaw_tui.backends.postgres.sql import Parameters, check_text, has_vectors, ids_are
 from zeroclaw_tui.backends.postgres.transaction import MOST_BYTES, MOST_ROWS, Transaction, transaction
 from zeroclaw_tui.backends.postgres.writing import create, drafted, session_stored
 from zeroclaw_tui.memory.change import Draft, FilledVectors, NewVector, RowChange, StoredRow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
-from zeroclaw_tui.backends.postgres.table import Table
+from zeroclaw_tui.backends.postgres.schema import Table
 from zeroclaw_tui.backends.postgres.transaction import Transaction
 from zeroclaw_tui.memory.change import AGENTS, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import Refused

@@ -10,11 +10,11 @@ from functools import partial
 from itertools import islice
 
 from zeroclaw_tui.backends.clashes import Ahead, Found, Situation, situation, with_agents_back
-from zeroclaw_tui.backends.postgres.connection import Connections
-from zeroclaw_tui.backends.postgres.facets import SECONDS
+from zeroclaw_tui.backends.postgres.browse import SECONDS
+from zeroclaw_tui.backends.postgres.connect import Connections
 from zeroclaw_tui.backends.postgres.owners import added_back, earlier_owner, owner_of, taken_away
 from zeroclaw_tui.backends.postgres.present import Present, Rewriting
-from zeroclaw_tui.backends.postgres.table import Table
+from zeroclaw_tui.backends.postgres.schema import Table
 from zeroclaw_tui.backends.postgres.transaction import MOST_BYTES, MOST_ROWS, Transaction, kept, looking, transaction
 from zeroclaw_tui.memory.change import (
     AGENTS,

@@ -1,26 +1,27 @@
-"""From a record of the driver to a memory, and to the row exactly as it is stored."""
+"""From a record of the driver to a memory, and to the row exactly as it is stored; how categories are spelled."""
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from zeroclaw_tui.backends.postgres.categories import category_of, category_text, category_written
-from zeroclaw_tui.backends.postgres.table import Table
-from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.backends.postgres.schema import Table, base_type
+from zeroclaw_tui.memory.change import BUILT_IN_CATEGORIES, StoredRow, Value
 from zeroclaw_tui.memory.entry import EXCERPT, MemoryEntry
 
 _MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?(?:([+-]\d\d)(?::?(\d\d))?)?")
-__all__ = ["casts", "category_of", "entry_columns", "entry_from", "parameters", "stored_columns", "stored_row"]
 
 _USUAL_LENGTH = len("2026-01-01 00:00:00.000000+00")
 _AS_STORED = "category_as_stored"
 _VECTOR_HEAD = 4
 _BINARY_VECTORS = ("vector",)
 _TEXT_VECTORS = ("halfvec", "real[]")
+_VARIANTS = {category: category.capitalize() for category in BUILT_IN_CATEGORIES}
+"""How serde writes them."""
 
 
 def rfc3339(text: str | None) -> str | None:
@@ -206,3 +207,58 @@ def casts(table: Table) -> dict[str, str]:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def category_of(stored: str | None, table: Table) -> str:
+    """The plain name: `"Core"` is core, `{"Custom":"x"}` is x, anything else is itself."""
+    if stored is None or table.form != "uuid" or stored[:1] not in ('"', "{"):
+        return stored or ""
+    try:
+        decoded = json.loads(stored)
+    except (ValueError, RecursionError):
+        return stored
+    if isinstance(decoded, str):
+        return decoded.lower() if decoded.lower() in BUILT_IN_CATEGORIES else decoded
+    if isinstance(decoded, dict) and len(decoded) == 1:
+        name, value = next(iter(decoded.items()))
+        if name.lower() == "custom" and isinstance(value, str):
+            return value
+    return stored
+
+
+def category_written(name: str, table: Table) -> str:
+    """How this table writes a category."""
+    if table.form != "uuid":
+        return name
+    if name in _VARIANTS:
+        return json.dumps(_VARIANTS[name])
+    return json.dumps({"Custom": name}, ensure_ascii=False, separators=(",", ":"))
+
+
+def spellings(names: Iterable[str], table: Table) -> list[str]:
+    """Every way in which these categories may be written in the table."""
+    if table.form != "uuid":
+        return list(names)
+    found: list[str] = []
+    for name in names:
+        plain = json.dumps(name, ensure_ascii=False)
+        found += [name, plain, f'{{"Custom":{plain}}}', f'{{"Custom": {plain}}}']
+        found += [f'{{"custom":{plain}}}', f'{{"custom": {plain}}}']
+        if name in _VARIANTS:
+            found.append(json.dumps(_VARIANTS[name]))
+    return found
+
+
+def category_text(table: Table, prefix: str = "") -> str:
+    """The SQL of the stored text; `prefix` is what the table is called ("m.")."""
+    return f"{prefix}category" + ("" if base_type(table.columns["category"]) == "text" else "::text")
+
+
+def category_to_sort(table: Table, prefix: str = "") -> str:
+    """The SQL of what to order by: the plain name, near enough for names without escapes."""
+    text = category_text(table, prefix)
+    if table.form != "uuid":
+        return text
+    custom = f"""substring({text} from '^[{{]"[Cc]ustom": ?"(.*)"[}}]$')"""
+    plain = f"""CASE WHEN lower({text}) IN ('"core"', '"daily"', '"conversation"') THEN lower(trim({text}, '"')) END"""
+    return f"coalesce({custom}, {plain}, {text})"

@@ -6,48 +6,117 @@ import asyncio
 import math
 import time
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.base import Entries, Health, Neighbours
-from zeroclaw_tui.backends.postgres import browse
-from zeroclaw_tui.backends.postgres.address import SHAPE, PostgresAddress, read_url
-from zeroclaw_tui.backends.postgres.batches import in_batches
-from zeroclaw_tui.backends.postgres.capabilities import capabilities_of
-from zeroclaw_tui.backends.postgres.connection import Connections
-from zeroclaw_tui.backends.postgres.failures import NOT_SUPPORTED, OUT_OF_TIME, expected
-from zeroclaw_tui.backends.postgres.health import health
-from zeroclaw_tui.backends.postgres.many_ids import ManyIds
-from zeroclaw_tui.backends.postgres.rows import entry_columns, entry_from, vector_column, vector_from
-from zeroclaw_tui.backends.postgres.search_vectors import nearest
-from zeroclaw_tui.backends.postgres.statements import Parameters, has_vectors, ids_are
-from zeroclaw_tui.backends.postgres.table import Table, base_type, checked_name, read_agents, read_table
-from zeroclaw_tui.backends.postgres.watching import state_of
-from zeroclaw_tui.backends.postgres.writable import WritablePostgres
+from zeroclaw_tui.backends.base import Entries, Health, Memory, Neighbours, Readiness, Scored, Stamps, StoreRecall
+from zeroclaw_tui.backends.matching import TextSearch, needles_of
+from zeroclaw_tui.backends.postgres import health, search, sql, writing
+from zeroclaw_tui.backends.postgres.address import (
+    SHAPE,
+    TABLE_OPTIONS,
+    USUAL_SCHEMA,
+    USUAL_TABLE,
+    PostgresAddress,
+    read_url,
+)
+from zeroclaw_tui.backends.postgres.browse import (
+    SECONDS,
+    Groups,
+    ManyIds,
+    facet_statements,
+    facets_of,
+    stamp_from,
+    stamp_of,
+    stamp_select,
+    statistics_of,
+    statistics_statements,
+    version_of,
+)
+from zeroclaw_tui.backends.postgres.connect import (
+    LONG_SECONDS,
+    NOT_SUPPORTED,
+    OUT_OF_TIME,
+    STATEMENT_SECONDS,
+    USUAL_SECONDS,
+    Connections,
+    expected,
+    in_batches,
+    no_answer,
+    patience,
+)
+from zeroclaw_tui.backends.postgres.filling import Filling, Storing
+from zeroclaw_tui.backends.postgres.reverting import Reverting
+from zeroclaw_tui.backends.postgres.rows import (
+    entry_columns,
+    entry_from,
+    stored_columns,
+    stored_row,
+    vector_column,
+    vector_from,
+)
+from zeroclaw_tui.backends.postgres.schema import (
+    Table,
+    base_type,
+    capabilities_of,
+    checked_name,
+    make_table,
+    read_agents,
+    read_table,
+)
+from zeroclaw_tui.backends.postgres.sql import FoundFilter, Parameters, conditions, has_vectors, ids_are
+from zeroclaw_tui.backends.postgres.transaction import TableMoved
+from zeroclaw_tui.memory.change import (
+    Advance,
+    Batches,
+    Clash,
+    Draft,
+    Edit,
+    FilledVectors,
+    Keep,
+    NewVector,
+    Removal,
+    Reversal,
+    RowChange,
+    See,
+    Stamp,
+    StoredRow,
+    Vector,
+    Written,
+)
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NothingYet, NotThere, WrongUse
-from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Page, Sort, Superseded
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Locked, NothingYet, NotThere, WrongUse
+from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.memory.text import is_unicode
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
-LONG_SECONDS = 300.0
-"""The limit of a statement that looks at every row."""
+Answer = TypeVar("Answer")
+Work = Callable[[Connections, Table], Awaitable[Answer]]
 
 _TEXTS_AT_ONCE = 10_000
 _CHARACTERS_AT_ONCE = 8_000_000
 _MOST_ALIKE = 10_000
 """So many rows of given contents are read at the most."""
-_CONNECT_SECONDS = 10.0
+_STAMPS_AT_ONCE = 2000
+_WHOLE_ROWS_AT_ONCE = 100
 _LONGEST_CONNECT = 300.0
 _USUAL_DIMENSIONS = 1536
+_SETS = "GROUPING SETS"
+_NOT_ZEROED = "PostgreSQL overwrites the space of removed rows in its own time (VACUUM), and its backups keep them."
+_EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 
 
-class PostgresMemory(WritablePostgres):
+class PostgresMemory(Memory):
     """A table of memories on a PostgreSQL server.
 
     Reading never blocks a writer. `connections` makes connections at use, and new ones once a server that went away is
@@ -57,27 +126,34 @@ class PostgresMemory(WritablePostgres):
     name = "postgres"
     keeps_nul = False
     orders_in_parts = True
+    vector_dimensions: int | None = None
+    """For how many numbers ZeroClaw's option `vector_enabled` makes a column; None without that option."""
 
     def __init__(
         self,
         address: PostgresAddress,
         *,
-        schema: str = "public",
-        table: str = "memories",
+        schema: str = USUAL_SCHEMA,
+        table: str = USUAL_TABLE,
         connect_seconds: float | None = None,
         read_only: bool = False,
     ) -> None:
-        self.schema_name = checked_name("schema", schema)
-        self.table_name = checked_name("table", table)
+        """The table that the URL names; where it names none, that of `schema` and `table`."""
+        self.schema_name = checked_name("schema", address.options.get("schema") or schema)
+        self.table_name = checked_name("table", address.options.get("table") or table)
         self.address = address
-        self.location = address.location
+        self.location = address.location(self.schema_name, self.table_name)
+        if not address.names_table and self.location != address.location():
+            self.also_kept_as = address.location()
+        self._url_is_configs = True
         self._asked_read_only = read_only
         self.read_only_because = ASKED_READ_ONLY if read_only else None
         self._table: Table | None = None
         self._seen: tuple[tuple[Any, ...], Mapping[str, str]] | None = None
         self._changes = 0
-        wanted = connect_seconds or address.connect_seconds or _CONNECT_SECONDS
-        self.connections = Connections(address, connect_seconds=min(wanted, _LONGEST_CONNECT))
+        wanted = connect_seconds or address.connect_seconds or USUAL_SECONDS
+        self._connect_seconds = min(wanted, _LONGEST_CONNECT)
+        self.connections = Connections(address, connect_seconds=self._connect_seconds)
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> PostgresMemory:
@@ -93,17 +169,18 @@ class PostgresMemory(WritablePostgres):
         seconds = settings.get("connect_timeout_secs")
         memory = cls(
             read_url(url.strip()),
-            schema=str(settings.get("schema") or "public"),
-            table=str(settings.get("table") or "memories"),
+            schema=str(settings.get("schema") or USUAL_SCHEMA),
+            table=str(settings.get("table") or USUAL_TABLE),
             connect_seconds=float(seconds) if isinstance(seconds, int) and seconds > 0 else None,
             read_only=config.read_only,
         )
+        memory._url_is_configs = config.location is None
         if settings.get("vector_enabled"):
             memory.vector_dimensions = int(settings.get("vector_dimensions") or _USUAL_DIMENSIONS)
         return memory
 
     @property
-    def table(self) -> Table:  # type: ignore[override]
+    def table(self) -> Table:
         """What the table has; only after `open`."""
         if self._table is None:
             raise RuntimeError("open() comes first")
@@ -144,7 +221,9 @@ class PostgresMemory(WritablePostgres):
         self.notices = self.facts = self._notices()
 
     def _notices(self) -> tuple[str, ...]:
-        refused = self.address.unknown_to_zeroclaw
+        refused = [
+            name for name in self.address.unknown_to_zeroclaw if self._url_is_configs or name not in TABLE_OPTIONS
+        ]
         told = []
         if self.address.tls not in ("disable", "prefer") or self.address.asks_for_tls:
             told.append("The database URL asks for TLS; ZeroClaw itself connects without TLS.")
@@ -164,12 +243,48 @@ class PostgresMemory(WritablePostgres):
             return False
         return True
 
+    async def make(self, profile: ScoringProfile) -> None:
+        """Make the table as the ZeroClaw of that profile does, and look at it. Raises Refused with what is missing."""
+        if self.read_only_because is not None:
+            raise self.refuse_to_write()
+        async with self.connections.writing() as connection:
+            await make_table(connection, self.schema_name, self.table_name, profile, self.vector_dimensions)
+        await self.open_anew()
+
     async def health(self) -> Health:
         """The facts of server, table and rights, and what follows from them."""
         async with self.connections.reading(seconds=LONG_SECONDS, interruptible=False) as connection:
-            return await health(
-                connection, self.table, self.address, uses_tls=self.connections.uses_tls, notices=self.notices
+            return await health.health(
+                connection, self.table, self.location, uses_tls=self.connections.uses_tls, notices=self.notices
             )
+
+    def check_location(self) -> None:
+        """Raise WrongUse for what ZeroClaw's driver refuses in the URL, and where it asks for TLS."""
+        health.check_for_zeroclaw(self.address)
+
+    async def readiness(self, seconds: float) -> Readiness:
+        """Connect without TLS, as ZeroClaw does, and look at the rights."""
+        self.check_location()
+        address = replace(self.address, options={**self.address.options, "sslmode": "disable"})
+        connections = Connections(address, connect_seconds=self._connect_seconds)
+        began = time.perf_counter()
+        try:
+            async with asyncio.timeout(seconds):
+                await connections.open()
+                summary = f"connects in {(time.perf_counter() - began) * 1000:.0f} ms"
+                try:
+                    async with connections.reading(interruptible=False) as connection:
+                        return await health.readiness(connection, address, self.schema_name, self.table_name, summary)
+                except InspectorError as error:
+                    problem = type(error)(
+                        "The database server broke off when it was asked for the rights.",
+                        hint="Try again later; is it PostgreSQL 10 or newer?",
+                    )
+                    return Readiness(summary, problem=problem)
+        except TimeoutError:
+            raise no_answer(address, seconds) from None
+        finally:
+            await connections.close()
 
     async def get(self, key: str) -> MemoryEntry | None:
         """The memory of that key with its full content; several agents' rows: the oldest."""
@@ -180,8 +295,8 @@ class PostgresMemory(WritablePostgres):
     async def get_batch(self, keys: Sequence[str]) -> Entries:
         """The memories of these keys in that order, each as `get` gives it; those that are not there are left out."""
         by_key: dict[str, MemoryEntry] = {}
-        for start in range(0, len(keys), browse.ROWS_AT_ONCE):
-            some = [key for key in keys[start : start + browse.ROWS_AT_ONCE] if _can_be_a_key(key)]
+        for start in range(0, len(keys), sql.ROWS_AT_ONCE):
+            some = [key for key in keys[start : start + sql.ROWS_AT_ONCE] if _can_be_a_key(key)]
             given = Parameters()
             condition = f"m.key = ANY({given.texts(some)})"
             for entry in await self._entries(condition, given.values, f"ORDER BY m.{self.table.created}, m.id"):
@@ -201,7 +316,7 @@ class PostgresMemory(WritablePostgres):
 
     async def count(self) -> int:
         """How many memories there are."""
-        condition, values = browse.conditions(MemoryFilter(superseded=Superseded.SHOW), self.table)
+        condition, values = conditions(MemoryFilter(superseded=Superseded.SHOW), self.table)
         statement = f"SELECT count(*) AS counted FROM {self.table.quoted} AS m WHERE {condition}"
         rows = await self._fetch(statement, values, seconds=LONG_SECONDS)
         return int(rows[0]["counted"])
@@ -212,24 +327,24 @@ class PostgresMemory(WritablePostgres):
         In the orders STORED and UPDATED any depth costs the same by ZeroClaw's index on `updated_at`.
         """
         table = self.table
-        statement, values = browse.page_statement(table, await self._found(filter), sort, cursor, limit)
-        seconds = LONG_SECONDS if browse.takes_long(filter, sort) else None
+        statement, values = sql.page_statement(table, await self._found(filter), sort, cursor, limit)
+        seconds = LONG_SECONDS if sql.takes_long(filter, sort) else None
         found = await self._fetch(statement, values, seconds=seconds, interruptible=filter.looks_for_text)
         entries = tuple(entry_from(row, table) for row in found[:limit])
-        following = browse.cursor_after(found[limit - 1], sort) if len(found) > limit else None
+        following = sql.cursor_after(found[limit - 1], sort) if len(found) > limit else None
         return Page(entries, following)
 
     async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
         """The ids of all rows in order, read in parts; cancelling the await stops the pass on the server too."""
         table = self.table
-        condition, values = browse.conditions(await self._found(filter), table)
+        condition, values = conditions(await self._found(filter), table)
         statement = (
-            f"SELECT m.id::text AS handle FROM {table.quoted} AS m WHERE {condition} {browse.order_by(table, sort)}"
+            f"SELECT m.id::text AS handle FROM {table.quoted} AS m WHERE {condition} {sql.order_by(table, sort)}"
         )
         ids = ManyIds()
         is_find = filter.looks_for_text
         async with self.connections.reading(seconds=LONG_SECONDS, interruptible=is_find) as connection:
-            async for batch in in_batches(connection, statement, values, browse.IDS_AT_ONCE):
+            async for batch in in_batches(connection, statement, values, sql.IDS_AT_ONCE, LONG_SECONDS):
                 ids.add([row[0] for row in batch])
         return ids
 
@@ -237,18 +352,18 @@ class PostgresMemory(WritablePostgres):
         self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
     ) -> tuple[Sequence[Handle], int]:
         """Some ids in order and how many there are in all, by one statement; no other id comes over."""
-        if limit > browse.MOST_IDS:
+        if limit > sql.MOST_IDS:
             return await super().order_part(filter, sort, offset, limit)
-        statement, values = browse.order_statement(self.table, await self._found(filter), sort, offset, limit)
+        statement, values = sql.order_statement(self.table, await self._found(filter), sort, offset, limit)
         (record,) = await self._fetch(statement, values, seconds=LONG_SECONDS, interruptible=filter.looks_for_text)
         return record["handles"], record["total"]
 
     async def rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of these ids, in that order, as excerpts; rows gone meanwhile are left out."""
         by_handle: dict[Handle, MemoryEntry] = {}
-        for start in range(0, len(handles), browse.ROWS_AT_ONCE):
+        for start in range(0, len(handles), sql.ROWS_AT_ONCE):
             given = Parameters()
-            condition = ids_are(self.table, _ids(handles[start : start + browse.ROWS_AT_ONCE]), given)
+            condition = ids_are(self.table, _ids(handles[start : start + sql.ROWS_AT_ONCE]), given)
             for entry in await self._entries(condition, given.values, excerpt=True):
                 by_handle[entry.handle] = entry
         return [by_handle[handle] for handle in handles if handle in by_handle]
@@ -295,14 +410,14 @@ class PostgresMemory(WritablePostgres):
             import numpy as np
 
             vector = np.frombuffer(data, dtype="<f4")
-        return await nearest(self.connections, self.table, vector, limit)
+        return await search.nearest(self.connections, self.table, vector, limit)
 
     async def with_key(self, key: str, agent: str | None = None) -> Entries:
         """Every row of that key, the oldest first, with full content."""
         if not _can_be_a_key(key):
             return []
         wanted = MemoryFilter(agent=None if agent is None else (agent,), superseded=Superseded.SHOW)
-        condition, values = browse.conditions(wanted, self.table)
+        condition, values = conditions(wanted, self.table)
         given = Parameters(values)
         condition += f" AND m.key = {given.text(key)}"
         return await self._entries(condition, given.values, f"ORDER BY m.{self.table.created}, m.id")
@@ -337,7 +452,7 @@ class PostgresMemory(WritablePostgres):
         found: Entries = []
         async with self.connections.reading(seconds=seconds, interruptible=False) as connection:
             with expected(OUT_OF_TIME) as stopped:
-                async for batch in in_batches(connection, statement, given.values, browse.ROWS_AT_ONCE):
+                async for batch in in_batches(connection, statement, given.values, sql.ROWS_AT_ONCE, seconds):
                     found += [entry_from(row, self.table) for row in batch]
         return None if stopped else found
 
@@ -350,6 +465,106 @@ class PostgresMemory(WritablePostgres):
         order = f"ORDER BY m.{self.table.updated} DESC, m.id DESC LIMIT {given.count(limit)}"
         return await self._entries(condition, given.values, order)
 
+    async def recall(
+        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
+    ) -> Scored:
+        """What the newest ZeroClaw recalls by keywords, best first; the tutorial's table has none without a vector."""
+        request = RecallRequest(query, limit, session_id, since=since, until=until)
+        return list((await self.search(request, profile_for(NEWEST), ScoringSettings())).entries)
+
+    async def search(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> StoreRecall:
+        """Recall as the ZeroClaw of that profile, or our own fusion, by one statement."""
+        return await search.search(self.connections, self.table, request, profile, settings, query_vector)
+
+    def interrupt(self) -> None:
+        """Stop the searches that run now; they raise SearchInterrupted."""
+        self.connections.interrupt()
+
+    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
+        """Counts of what a filter leaves, by one statement; by two where the server has no GROUPING SETS."""
+        at_once, one_by_one, values = facet_statements(self.table, await self._found(filter), now)
+        groups = None
+        if _SETS not in self.connections.refused:
+            groups = await self._groups((at_once,), values, NOT_SUPPORTED)
+        if groups is None:
+            groups = await self._groups(one_by_one, values, ()) or ()
+            self.connections.refused.add(_SETS)
+        return await facets_of(groups, self.table)
+
+    async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
+        """How much there is, by two statements."""
+        counting, biggest = statistics_statements(self.table, await self._found(filter or MemoryFilter()))
+        async with self.connections.reading(seconds=SECONDS) as connection:
+            groups = await connection.fetch(counting[0], *counting[1], timeout=patience(SECONDS))
+            biggest_ones = await connection.fetch(biggest[0], *biggest[1], timeout=patience(SECONDS))
+        return statistics_of(groups, biggest_ones, self.table)
+
+    async def stamps(self, filter: MemoryFilter) -> Stamps:
+        """Every memory a filter leaves, in the order of storing."""
+        table = self.table
+        condition, values = conditions(await self._found(filter), table)
+        statement = f"{stamp_select(table)} WHERE {condition} ORDER BY m.{table.updated}, m.id"
+        found: Stamps = []
+        async with self.connections.reading(seconds=SECONDS) as connection:
+            async for records in in_batches(connection, statement, values, _STAMPS_AT_ONCE, SECONDS):
+                found += [stamp_from(record, table) for record in records]
+        return found
+
+    async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
+        """The stamps of these ids, in that order; rows gone meanwhile are left out."""
+        table, by_id = self.table, dict[Handle, Stamp]()
+        async with self.connections.reading() as connection:
+            for start in range(0, len(handles), _STAMPS_AT_ONCE):
+                given = Parameters()
+                condition = ids_are(table, map(str, handles[start : start + _STAMPS_AT_ONCE]), given)
+                records = await connection.fetch(f"{stamp_select(table)} WHERE {condition}", *given.values)
+                by_id |= {record["id"]: stamp_from(record, table) for record in records}
+        return [by_id[handle] for handle in handles if handle in by_id]
+
+    stamp_of = staticmethod(stamp_of)
+
+    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+        """Show every row with every column, on a thread, in one consistent read."""
+        table = self.table
+        condition, values = conditions(await self._found(_EVERYTHING if filter is None else filter), table)
+        order = f"m.{table.updated}, m.id"
+        statement = f"SELECT {stored_columns(table)} FROM {table.quoted} AS m WHERE {condition} ORDER BY {order}"
+
+        def show(records: Sequence[Any]) -> None:
+            for record in records:
+                see(stored_row(record, table))
+
+        async with self.connections.reading(seconds=SECONDS) as connection:
+            async for records in in_batches(connection, statement, values, _WHOLE_ROWS_AT_ONCE, SECONDS):
+                await asyncio.to_thread(show, records)
+
+    async def stored(self, id: str) -> StoredRow | None:
+        """One memory with every column, or None."""
+        return next(iter(await self.stored_of([id])), None)
+
+    async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
+        """The same for many ids, some hundreds by one question."""
+        return {row.id: row for row in await self.stored_of(ids)}
+
+    async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
+        """The rows of these ids with every column, in that order; rows gone meanwhile are left out."""
+        table, found = self.table, dict[Handle, StoredRow]()
+        async with self.connections.reading() as connection:
+            for start in range(0, len(handles), _WHOLE_ROWS_AT_ONCE):
+                given = Parameters()
+                condition = ids_are(table, map(str, handles[start : start + _WHOLE_ROWS_AT_ONCE]), given)
+                statement = f"SELECT {stored_columns(table)} FROM {table.quoted} AS m WHERE {condition}"
+                for record in await connection.fetch(statement, *given.values):
+                    row = stored_row(record, table)
+                    found[row.id] = row
+        return [found[handle] for handle in handles if handle in found]
+
     async def data_version(self) -> int | None:
         """Changes when somebody has written to the table; None for a view. The agents' names are read again too."""
         if not self.capabilities.watch:
@@ -357,7 +572,7 @@ class PostgresMemory(WritablePostgres):
         by_writers = "xmin" not in self.connections.refused
         async with self.connections.reading(interruptible=False) as connection:
             with expected(*(NOT_SUPPORTED if by_writers else ())) as refused:
-                state = await state_of(connection, self.table, by_writers=by_writers)
+                state = await version_of(connection, self.table, by_writers=by_writers)
                 agents = await read_agents(connection, self.schema_name) if self.table.form == "agents" else {}
         if refused:
             self.connections.refused.add("xmin")
@@ -372,13 +587,99 @@ class PostgresMemory(WritablePostgres):
             self._changes += 1
         return self._changes
 
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
+        await self.create(Draft(key, content, category, session_id), _keep_nothing, replace=True)
+
+    async def store_batch(self, drafts: Sequence[Draft]) -> None:
+        """Write many memories, each as `store` does, some thousands to a statement."""
+        await self._write(Storing(drafts).run)
+
+    async def forget(self, key: str) -> bool:
+        """Delete the memories of that key; as ZeroClaw's own verb does it, those of all agents that hold one."""
+        while True:
+            held = await self.with_key(key)
+            removal = await self.remove(await self.stamps_of([entry.handle for entry in held]), _keep_nothing)
+            if not removal.changed:
+                return removal.removed > 0
+
+    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
+        """Store a new memory, durably."""
+        work = partial(writing.create, draft=draft, keep=keep, vector=vector, replace=replace)
+        return await self._looked_again(await self._write(work))
+
+    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
+        """Change a row. An edit that changes nothing is neither kept nor written."""
+        work = partial(writing.update, id=id, edit=edit, expected=expected, keep=keep, vector=vector)
+        return await self._looked_again(await self._write(work))
+
+    async def remove(
+        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
+    ) -> Removal:
+        """Delete rows, a few hundred to a transaction. What PostgreSQL frees it overwrites in its own time."""
+        removal = await self._write(writing.Removing(stamps, keep, advance).run)
+        return replace(removal, notes=(*removal.notes, _NOT_ZEROED)) if zero and removal.removed else removal
+
+    async def revert(
+        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
+    ) -> Reversal:
+        """Take changes back, a few hundred to a transaction, with every column."""
+        return await self._write(Reverting(changes, keep, clash, advance).run)
+
+    async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
+        """Write the vectors of rows that did not change."""
+        if not self.capabilities.vectors:
+            raise self._no_vectors()
+        filled = await self._write(Filling(vectors).run)
+        if filled.filled and not self.table.vectors:
+            await self.open_anew()
+        return filled
+
+    async def _found(self, filter: MemoryFilter) -> MemoryFilter:
+        """A filter that the server can answer: the rows of its pattern are looked for here, some at a time.
+
+        The server's own `~*` reads other patterns: `\\b` is a backspace there, `\\p{L}` and named groups are errors.
+        Raises WrongUse for a pattern that cannot be read or is matched for too long, SearchInterrupted.
+        """
+        if any(not needle.is_plain for needle in needles_of(filter)):
+            # What letters there are in other cases is looked up once, for longer than the loop should wait.
+            await asyncio.to_thread(lambda: [needle.other_cases() for needle in needles_of(filter)])
+        if not filter.regex:
+            return filter
+        rest = filter.but(regex=None)
+        matched = await asyncio.to_thread(TextSearch, MemoryFilter(regex=filter.regex), self.find_seconds)
+        condition, values = conditions(rest, self.table)
+        statement = f"SELECT m.id::text, m.key::text, m.content FROM {self.table.quoted} AS m WHERE {condition}"
+        ids: list[str] = []
+
+        def look(records: Sequence[Any]) -> list[str]:
+            return [row_id for row_id, key, content in records if matched.finds(key or "", content or "")]
+
+        try:
+            async with self.connections.reading(seconds=SECONDS) as connection:
+                async for records in in_batches(connection, statement, values, sql.ROWS_AT_ONCE, SECONDS):
+                    ids += await asyncio.to_thread(look, records)
+        finally:
+            matched.stop()
+        return FoundFilter(**{field.name: getattr(rest, field.name) for field in fields(rest)}, ids=tuple(ids))
+
+    async def _groups(self, statements: Sequence[str], values: Sequence[Any], codes: Sequence[str]) -> Groups | None:
+        """The groups of all of these statements; None where the server answers with one of the codes."""
+        groups: list[Mapping[str, Any]] = []
+        async with self.connections.reading(seconds=SECONDS) as connection:
+            with expected(*codes) as refused:
+                for statement in statements:
+                    # Not by a cursor: for one the server uses no parallel workers.
+                    groups += await connection.fetch(statement, *values, timeout=patience(SECONDS))
+        return None if refused else groups
+
     async def _filtered(self, filter: MemoryFilter, order: str) -> Entries:
         table = self.table
-        condition, values = browse.conditions(await self._found(filter), table)
+        condition, values = conditions(await self._found(filter), table)
         statement = f"SELECT {entry_columns(table, excerpt=False)} FROM {table.quoted} AS m WHERE {condition} {order}"
         found: Entries = []
         async with self.connections.reading(seconds=LONG_SECONDS, interruptible=False) as connection:
-            async for batch in in_batches(connection, statement, values, browse.ROWS_AT_ONCE):
+            async for batch in in_batches(connection, statement, values, sql.ROWS_AT_ONCE, LONG_SECONDS):
                 found += [entry_from(row, table) for row in batch]
                 await asyncio.sleep(0)
         return found
@@ -395,8 +696,34 @@ class PostgresMemory(WritablePostgres):
         self, statement: str, values: Sequence[Any], *, seconds: float | None = None, interruptible: bool = False
     ) -> Sequence[Any]:
         async with self.connections.reading(seconds=seconds, interruptible=interruptible) as connection:
-            rows: Sequence[Any] = await connection.fetch(statement, *values)
+            waited = patience(STATEMENT_SECONDS if seconds is None else seconds)
+            rows: Sequence[Any] = await connection.fetch(statement, *values, timeout=waited)
             return rows
+
+    async def _looked_again(self, written: Written) -> Written:
+        """With the first vector of a table there is more that can be done."""
+        after = written.change.after
+        if after is not None and after.values.get("embedding") is not None and not self.table.vectors:
+            await self.open_anew()
+        return written
+
+    async def _write(self, work: Work[Answer]) -> Answer:
+        try:
+            return await self._written(work)
+        except TableMoved:
+            # ZeroClaw has migrated the table: nothing was written, and what may be written is decided again.
+            await self.open_anew()
+        try:
+            return await self._written(work)
+        except TableMoved:
+            raise Locked(
+                "Another program is changing the shape of the table.", hint="Try again when it has finished."
+            ) from None
+
+    async def _written(self, work: Work[Answer]) -> Answer:
+        if self.read_only_because is not None:
+            raise self.refuse_to_write()
+        return await work(self.connections, self.table)
 
 
 def _can_be_a_key(text: str) -> bool:
@@ -420,3 +747,7 @@ def _parts(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _ids(handles: Sequence[Handle]) -> list[str]:
     return [str(handle) for handle in handles if _can_be_a_key(str(handle))]
+
+
+def _keep_nothing(changes: Sequence[RowChange]) -> None:
+    """For ZeroClaw's own verbs, which keep nothing."""

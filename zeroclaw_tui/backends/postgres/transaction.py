@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.postgres.connection import Connections
+from zeroclaw_tui.backends.postgres.connect import Connections
 from zeroclaw_tui.backends.postgres.rows import casts, parameters, stored_columns, stored_row
-from zeroclaw_tui.backends.postgres.statements import Parameters, ids_are, keys_are
-from zeroclaw_tui.backends.postgres.table import Table, read_agents
+from zeroclaw_tui.backends.postgres.schema import Table, read_agents
+from zeroclaw_tui.backends.postgres.sql import Parameters, ids_are, keys_are
 from zeroclaw_tui.backends.waiting import to_its_end
 from zeroclaw_tui.memory.change import Keep, RowChange, StoredRow, Value
 

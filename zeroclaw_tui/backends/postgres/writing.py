@@ -6,11 +6,11 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zeroclaw_tui.backends.postgres.connection import Connections
+from zeroclaw_tui.backends.postgres.browse import state_of
+from zeroclaw_tui.backends.postgres.connect import Connections
 from zeroclaw_tui.backends.postgres.owners import owner_of
-from zeroclaw_tui.backends.postgres.stamps import state_of
-from zeroclaw_tui.backends.postgres.statements import check_text, has_vectors
-from zeroclaw_tui.backends.postgres.table import Table
+from zeroclaw_tui.backends.postgres.schema import Table
+from zeroclaw_tui.backends.postgres.sql import check_text, has_vectors
 from zeroclaw_tui.backends.postgres.transaction import MOST_BYTES, MOST_ROWS, Transaction, kept, transaction
 from zeroclaw_tui.backends.session_ids import sanitised
 from zeroclaw_tui.memory.change import (

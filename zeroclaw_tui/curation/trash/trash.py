@@ -112,6 +112,20 @@ class Trash:
         self._places = Places(install.config_dir)
         self._under_way: dict[int, ActionUnderWay] = {}
 
+    async def adopt(self, other: str, *, read_only: bool) -> None:
+        """Take over what is kept under another name of this store, where nothing is kept under its own.
+
+        With `read_only`, and where trash.db cannot be written, the other name is the one that counts here.
+        """
+        own, others = await self._read(lambda connection: self._numbers(connection, other)) or (None, None)
+        if own is not None or others is None:
+            return
+        if not read_only:
+            with suppress(InspectorError):
+                await asyncio.to_thread(self._rename, other)
+                return
+        self.store = other
+
     def now(self) -> datetime:
         """The moment it is."""
         return self._clock()
@@ -334,6 +348,13 @@ class Trash:
             # What was struck out is in the store, so that it need not leave the log as well.
             with suppress(sqlite3.Error):
                 trash_file.wipe(connection)
+
+    def _numbers(self, connection: sqlite3.Connection, other: str) -> tuple[int | None, int | None]:
+        return reads.store_number(connection, self.store), reads.store_number(connection, other)
+
+    def _rename(self, other: str) -> None:
+        with self._writing() as connection, trash_file.transaction(connection):
+            writes.rename_store(connection, other, self.store)
 
     def _drop(self, action: int) -> None:
         with self._writing() as connection:

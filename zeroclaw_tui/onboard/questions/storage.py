@@ -6,7 +6,7 @@ from typing import Any
 
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.onboard.answers.answers import Answers
-from zeroclaw_tui.onboard.probes.postgres_url import NeedsTls, read_url
+from zeroclaw_tui.onboard.probes.postgres import store_at
 from zeroclaw_tui.onboard.questions.making import for_backends, make_question
 from zeroclaw_tui.onboard.questions.values import check_web_address
 
@@ -32,10 +32,7 @@ def _about_qdrant_key(answers: Answers) -> str:
 
 
 def _check_db_url(answers: Answers, url: Any) -> None:
-    try:
-        read_url(str(url))
-    except NeedsTls as problem:
-        raise WrongUse(problem.message, hint=problem.hint) from None
+    store_at(str(url), answers).check_location()
 
 
 def _check_url(answers: Answers, url: Any) -> None:

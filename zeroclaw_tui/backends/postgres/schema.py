@@ -1,14 +1,18 @@
-"""The shape of the table of memories: of which ZeroClaw versions it is, or the user's own with UUIDs."""
+"""The table of memories: its shape and of which ZeroClaw versions it is, what can be done with it, and making it."""
 
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.config.notes import shown
+from zeroclaw_tui.memory.change import EDITABLE
 from zeroclaw_tui.memory.errors import NothingYet, Refused, Unreadable, WrongUse
+from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
 
 if TYPE_CHECKING:
     import asyncpg  # type: ignore[import-untyped]
@@ -60,6 +64,60 @@ SELECT array(SELECT right_ FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELE
              WHERE indrelid = $1::text::oid AND indisvalid AND indpred IS NULL) AS indexes
 """
 _WORD_INDEX = re.compile(r"USING gin \(to_tsvector\('simple'::regconfig, \(?(key|content)\)?(?:::text)?\)\)")
+VECTOR_TYPES = ("vector", "halfvec", "real[]")
+
+_LACKING = {
+    "sessions": ("session_id", "This table has no column for sessions."),
+    "agents": ("agent_id", "This table has no agents; ZeroClaw keeps them from 0.8.0 on."),
+    "namespaces": ("namespace", "This table has no namespaces; ZeroClaw adds them with pgvector only."),
+    "importance": ("importance", "This table has no importance; ZeroClaw adds it with pgvector only."),
+}
+_NEVER = {
+    "superseded": "ZeroClaw replaces no memory by another in PostgreSQL.",
+    "pinned": "ZeroClaw pins nothing in PostgreSQL.",
+    "kind": "ZeroClaw keeps no kinds of memories in PostgreSQL.",
+}
+_FIELDS = {"session_id": "sessions", "importance": "importance", "namespace": "namespaces", "pinned": "pinned"}
+_WITHOUT = ((0, 6, 3), (0, 7, 4))
+"""From the first of these versions to before the second ZeroClaw knows no PostgreSQL."""
+_FIRST_WITH_AGENTS = (0, 8, 0)
+_FIRST_WITH_WORD_INDEXES = (0, 5, 7)
+
+_NEW_TABLE = """
+CREATE TABLE {table} (
+    id TEXT PRIMARY KEY,
+    key TEXT {unique} NOT NULL,
+    content TEXT NOT NULL,
+    category TEXT NOT NULL,
+    created_at TIMESTAMPTZ NOT NULL,
+    updated_at TIMESTAMPTZ NOT NULL,
+    session_id TEXT
+)"""
+_INDEXES = (
+    ("idx_memories_category", "(category)"),
+    ("idx_memories_session_id", "(session_id)"),
+    ("idx_memories_updated_at", "(updated_at DESC)"),
+)
+_WORD_INDEXES = (
+    ("idx_memories_content_fts", "USING gin (to_tsvector('simple', content))"),
+    ("idx_memories_key_fts", "USING gin (to_tsvector('simple', key))"),
+)
+_AGENT_TABLES = """
+CREATE TABLE IF NOT EXISTS "{schema}"."agents" (
+    id TEXT PRIMARY KEY, alias TEXT NOT NULL UNIQUE, created_at TIMESTAMPTZ NOT NULL
+);
+CREATE TABLE IF NOT EXISTS "{schema}"."schema_version" (
+    component TEXT PRIMARY KEY, version INTEGER NOT NULL, applied_at TIMESTAMPTZ NOT NULL
+)"""
+_AGENT_COLUMN = """
+ALTER TABLE {table} ADD COLUMN agent_id TEXT NOT NULL,
+    ADD CONSTRAINT memories_agent_id_notnull_chk CHECK (agent_id IS NOT NULL),
+    ADD CONSTRAINT memories_agent_id_fk FOREIGN KEY (agent_id) REFERENCES "{schema}"."agents" (id)"""
+_SCHEMA_OF_VECTOR = "SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'vector'"
+_UNIQUE = "memories_agent_key_uniq"
+_VECTOR_COLUMNS = """
+ALTER TABLE {table} ADD COLUMN namespace TEXT DEFAULT 'default', ADD COLUMN importance REAL,
+    ADD COLUMN embedding {vector}.vector({dimensions})"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +170,16 @@ class Table:
         """The bare name of the type of the column `embedding` ("vector", "halfvec", "real[]"); None without one."""
         spelled = self.columns.get("embedding")
         return None if spelled is None else base_type(spelled)
+
+    @property
+    def keeps_vectors(self) -> bool:
+        """Whether there is a column of vectors that can be read here."""
+        return self.vector_type in VECTOR_TYPES
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether changes by others can be told."""
+        return self.kind in ("r", "p")
 
     @property
     def dimensions(self) -> int | None:
@@ -239,3 +307,123 @@ def _why_read_only(seen: Mapping[str, Any], lacking: tuple[str, ...], takes_writ
     if not takes_writes:
         return f"{full} is a view that takes no writes."
     return None
+
+
+def capabilities_of(table: Table, read_only_because: str | None) -> Capabilities:
+    """What works, and a sentence for each thing that does not."""
+    why_not = dict(_NEVER)
+    why_not |= {name: sentence for name, (column, sentence) in _LACKING.items() if not table.has(column)}
+    if not table.keeps_vectors:
+        why_not["vectors"] = "This table has no column for vectors."
+    if not table.is_watched:
+        why_not["watch"] = "What others change behind a view cannot be told without reading all of it."
+    if read_only_because is not None:
+        why_not["write"] = read_only_because
+    editable: list[str] = []
+    for field in EDITABLE:
+        reason = read_only_because or (None if table.has(field) else why_not.get(_FIELDS.get(field, ""), ""))
+        if reason is None and field in table.generated:
+            reason = f"PostgreSQL itself computes the column {field}."
+        if reason is None:
+            editable.append(field)
+        else:
+            why_not[field] = reason
+    return Capabilities(
+        vectors=table.keeps_vectors,
+        keyword=True,
+        sessions=table.has("session_id"),
+        agents=table.has("agent_id"),
+        namespaces=table.has("namespace"),
+        importance=table.has("importance"),
+        watch=table.is_watched,
+        write=read_only_because is None,
+        editable=tuple(editable),
+        own_fusion=table.vectors and table.vector_type == "vector" and table.schema_of_vector is not None,
+        why_not=why_not,
+    )
+
+
+def knows_postgres(profile: ScoringProfile) -> bool:
+    """Whether the ZeroClaw of that version knows PostgreSQL at all."""
+    return not _WITHOUT[0] <= parse_version(profile.version) < _WITHOUT[1]
+
+
+async def make_table(
+    connection: asyncpg.Connection,
+    schema: str,
+    name: str,
+    profile: ScoringProfile,
+    vector_dimensions: int | None = None,
+) -> None:
+    """Make schema, table, indexes and constraints as the ZeroClaw of that profile does, all of it or nothing.
+
+    With `vector_dimensions` also the columns of its option `vector_enabled`, where the extension is installed.
+    Raises Refused where there is a table already, where this user may not make one, and for a version that knows no
+    PostgreSQL.
+    """
+    if not knows_postgres(profile):
+        raise Refused(
+            f"ZeroClaw {profile.version} knows no PostgreSQL: with this config it would use Markdown.",
+            hint="Versions up to 0.6.2 and from 0.7.4 on know it; --profile names another.",
+        )
+    version, table = parse_version(profile.version), f'"{schema}"."{name}"'
+    if await connection.fetchval("SELECT to_regclass($1::text) IS NOT NULL", table):
+        raise Refused(f"There is a table {schema}.{name} already.")
+    await _check_rights(connection, schema)
+    if not await connection.fetchval("SELECT to_regnamespace($1::text) IS NOT NULL", f'"{schema}"'):
+        await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+    has_agents = version >= _FIRST_WITH_AGENTS
+    await connection.execute(_NEW_TABLE.format(table=table, unique="" if has_agents else "UNIQUE"))
+    indexes = [*_INDEXES, *(_WORD_INDEXES if version >= _FIRST_WITH_WORD_INDEXES else ())]
+    if has_agents:
+        await _add_agents(connection, schema, name, table)
+        indexes.append(("idx_memories_agent_id", "(agent_id)"))
+    for index, columns in indexes:
+        # Its names are fixed, so a second table in one schema goes without, as ZeroClaw's does.
+        await connection.execute(f"CREATE INDEX IF NOT EXISTS {index} ON {table} {columns}")
+    if vector_dimensions is not None:
+        vector = await connection.fetchval(_SCHEMA_OF_VECTOR)
+        if vector is not None:
+            await connection.execute(
+                _VECTOR_COLUMNS.format(table=table, vector=vector, dimensions=int(vector_dimensions))
+            )
+            await connection.execute(f"CREATE INDEX IF NOT EXISTS idx_memories_namespace ON {table} (namespace)")
+
+
+async def _add_agents(connection: asyncpg.Connection, schema: str, name: str, table: str) -> None:
+    await connection.execute(_AGENT_TABLES.format(schema=schema))
+    await connection.execute(_AGENT_COLUMN.format(schema=schema, table=table))
+    taken = await connection.fetchval("SELECT to_regclass($1::text) IS NOT NULL", f'"{schema}"."{_UNIQUE}"')
+    # ZeroClaw would leave a second table in one schema without this rule, and then could store nothing in it.
+    unique = f"{name[:40]}_agent_key_uniq" if taken else _UNIQUE
+    await connection.execute(f'ALTER TABLE {table} ADD CONSTRAINT "{unique}" UNIQUE (agent_id, key)')
+    await connection.execute(
+        f"""INSERT INTO "{schema}"."schema_version" (component, version, applied_at) VALUES ('memories', 1, now()) """
+        "ON CONFLICT DO NOTHING"
+    )
+    await connection.execute(
+        f"""INSERT INTO "{schema}"."agents" (id, alias, created_at) VALUES ($1::text, 'default', now()) """
+        "ON CONFLICT DO NOTHING",
+        str(uuid.uuid4()),
+    )
+
+
+async def _check_rights(connection: asyncpg.Connection, schema: str) -> None:
+    found = await connection.fetchrow(
+        """SELECT current_user::text AS name, current_database()::text AS place,
+                  to_regnamespace($1::text) IS NOT NULL AS is_there,
+                  has_database_privilege(current_database(), 'CREATE') AS may_make_schemas,
+                  coalesce(has_schema_privilege(to_regnamespace($1::text)::oid, 'CREATE'), false) AS may_make_tables""",
+        f'"{schema}"',
+    )
+    user, place = found["name"], found["place"]
+    if found["is_there"] and not found["may_make_tables"]:
+        raise Refused(
+            f"The user {user} may not make a table in the schema {schema}.",
+            hint=f'Its owner grants that: GRANT CREATE, USAGE ON SCHEMA "{schema}" TO "{user}";',
+        )
+    if not found["is_there"] and not found["may_make_schemas"]:
+        raise Refused(
+            f"The user {user} may not make the schema {schema} in the database {place}.",
+            hint=f'Its owner grants that: GRANT CREATE ON DATABASE "{place}" TO "{user}";',
+        )

@@ -1,0 +1,364 @@
+"""The SQL of a table of memories: parameters, filters as conditions, orders, pages by key."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.backends.matching import Needle, needles_of
+from zeroclaw_tui.backends.postgres.rows import category_text, category_to_sort, entry_columns, spellings
+from zeroclaw_tui.backends.postgres.schema import Table, base_type
+from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Sort, SortField, Superseded
+from zeroclaw_tui.memory.text import is_unicode
+
+ROWS_AT_ONCE = 500
+"""The most rows fetched in one statement, so that the event loop never waits long for Python objects to be made."""
+
+IDS_AT_ONCE = 2000
+"""The same for ids alone."""
+
+MOST_IDS = 20_000
+"""The most that are asked for as one value."""
+
+_BY_CONTENT = 200
+_TIMES = {SortField.STORED: "updated_at", SortField.UPDATED: "updated_at", SortField.AGE: "created_at"}
+
+
+class Parameters:
+    """The values of a statement, in the order in which their places were handed out.
+
+    Every place names its type, so that the server has nothing to guess and the driver nothing to look up.
+    """
+
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        self.values: list[Any] = list(values)
+
+    @property
+    def next(self) -> int:
+        """The number of the place that comes next."""
+        return len(self.values) + 1
+
+    def text(self, value: str | None) -> str:
+        """A place for a text."""
+        return self._placed(value, "text")
+
+    def texts(self, values: Sequence[str | None]) -> str:
+        """A place for a list of texts."""
+        return self._placed(list(values), "text[]")
+
+    def count(self, value: int) -> str:
+        """A place for a whole number."""
+        return self._placed(value, "bigint")
+
+    def number(self, value: float) -> str:
+        """A place for a number."""
+        return self._placed(float(value), "float8")
+
+    def also(self, values: Iterable[Any]) -> None:
+        """Values whose places are in the statement already."""
+        self.values.extend(values)
+
+    def _placed(self, value: Any, type_: str) -> str:
+        self.values.append(value)
+        return f"${len(self.values)}::{type_}"
+
+
+def ids_are(table: Table, ids: Iterable[str], given: Parameters) -> str:
+    """A condition that holds for the rows of these ids and can use the primary key."""
+    if base_type(table.columns["id"]) != "uuid":
+        return f"m.id = ANY({given.texts([row_id for row_id in ids if can_hold(row_id)])})"
+    return f"m.id = ANY(CAST({given.texts([row_id for row_id in ids if _is_uuid(row_id)])} AS uuid[]))"
+
+
+def keys_are(table: Table, keys: Iterable[str], owners: Iterable[str] | None, given: Parameters) -> str:
+    """A condition that holds for the rows of these keys, of these agents' only where `owners` says so."""
+    condition = f"m.key = ANY({given.texts(list(keys))})"
+    if owners is None or not table.has("agent_id"):
+        return condition
+    return f"{owned(table, given.texts(list(owners)))} AND {condition}"
+
+
+def owned(table: Table, place: str) -> str:
+    """A condition that holds for the rows of these agents' ids."""
+    if base_type(table.columns["agent_id"]) == "uuid":
+        return f"m.agent_id::text = ANY({place})"
+    return f"m.agent_id = ANY({place})"
+
+
+def moment_of(place: str) -> str:
+    """A moment in RFC 3339 as a time, read once: a plain cast depends on settings, so it would be read for each row."""
+    return f"(SELECT CAST({place} AS timestamptz))"
+
+
+def can_hold(text: str) -> bool:
+    """Whether PostgreSQL can store a text: none with NUL, or with half of a surrogate pair."""
+    return "\x00" not in text and is_unicode(text)
+
+
+def check_text(*texts: str | None) -> None:
+    """Raises Refused for a text that PostgreSQL cannot store: one with NUL, or with half of a surrogate pair."""
+    for text in texts:
+        if text is None:
+            continue
+        if "\x00" in text:
+            raise Refused("PostgreSQL stores no text with the character NUL in it.", hint="Take it out of the text.")
+        if not is_unicode(text):
+            raise Refused("PostgreSQL stores no text that is not Unicode.", hint="Half characters have to go first.")
+
+
+def has_vectors(table: Table) -> bool:
+    """Whether there is a column of pgvector's type `vector`, and the extension that compares them."""
+    return table.vector_type == "vector" and table.schema_of_vector is not None
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFilter(MemoryFilter):
+    """A filter whose pattern has been looked for: `ids` are the rows that it is to be found in."""
+
+    ids: tuple[str, ...] = ()
+
+
+def conditions(filter: MemoryFilter, table: Table, start: int = 1) -> tuple[str, Sequence[Any]]:
+    """A filter as `TRUE AND …` with parameters numbered from `start`, and their values; nothing is ever pasted in.
+
+    The table is called `m`. A part about something the table lacks leaves no rows, as does text that PostgreSQL cannot
+    hold. A pattern is looked for elsewhere, and leaves a FoundFilter.
+    """
+    found = _Conditions(start)
+    if "id" in table.may_be_null:
+        # What has no id cannot be told from others: no memory.
+        found.conditions.append("m.id IS NOT NULL")
+    if filter.superseded is Superseded.ONLY:
+        found.nothing()
+    if filter.category is not None:
+        found.one_of(category_text(table, "m."), spellings(filter.category, table))
+    if filter.session is not None:
+        found.one_of("coalesce(m.session_id::text, '')" if table.has("session_id") else None, filter.session)
+    if filter.namespace is not None:
+        found.one_of("m.namespace::text" if table.has("namespace") else None, filter.namespace)
+    if filter.agent is not None:
+        found.one_of("m.agent_id::text" if table.has("agent_id") else None, _agent_ids(filter.agent, table))
+    if filter.longer_than is not None:
+        found.also("octet_length(m.content) > {}::bigint", min(filter.longer_than, 2**62))
+    if filter.shorter_than is not None:
+        found.also("octet_length(m.content) < {}::bigint", min(filter.shorter_than, 2**62))
+    _window(found, filter, table)
+    for needle in needles_of(filter):
+        _containing(found, needle)
+    if isinstance(filter, FoundFilter):
+        cast = "CAST({}::text[] AS uuid[])" if base_type(table.columns["id"]) == "uuid" else "{}::text[]"
+        found.also(f"m.id = ANY({cast})", list(filter.ids))
+    return " AND ".join(found.conditions), found.values
+
+
+class _Conditions:
+    """Conditions that must all hold, and what to bind."""
+
+    def __init__(self, start: int) -> None:
+        self.conditions = ["TRUE"]
+        self.values: list[Any] = []
+        self._start = start
+
+    def also(self, condition: str, value: Any) -> None:
+        """One more, with {} for the place of its value."""
+        place = f"${self._start + len(self.values)}"
+        self.values.append(value)
+        self.conditions.append(condition.replace("{}", place))
+
+    def place(self, texts: Sequence[str]) -> str:
+        """The place of some texts that conditions name themselves."""
+        self.values.append(list(texts))
+        return f"${self._start + len(self.values) - 1}::text[]"
+
+    def one_of(self, column: str | None, values: Sequence[str]) -> None:
+        """The column has one of these values."""
+        known = [value for value in values if can_hold(value)]
+        if column is None or not known:
+            self.nothing()
+        else:
+            self.also(f"{column} = ANY({{}}::text[])", known)
+
+    def nothing(self) -> None:
+        """No row is left."""
+        self.conditions.append("FALSE")
+
+
+def _agent_ids(aliases: Sequence[str], table: Table) -> list[str]:
+    """The ids of these aliases; an id that no agent has stands for itself."""
+    by_alias = {alias: agent_id for agent_id, alias in table.agents.items()}
+    return [by_alias.get(alias, alias) for alias in aliases]
+
+
+def _window(found: _Conditions, filter: MemoryFilter, table: Table) -> None:
+    created = f"m.{table.created}"
+    if base_type(table.columns[table.created]) == "timestamp without time zone":
+        created = f"({created} AT TIME ZONE 'UTC')"
+    if filter.undated:
+        found.conditions.append(f"NOT {is_dated(table)}")
+    for text, sign in ((filter.older_than, "<"), (filter.newer_than, ">")):
+        if text is None:
+            continue
+        found.conditions.append(is_dated(table))
+        limit = moment(text)
+        if limit is not None:
+            # A limit that is no moment leaves what is a moment at all, as everywhere.
+            found.also(f"{created} {sign} {{}}::text::timestamp with time zone", limit.isoformat())
+
+
+def is_dated(table: Table) -> str:
+    """SQL for whether a row was created at a moment that can be read: neither none nor one without end."""
+    created = f"m.{table.created}"
+    return f"({created} IS NOT NULL AND isfinite({created}))"
+
+
+def _containing(found: _Conditions, needle: Needle) -> None:
+    """Letters are lowered here and not by lower(), which knows those of the server's own language at best."""
+    if not can_hold(needle.text):
+        found.nothing()
+        return
+    if needle.is_plain:
+        # What has the collation C is lowered in its ASCII letters alone, in a tenth of the time translate takes.
+        place = found.place([needle.text])
+        in_columns = [f'position(({place})[1] IN lower(m.{name}::text COLLATE "C")) > 0' for name in ("content", "key")]
+        found.conditions.append(f"({' OR '.join(in_columns)})")
+        return
+    capitals, small = needle.other_cases()
+    place = found.place([needle.text, capitals, small])
+    in_columns = [
+        f"position(({place})[1] IN translate(m.{name}::text, ({place})[2], ({place})[3])) > 0"
+        for name in ("content", "key")
+    ]
+    found.conditions.append(f"({' OR '.join(in_columns)})")
+
+
+def order_by(table: Table, sort: Sort) -> str:
+    """The clause of an order; equal values fall back on the id. Text is compared code point by code point."""
+    direction = "DESC" if sort.descending else "ASC"
+    return "ORDER BY " + ", ".join(f"{key} {direction}" for key in _sort_keys(table, sort))
+
+
+def _sort_keys(table: Table, sort: Sort) -> tuple[str, str]:
+    id_key = 'm.id COLLATE "C"' if base_type(table.columns["id"]) != "uuid" else "m.id"
+    match sort.field:
+        case SortField.KEY:
+            return 'm.key COLLATE "C"', id_key
+        case SortField.CATEGORY:
+            return f'({category_to_sort(table, "m.")}) COLLATE "C"', id_key
+        case SortField.CONTENT:
+            return f'left(m.content, {_BY_CONTENT}) COLLATE "C"', id_key
+        case SortField.SIZE:
+            return "octet_length(m.content)", id_key
+        case SortField.AGE:
+            return f"m.{table.created}", id_key
+        case SortField.STORED | SortField.UPDATED:
+            return f"m.{table.updated}", id_key
+
+
+def _value_type(table: Table, sort: Sort) -> str:
+    match sort.field:
+        case SortField.KEY | SortField.CATEGORY | SortField.CONTENT:
+            return "text"
+        case SortField.SIZE:
+            return "bigint"
+        case SortField.AGE:
+            return table.columns[table.created]
+        case SortField.STORED | SortField.UPDATED:
+            return table.columns[table.updated]
+
+
+def page_statement(
+    table: Table, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int
+) -> tuple[str, list[Any]]:
+    """What selects the rows after `cursor` as excerpts with their sort value, one more than `limit`."""
+    condition, values = conditions(filter, table)
+    value_key, _ = _sort_keys(table, sort)
+    bound = [*values]
+    if cursor is not None:
+        condition += f" AND ({_after(table, sort, cursor, len(bound))})"
+        bound += [cursor.value, str(cursor.handle)]
+    bound.append(limit + 1)
+    # To write a time as text takes the server longer than to find the row: those of the memory are used again.
+    more = "" if sort.field in _TIMES else f", ({value_key})::text AS sort_value"
+    statement = (
+        f"SELECT {entry_columns(table, excerpt=True)}{more} FROM {table.quoted} AS m "
+        f"WHERE {condition} {order_by(table, sort)} LIMIT ${len(bound)}::bigint"
+    )
+    return statement, bound
+
+
+def order_statement(table: Table, filter: MemoryFilter, sort: Sort, offset: int, limit: int) -> tuple[str, list[Any]]:
+    """What selects some ids of an order, as `handles`, and how many there are in all, as `total`.
+
+    Where every row has to be read for the filter, that is done once for both.
+    """
+    condition, values = conditions(filter, table)
+    part = f"OFFSET ${len(values) + 1}::bigint LIMIT ${len(values) + 2}::bigint"
+    bound = [*values, min(offset, 2**62), limit]
+    if not looks_inside(filter):
+        listed = f"FROM {table.quoted} AS m WHERE {condition}"
+        return (
+            f"SELECT array(SELECT m.id::text {listed} {order_by(table, sort)} {part}) AS handles, "
+            f"(SELECT count(*) {listed}) AS total"
+        ), bound
+    value_key, id_key = _sort_keys(table, sort)
+    direction = "DESC" if sort.descending else "ASC"
+    return (
+        f"WITH found AS (SELECT {value_key} AS value, {id_key} AS id FROM {table.quoted} AS m WHERE {condition}) "
+        f"SELECT array(SELECT id::text FROM found ORDER BY value {direction}, id {direction} {part}) AS handles, "
+        "(SELECT count(*) FROM found) AS total"
+    ), bound
+
+
+def _after(table: Table, sort: Sort, cursor: Cursor, bound: int) -> str:
+    """What holds for the rows behind a cursor, whose value and id are bound next. NULL counts as the greatest value."""
+    value_key, id_key = _sort_keys(table, sort)
+    sign = "<" if sort.descending else ">"
+    value, last = f"${bound + 1}::text::{_value_type(table, sort)}", f"${bound + 2}::text::{table.columns['id']}"
+    if cursor.value is None:
+        after = f"{value_key} IS NULL AND {id_key} {sign} {last} AND {value} IS NULL"
+        return f"{after} OR {value_key} IS NOT NULL" if sort.descending else after
+    after = f"({value_key}, {id_key}) {sign} ({value}, {last})"
+    # Where no value can be NULL, asking for it would keep older servers from going by the index.
+    return f"{after} OR {value_key} IS NULL" if _may_be_null(table, sort) and not sort.descending else after
+
+
+def _may_be_null(table: Table, sort: Sort) -> bool:
+    match sort.field:
+        case SortField.KEY:
+            column = "key"
+        case SortField.CATEGORY:
+            column = "category"
+        case SortField.CONTENT | SortField.SIZE:
+            column = "content"
+        case SortField.AGE:
+            column = table.created
+        case SortField.STORED | SortField.UPDATED:
+            column = table.updated
+    return column in table.may_be_null
+
+
+def cursor_after(record: Mapping[str, Any], sort: Sort) -> Cursor:
+    """Where the page behind this record of `page_statement` begins."""
+    return Cursor(record[_TIMES.get(sort.field, "sort_value")], record["id"])
+
+
+def takes_long(filter: MemoryFilter, sort: Sort) -> bool:
+    """Whether a page may have to look at every row: a text or a length is looked for, or no index has the order."""
+    return looks_inside(filter) or sort.field not in (SortField.STORED, SortField.UPDATED)
+
+
+def looks_inside(filter: MemoryFilter) -> bool:
+    """Whether a text or a length is looked for, so that every row has to be read."""
+    return filter.looks_for_text or (filter.longer_than, filter.shorter_than) != (None, None)
