@@ -22,8 +22,7 @@ from bench.big_store import make_store
 from bench.keyword_stage import PROFILE
 from support.lucid_program import LucidProgram, write_program
 
-from zeroclaw_tui.backends.lucid.settings import LucidConfig
-from zeroclaw_tui.backends.lucid.store import LucidMemory
+from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.settings import ScoringSettings

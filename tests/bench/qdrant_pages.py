@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import httpx
 import numpy as np
 
-from zeroclaw_tui.backends.qdrant.address import Address
+from zeroclaw_tui.backends.qdrant.connect import Address
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
@@ -78,6 +78,11 @@ class Bare:
                 break
         found.sort(reverse=descending)
         return await self.ask("POST", "/points", {"ids": [name for _, name in found[:50]], "with_payload": True})
+
+    async def page_by_index(self) -> Any:
+        """The first points in the server's own order."""
+        order = {"key": "timestamp", "direction": "desc"}
+        return await self.ask("POST", "/points/scroll", {"limit": 50, "order_by": order, "with_payload": True})
 
     async def recall(self, vector: Sequence[float]) -> Any:
         """One search."""
@@ -134,15 +139,22 @@ async def _measured(base: str, rows: int, rounds: int) -> None:
         ),
         f"store {BULK:,}": (bulk, lambda: bare.bulk(next(numbers))),
     }
+    await _compared(ways, rows, rounds)
+    ours, alone = ways["first page, newest"]
+    held, held_bare = await _longest_hold(ours), await _longest_hold(alone)
+    print(f"{rows:>8,} rows  event loop held at most {held:.0f} ms in a page, {held_bare:.0f} ms in the bare one")
+    await bare.ask("PUT", "/index?wait=true", {"field_name": "timestamp", "field_schema": "datetime"})
+    await memory.open()
+    await _compared({"first page by index": (ours, bare.page_by_index)}, rows, rounds)
+    await memory.close()
+    await bare.client.aclose()
+
+
+async def _compared(ways: Mapping[str, tuple[Way, Way]], rows: int, rounds: int) -> None:
     for name, (ours, alone) in ways.items():
         taken = await _in_turns({"ours": ours, "bare": alone}, rounds)
         ratio = taken["ours"] / taken["bare"]
         print(f"{rows:>8,} rows  {name:<20} {taken['ours']:9.1f} ms  bare {taken['bare']:9.1f} ms  ratio {ratio:.2f}")
-    ours, alone = ways["first page, newest"]
-    held, held_bare = await _longest_hold(ours), await _longest_hold(alone)
-    print(f"{rows:>8,} rows  event loop held at most {held:.0f} ms in a page, {held_bare:.0f} ms in the bare one")
-    await memory.close()
-    await bare.client.aclose()
 
 
 async def _in_turns(ways: Mapping[str, Way], rounds: int) -> dict[str, float]:

@@ -70,6 +70,11 @@ def test_a_score_that_decays_below_the_threshold_says_so() -> None:
     assert entry.not_injected_because == "threshold 0.20 < 0.40 after decay from 0.80"
 
 
+def test_a_score_that_was_below_it_before_says_which_number_is_held_against_it() -> None:
+    (entry,) = judged(scored(score=0.1, category="daily", timestamp=days_ago(70)))
+    assert entry.not_injected_because == "threshold 0.00 < 0.40 after decay from 0.10"
+
+
 @pytest.mark.parametrize(
     ("category", "timestamp"),
     [

@@ -11,8 +11,7 @@ from lucid_samples import PATIENT, Clock, OpenBridge
 from support.lucid_program import LucidProgram
 from support.small_store import make
 
-from zeroclaw_tui.backends.lucid.settings import LucidConfig
-from zeroclaw_tui.backends.lucid.store import LucidMemory
+from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.backends.lucid.context import (
+from zeroclaw_tui.backends.lucid import (
     CLOSING,
     OPENING,
     category_of,

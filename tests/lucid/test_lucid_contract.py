@@ -10,8 +10,7 @@ from support.lucid_program import write_program
 from support.small_store import add, make
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.lucid.settings import LucidConfig
-from zeroclaw_tui.backends.lucid.store import LucidMemory
+from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.testing.contract import MemoryContract

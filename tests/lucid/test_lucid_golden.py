@@ -15,8 +15,7 @@ from support.lucid_program import write_program
 from support.test_embedder import embed
 
 from zeroclaw_tui.backends.base import StoreRecall
-from zeroclaw_tui.backends.lucid.settings import LucidConfig
-from zeroclaw_tui.backends.lucid.store import LucidMemory
+from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import profile_for

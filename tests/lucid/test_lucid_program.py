@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.lucid_program import LucidProgram, until, wait_for_end, write_program, write_saying
 
-from zeroclaw_tui.backends.lucid.program import MOST_BYTES, run
+from zeroclaw_tui.backends.lucid import MOST_BYTES, run
 from zeroclaw_tui.memory.errors import NotReachable
 
 PATIENT = 60_000

@@ -10,7 +10,7 @@ from lucid_samples import Clock, OpenBridge
 from support.lucid_program import until, wait_for_end, write_program, write_saying
 
 from zeroclaw_tui.backends.base import StoreRecall
-from zeroclaw_tui.backends.lucid.store import LucidMemory
+from zeroclaw_tui.backends.lucid import LucidMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import NotThere, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest

@@ -11,8 +11,7 @@ from support.lucid_program import LucidProgram, write_program
 from support.small_store import make
 
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.lucid.settings import LucidConfig, LucidSettings
-from zeroclaw_tui.backends.lucid.store import LucidMemory
+from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory, LucidSettings
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.memory.errors import Unreadable

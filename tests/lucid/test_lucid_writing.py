@@ -9,7 +9,7 @@ import pytest
 from lucid_samples import OpenBridge
 from support.lucid_program import until, wait_for_end, write_program, write_saying
 
-from zeroclaw_tui.backends.lucid.store import LucidMemory
+from zeroclaw_tui.backends.lucid import LucidMemory
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, Stamp
 from zeroclaw_tui.memory.errors import NotThere, Refused
 from zeroclaw_tui.memory.recall import RecallRequest

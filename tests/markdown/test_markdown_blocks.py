@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from zeroclaw_tui.backends.markdown.blocks import Block, split
+from zeroclaw_tui.backends.markdown.files import Block, split
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 PIECES = (

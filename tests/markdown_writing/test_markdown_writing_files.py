@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from zeroclaw_tui.backends.markdown import writing
+from zeroclaw_tui.backends.markdown import write as write_lines
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.files import disk
 from zeroclaw_tui.memory.change import Clashes, Conflict, Draft, Edit, RowChange, Stamp
@@ -234,8 +234,7 @@ def agent_writes_once(monkeypatch: pytest.MonkeyPatch, write: Callable[[], objec
             left.pop()()
         replace(path, expected, data)
 
-    for module in ("writing", "reverting"):
-        monkeypatch.setattr(f"zeroclaw_tui.backends.markdown.{module}.replace_bytes", replaced)
+    monkeypatch.setattr(write_lines, "replace_bytes", replaced)
 
 
 async def test_what_the_agent_writes_in_between_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -413,7 +412,7 @@ async def test_many_lines_are_looked_up_with_one_look_at_each_file(
     ids = ["MEMORY:0", "MEMORY:1", "MEMORY:2", "notes:0", "gone:0"]
     alone = {name: row for name in ids if (row := await memory.stored(name)) is not None}
     looks: list[Path] = []
-    monkeypatch.setattr(writing, "read_bytes", lambda path: looks.append(path) or disk.read_bytes(path))
+    monkeypatch.setattr(write_lines, "read_bytes", lambda path: looks.append(path) or disk.read_bytes(path))
     found = await memory.stored_by_id(ids)
     assert found == alone
     assert [row.values["content"] for row in found.values()] == ["a", "b", "c"]

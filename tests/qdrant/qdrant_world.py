@@ -8,9 +8,9 @@ from typing import Any
 from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer
 
-from zeroclaw_tui.backends.qdrant.address import read_address
-from zeroclaw_tui.backends.qdrant.embedding import text_of
+from zeroclaw_tui.backends.qdrant.connect import read_address
 from zeroclaw_tui.backends.qdrant.points import unpacked
+from zeroclaw_tui.backends.qdrant.search import text_of
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
@@ -19,6 +19,8 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 NAME = "zeroclaw_memories"
 KEY = "qd-Kx7vJ2mZ81pQ"
 DIMENSIONS = 16
+INDEXES = {"timestamp": "datetime", "category": "keyword", "session_id": "keyword", "agent_id": "keyword"}
+"""What a server needs to order and count."""
 
 
 def embedder(dimensions: int = DIMENSIONS) -> LocalEmbedder:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 import pytest
-from qdrant_world import KEY, filled, memory_of, point
+from qdrant_world import INDEXES, KEY, filled, memory_of, point
 from support.qdrant_server import QdrantServer
 
 from zeroclaw_tui.backends.base import Memory
@@ -33,12 +33,18 @@ class NearestInsteadOfHits:
 
 
 class TestReading(NearestInsteadOfHits, MemoryContract):
-    @pytest.fixture(params=[False, True], ids=["before 0.8", "agents"])
+    @pytest.fixture(params=["before 0.8", "agents", "payload indexes", "an old Qdrant"])
     async def memory(self, server: QdrantServer, request: pytest.FixtureRequest) -> AsyncIterator[Memory]:
-        filled(server, sample_entries(), **({"agent_id": "default"} if request.param else {}))
+        has_agents = request.param in ("agents", "payload indexes")
+        points = filled(server, sample_entries(), **({"agent_id": "default"} if has_agents else {}))
+        if request.param == "payload indexes":
+            points.indexes |= INDEXES
+        if request.param == "an old Qdrant":
+            server.version = "1.7.4"
         memory = memory_of(server)
         await memory.open()
-        assert memory.capabilities.agents is request.param
+        assert memory.capabilities.agents is has_agents
+        assert memory.orders_in_parts is (request.param == "payload indexes")
         yield memory
         await memory.close()
 

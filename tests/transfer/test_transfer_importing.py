@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from support.small_store import AGENT, blob, change, make
 from support.whole_store import everything, hits
-from transfer_world import exported, imported, library_of, opened
+from transfer_world import EVERYTHING, exported, imported, library_of, opened
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.changing import undo
 from zeroclaw_tui.curation.transfer import importing
+from zeroclaw_tui.curation.transfer.exporting import Format, export_file
 from zeroclaw_tui.curation.transfer.importing import OnClash, import_memories, plan_import
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
@@ -284,14 +285,57 @@ async def test_a_store_in_memory_takes_them_too(on_clash: OnClash, tmp_path: Pat
     assert await library.memory.list() == before
 
 
-async def test_markdown_memory_says_why_it_takes_none(tmp_path: Path) -> None:
-    (tmp_path / "MEMORY.md").write_text("- **a**: A\n")
-    memory = MarkdownMemory(tmp_path)
+async def test_notes_take_a_line_for_each_memory_with_the_losses_told_and_undo_takes_them_back(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "MEMORY.md").write_text("- **a**: A\n")
+    memory = MarkdownMemory(notes)
     await memory.open()
     library = library_of(memory, tmp_path)
-    with pytest.raises(Refused, match="Markdown memory keeps lines"):
-        await plan_import(library, _lines(tmp_path / "x.jsonl", {"key": "a", "content": "A"}))
-    assert (tmp_path / "MEMORY.md").read_text() == "- **a**: A\n"
+    file = _lines(
+        tmp_path / "x.jsonl",
+        {"key": "a", "content": "A", "category": "core"},
+        {"key": "b", "content": "two\nlines", "category": "core", "session_id": "s"},
+        {"key": "c", "content": "C", "category": "talk", "timestamp": "2026-03-04T12:00:00+00:00"},
+    )
+    plan = await plan_import(library, file)
+    assert (plan.new, plan.same, plan.taken) == (2, 1, 0)
+    for told in (
+        "keeps no session (1 has one)",
+        "others are read back as daily (1)",
+        "line breaks become blanks (1 have",
+    ):
+        assert any(told in note for note in plan.notes), told
+    assert (await import_memories(library, plan, "skip")).count == 2
+    assert (notes / "MEMORY.md").read_text() == "- **a**: A\n\n- **b**: two lines\n"
+    assert (notes / "memory" / "2026-03-04.md").read_text().endswith("- **c**: C\n")
+    assert (await plan_import(library, file)).brings("skip") == 0
+    await undo(library)
+    assert (notes / "MEMORY.md").read_text() == "- **a**: A\n"
+    assert not (notes / "memory" / "2026-03-04.md").exists()
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv", "markdown"])
+async def test_an_export_of_notes_is_a_way_back_into_them(tmp_path: Path, format: Format) -> None:
+    notes = tmp_path / "notes"
+    (notes / "memory").mkdir(parents=True)
+    day, core = notes / "memory" / "2026-03-04.md", notes / "MEMORY.md"
+    core.write_text("# Long-Term Memory\n\n- **a**: A\n\n- a line without a key\n\n- **a**: A\n")
+    day.write_text("# Daily Log — 2026-03-04\n\n- **b**: B\n\n- **c**: C\n")
+    before = core.read_text(), day.read_text()
+    memory = MarkdownMemory(notes)
+    await memory.open()
+    library = library_of(memory, tmp_path)
+    # The name of the folder begins that of the file, which is none of its own for that.
+    file = tmp_path / f"notes.{format}"
+    await export_file(library, EVERYTHING, file, format)
+    assert (await plan_import(library, file, format)).same == 5
+    core.unlink()
+    day.unlink()
+    plan = await plan_import(library, file, format)
+    assert (plan.new, plan.notes) == (5, ())
+    await import_memories(library, plan, "skip")
+    assert (core.read_text(), day.read_text()) == before
 
 
 async def _contents(path: Path) -> dict[str, str]:

@@ -13,7 +13,7 @@ from zeroclaw_tui.memory.errors import DriverMissing, Refused, WrongUse
 
 CLASSES = {
     "sqlite": "zeroclaw_tui.backends.sqlite.store:SqliteMemory",
-    "lucid": "zeroclaw_tui.backends.lucid.store:LucidMemory",
+    "lucid": "zeroclaw_tui.backends.lucid:LucidMemory",
     "postgres": "zeroclaw_tui.backends.postgres.store:PostgresMemory",
     "markdown": "zeroclaw_tui.backends.markdown.store:MarkdownMemory",
     "qdrant": "zeroclaw_tui.backends.qdrant.store:QdrantMemory",

@@ -185,8 +185,9 @@ def _under(threshold: float, score: float | None, changed: float | None, by: str
     held = score if changed is None else changed
     if held is None or held >= threshold:
         return None
-    change_decided = score is not None and score >= threshold
-    return f"threshold {_told_apart(held, threshold)}" + (f" after {by} from {score:.2f}" if change_decided else "")
+    # The score that is shown beside this is the one before.
+    is_another = score is not None and f"{score:.2f}" != f"{held:.2f}"
+    return f"threshold {_told_apart(held, threshold)}" + (f" after {by} from {score:.2f}" if is_another else "")
 
 
 def _told_apart(score: float, threshold: float) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from zeroclaw_tui.backends.markdown.edits import Edit, Source, edited
 from zeroclaw_tui.backends.markdown.files import note_in
-from zeroclaw_tui.backends.markdown.writing import LINES_AT_ONCE, NoteWriter
+from zeroclaw_tui.backends.markdown.lines import Edit, Source, edited
+from zeroclaw_tui.backends.markdown.write import LINES_AT_ONCE, NoteWriter, line_of
 from zeroclaw_tui.config.layouts import CORE_NAME, DAILY_FOLDER
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes, until_it_holds
-from zeroclaw_tui.memory.change import Advance, Batches, Keep, Reversal, RowChange
+from zeroclaw_tui.memory.change import Advance, Batches, Draft, Keep, Reversal, RowChange
 from zeroclaw_tui.memory.errors import Refused
 
 _CORE = "core"
@@ -83,3 +83,27 @@ def _edits(data: bytes | None, heading: str, lines: Sequence[bytes]) -> Iterator
 def _batches(changes: Sequence[RowChange]) -> Iterator[Sequence[RowChange]]:
     for start in range(0, len(changes), LINES_AT_ONCE):
         yield changes[start : start + LINES_AT_ONCE]
+
+
+def store_all(writer: NoteWriter, drafts: Sequence[Draft]) -> None:
+    """Append the lines of these drafts in order. Raises Refused before anything is written."""
+    targets: dict[tuple[str | None, bool], tuple[Source, str]] = {}
+    lines: dict[tuple[str | None, bool], list[bytes]] = {}
+    for given in drafts:
+        draft = given.checked()
+        place = (draft.agent, draft.category == "core")
+        if place not in targets:
+            targets[place] = writer.target(draft)
+        lines.setdefault(place, []).append(line_of(draft))
+    for place, (source, heading) in targets.items():
+        _append_bytes(source, heading.encode(), b"\n".join(lines[place]))
+
+
+def _append_bytes(source: Source, heading: bytes, lines: bytes) -> None:
+    path = source.note.path
+
+    def attempt() -> None:
+        data = read_bytes(path)
+        replace_bytes(path, data, (data + b"\n" if data else heading) + lines)
+
+    until_it_holds(attempt, path)

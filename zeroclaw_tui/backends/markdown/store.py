@@ -1,21 +1,26 @@
-"""Memory in Markdown files, read as ZeroClaw reads it."""
+"""Memory in Markdown files, read as ZeroClaw reads it.
+
+A page goes on in the listing as its first page was: where lines come and go meanwhile, a line's number, and so its key,
+is another then.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, Stamps, StoreRecall
 from zeroclaw_tui.backends.generic_writing import show
 from zeroclaw_tui.backends.listing import left_of, sort_key
-from zeroclaw_tui.backends.markdown.appending import append
-from zeroclaw_tui.backends.markdown.batches import store_all
-from zeroclaw_tui.backends.markdown.capabilities import LOOSE_ARE_KEPT, LOOSE_NOTES, WHY_NOT, capabilities_of
+from zeroclaw_tui.backends.markdown.appending import append, store_all
 from zeroclaw_tui.backends.markdown.files import (
     NoteFile,
     NoteFolder,
@@ -29,10 +34,8 @@ from zeroclaw_tui.backends.markdown.files import (
     signature,
 )
 from zeroclaw_tui.backends.markdown.folders import is_loose
-from zeroclaw_tui.backends.markdown.paging import Listings
 from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines, recall_of_agents
-from zeroclaw_tui.backends.markdown.reverting import revert
-from zeroclaw_tui.backends.markdown.writing import NoteWriter, stamp_of
+from zeroclaw_tui.backends.markdown.write import NoteWriter, revert, stamp_of
 from zeroclaw_tui.backends.waiting import to_its_end, unless
 from zeroclaw_tui.config.document.replacing import make_folder
 from zeroclaw_tui.config.layouts import exists, notes_root
@@ -66,6 +69,55 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 Answer = TypeVar("Answer")
+
+LISTINGS_KEPT = 4
+"""How many listings can be paged through at once; an older one goes on by handles alone."""
+LOOSE_NOTES = "Loose notes: no agent reads these as memory."
+LOOSE_ARE_KEPT = (
+    "Loose notes are a person's own and no agent's memory: they are not changed here; `memory copy` brings"
+    " them into a store."
+)
+WHY_NOT = {
+    "vectors": "Markdown memory has no vectors: ZeroClaw scores a line by the share of the query's words it contains.",
+    "sessions": "Markdown files keep no session.",
+    "agents": "These Markdown files belong to no agent.",
+    "namespaces": "Markdown files keep no namespace.",
+    "superseded": "Markdown files keep every version of a memory side by side.",
+    "pinned": "Markdown files cannot pin a memory.",
+    "importance": "Markdown files keep no importance.",
+    "kind": "Markdown files keep no kind.",
+    "key": "The key of a Markdown memory is its file and the number of its line.",
+    "category": "The category of a Markdown memory is its file: MEMORY.md is core, every other is daily.",
+    "session_id": "Markdown files keep no session.",
+    "namespace": "Markdown files keep no namespace.",
+    "zeroclaw_forget": "ZeroClaw itself never deletes Markdown memories; here the line is taken out of the file, and"
+    " the trash keeps it.",
+}
+
+
+@dataclass(slots=True)
+class Listings:
+    """The listings whose first page was shown, each as it was then."""
+
+    _kept: dict[int, Sequence[MemoryEntry]] = field(default_factory=dict)
+    _numbers: count[int] = field(default_factory=lambda: count(1))
+
+    def page(self, ordered: Sequence[MemoryEntry], cursor: Cursor | None, limit: int) -> Page:
+        """The rows behind a cursor that are still there, by their text; `ordered` is the listing as it is now."""
+        number, at = cursor.value if cursor is not None else (next(self._numbers), 0)
+        if cursor is None or number not in self._kept:
+            handles = [] if cursor is None else [entry.handle for entry in ordered]
+            at = 0 if cursor is None else _behind(handles, cursor)
+            number = number if cursor is None else next(self._numbers)
+            self._kept[number] = ordered
+            while len(self._kept) > LISTINGS_KEPT:
+                self._kept.pop(next(iter(self._kept)))
+        listed = self._kept[number]
+        now = _as_they_are_now(listed, ordered)
+        there = [place for place in range(at, len(listed)) if now[place] is not None]
+        chosen = [entry for place in there[:limit] if (entry := now[place]) is not None]
+        following = Cursor((number, there[limit - 1] + 1), chosen[-1].handle) if len(there) > limit > 0 else None
+        return Page(tuple(entry.excerpt() for entry in chosen), following)
 
 
 class MarkdownMemory(Memory):
@@ -417,3 +469,47 @@ def _keeps_nothing(changes: Sequence[RowChange]) -> None:
 def _refuse_block(id: str) -> None:
     if is_block(id):
         raise Refused("ZeroClaw reads a block as a memory for each of its lines.", hint="Show the lines to edit one.")
+
+
+def capabilities_of(read_only_because: str | None, *, has_agents: bool) -> Capabilities:
+    """What can be done with notes that agents have folders of, or not, and that may be written, or not."""
+    reasons = {name: reason for name, reason in WHY_NOT.items() if name != "agents" or not has_agents}
+    if read_only_because is not None:
+        reasons |= {"write": read_only_because, "content": read_only_because}
+    return Capabilities(
+        keyword=True,
+        sessions=False,
+        agents=has_agents,
+        watch=True,
+        blocks=True,
+        write=read_only_because is None,
+        editable=("content",) if read_only_because is None else (),
+        why_not=reasons,
+    )
+
+
+def _behind(handles: Sequence[object], cursor: Cursor) -> int:
+    return handles.index(cursor.handle) + 1 if cursor.handle in handles else len(handles)
+
+
+def _as_they_are_now(listed: Sequence[MemoryEntry], ordered: Sequence[MemoryEntry]) -> Sequence[MemoryEntry | None]:
+    """For each row of a listing the one it is now; of several alike, the first is the first."""
+    if listed == ordered:
+        return listed
+    alike: dict[tuple[str, str], list[MemoryEntry]] = defaultdict(list)
+    for entry in sorted(ordered, key=_place):
+        alike[_text(entry)].append(entry)
+    now: list[MemoryEntry | None] = [None] * len(listed)
+    for _, place in sorted((_place(entry), place) for place, entry in enumerate(listed)):
+        same = alike[_text(listed[place])]
+        now[place] = same.pop(0) if same else None
+    return now
+
+
+def _place(entry: MemoryEntry) -> tuple[str, int]:
+    label, _, number = entry.id.rpartition(":")
+    return label, int(number.partition("-")[0])
+
+
+def _text(entry: MemoryEntry) -> tuple[str, str]:
+    return entry.id.rpartition(":")[0], entry.content

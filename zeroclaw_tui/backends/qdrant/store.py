@@ -3,19 +3,51 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
+import math
+import struct
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends import row_reverting
-from zeroclaw_tui.backends.answers import Health, Readiness
-from zeroclaw_tui.backends.qdrant import collection, filters, troubles
-from zeroclaw_tui.backends.qdrant.address import Address, configured_address
-from zeroclaw_tui.backends.qdrant.capabilities import EDITABLE_HERE, capabilities_of
-from zeroclaw_tui.backends.qdrant.connection import TOTAL_SECONDS, Connection
-from zeroclaw_tui.backends.qdrant.embedding import Embedding, text_of
-from zeroclaw_tui.backends.qdrant.points import DEFAULT_AGENT
-from zeroclaw_tui.backends.qdrant.searching import NAME
-from zeroclaw_tui.backends.qdrant.writing import PointWriter, QdrantRows
+from zeroclaw_tui.backends.answers import Health, Readiness, StoreRecall
+from zeroclaw_tui.backends.base import Entries, Memory, Neighbours, Scored, Stamps
+from zeroclaw_tui.backends.counting import count_entries
+from zeroclaw_tui.backends.qdrant.browse import (
+    TIMES_FROM,
+    Place,
+    Points,
+    Server,
+    any_of,
+    is_by_time,
+    of_key,
+    of_keys,
+    oldest_first,
+    time_key,
+)
+from zeroclaw_tui.backends.qdrant.connect import (
+    TOTAL_SECONDS,
+    Address,
+    Connection,
+    KeyRefused,
+    configured_address,
+    hangs,
+    not_qdrant,
+    vector_size,
+)
+from zeroclaw_tui.backends.qdrant.points import (
+    DEFAULT_AGENT,
+    DISTANCE,
+    EDITABLE_HERE,
+    capabilities_of,
+    examine,
+    payload_of,
+    stamp_of,
+)
+from zeroclaw_tui.backends.qdrant.search import NAME, Embedding, Search, text_of
+from zeroclaw_tui.backends.qdrant.write import QdrantRows, Writer
 from zeroclaw_tui.backends.row_writing import ROWS_AT_ONCE, kept_first
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -37,30 +69,61 @@ from zeroclaw_tui.memory.change import (
     Removal,
     Reversal,
     RowChange,
+    See,
     Stamp,
     StoredRow,
     Vector,
     Written,
 )
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, OtherLength, Refused
-from zeroclaw_tui.scoring.profiles import ScoringProfile
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, OtherLength, Refused, Unreadable
+from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.memory.statistics import Statistics
+from zeroclaw_tui.memory.text import is_unicode
+from zeroclaw_tui.scoring.evidence import Evidence
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
 
+if TYPE_CHECKING:
+    import numpy as np
+
+Answer = TypeVar("Answer")
+
+_EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
+_OLDEST_FIRST = Sort(descending=False)
+_AT_ONCE = 500
+_ORDERED_AT_MOST = 20_000
+"""So many places of an order are asked of the server at the most; for more, reading all ids takes less."""
+_HELD_AT_ONCE = 1024 * 1024
+"""About so many characters of contents are looked for at once."""
 _OPEN_KEY = "The API key is sent over plain HTTP, readable on the way."
-_SLOW = "Qdrant gives points by id alone, so each listing reads all {:,}: that takes seconds."
+_SLOW = "Each listing reads all {:,} points, which takes seconds: "
+_TOO_OLD = (
+    "this Qdrant gives them in the order of their ids alone. From 1.8 on, and with a datetime index, it can do more."
+)
+_NO_INDEX = (
+    "the collection has no datetime index on timestamp. Qdrant makes one by "
+    'PUT {}/index {{"field_name": "timestamp", "field_schema": "datetime"}}.'
+)
 _SLOW_FROM = 50_000
 _PURPOSE = "to store and find memories here"
 _TOLD = ("namespace", "importance", "pinned")
 _SESSION = "The session is stored as {!r}: this ZeroClaw keeps letters, digits, _ and - only."
 
 
-class QdrantMemory(PointWriter):
+class QdrantMemory(Memory):
     """One collection. It embeds by itself, key and content together, and refuses to store without an embedder.
 
     There are no transactions and no time of the last change. A store replaces the memory of that key, with a new id,
     as ZeroClaw does. `names_agents` says that points carry an agent even where none does so far (ZeroClaw >= 0.8.0).
+    An order by storing, age or update goes by `timestamp`.
     """
 
     name = NAME
+    embeds_itself = True
+    ids_are_uuids = True
+    keeps_updates = False
 
     def __init__(
         self,
@@ -73,7 +136,11 @@ class QdrantMemory(PointWriter):
         read_only: bool = False,
         seconds: float = TOTAL_SECONDS,
     ) -> None:
-        super().__init__(Connection(address, api_key, seconds=seconds), Embedding(embedder, no_embedder_because))
+        self._connection = Connection(address, api_key, seconds=seconds)
+        self._embedding = Embedding(embedder, no_embedder_because)
+        self._opened: tuple[Points, Search, Writer] | None = None
+        self._last_order: tuple[MemoryFilter, Sort, Sequence[str]] | None = None
+        self._last_places: tuple[MemoryFilter, Sort, Sequence[Place]] | None = None
         self.location = address.location
         self.read_only_because = ASKED_READ_ONLY if read_only else None
         self._names_agents = names_agents
@@ -97,23 +164,29 @@ class QdrantMemory(PointWriter):
 
     async def open(self) -> None:
         """Look at the collection. Raises NothingYet, NotReachable, and Unreadable for another program's."""
-        self._collection = await collection.examine(self._connection)
-        self._names_agents = self._names_agents or self._collection.names_agents
+        described = await self._connection.describe()
+        shape = await examine(self._connection, described, names_agents=self._names_agents)
+        self._names_agents = shape.has_agents
+        version = await self._connection.version()
+        points = Points(self._connection, shape, Server.of(version, described, has_agents=shape.has_agents))
+        self._opened = points, Search(points, self._embedding), Writer(points, self._embedding)
         self._describe()
-        self.recalls_by = f"{self._scale} only"
+        self.recalls_by = f"{self._search.scale} only"
+        self.orders_in_parts = points.server.orders_times
         notices = [*self._warnings]
         if self._embedding.why_none is not None:
             notices.append(self._embedding.why_none)
         elif (mismatch := self._mismatch()) is not None:
             notices.append(mismatch)
-        number = await self._counted(None)
-        if number >= _SLOW_FROM:
-            notices.append(_SLOW.format(number))
+        number = await self.count()
+        if number >= _SLOW_FROM and not self.orders_in_parts:
+            why = _NO_INDEX.format(self.location) if version >= TIMES_FROM else _TOO_OLD
+            notices.append(_SLOW.format(number) + why)
         self.notices = tuple(notices)
 
     async def close(self) -> None:
         """Let go of connections."""
-        self._collection = None
+        self._opened = self._last_order = self._last_places = None
         await self._connection.close()
         await self._embedding.close()
 
@@ -139,7 +212,7 @@ class QdrantMemory(PointWriter):
         try:
             await self._connection.describe()
         except NothingYet:
-            vectors = {"size": self._embedding.dimensions, "distance": collection.DISTANCE}
+            vectors = {"size": self._embedding.dimensions, "distance": DISTANCE}
             await self._connection.ask("PUT", "", {"vectors": vectors})
         else:
             raise Refused(f"There is a collection {self._connection.address.collection} already.")
@@ -152,15 +225,15 @@ class QdrantMemory(PointWriter):
             async with asyncio.timeout(seconds):
                 described = await self._connection.describe()
         except TimeoutError:
-            raise troubles.hangs(place, seconds) from None
-        except troubles.KeyRefused as error:
+            raise hangs(place, seconds) from None
+        except KeyRefused as error:
             raise Refused(error.message, hint=error.hint) from None
         except NothingYet:
             made = "ZeroClaw makes it" if wanted else "ZeroClaw makes it once an embedding provider is on"
             return Readiness(_answers_in(began), (f"has no collection {shown(name)} yet: {made}",))
         if "config" not in described:
-            raise troubles.not_qdrant(place)
-        summary, size, points = _answers_in(began), collection.vector_size(described), described.get("points_count")
+            raise not_qdrant(place)
+        summary, size, points = _answers_in(began), vector_size(described), described.get("points_count")
         if size is None:
             sentence = f"The collection {shown(name)} is not ZeroClaw's: it has no single unnamed vector."
             hint = "Set storage.qdrant.collection to another name."
@@ -193,15 +266,202 @@ class QdrantMemory(PointWriter):
         if status not in ("green", None):
             findings.append(f"Qdrant calls the collection {status}: it is optimising, or in trouble.")
         facts = {
-            "memories": await self._counted(None),
+            "memories": await self.count(),
             "collection": self._connection.address.collection,
             "server": self._connection.address.place,
-            "vector length": self._shape.dimensions,
-            "distance": self._shape.distance,
+            "vector length": self._points.shape.dimensions,
+            "distance": self._points.shape.distance,
             "status": status,
             "payload indexes": ", ".join(described.get("payload_schema") or {}) or "none",
         }
         return Health(status != "red", "answers", tuple(findings), facts)
+
+    async def count(self) -> int:
+        """How many points there are, counted exactly."""
+        return await self._connection.count(None)
+
+    async def get(self, key: str) -> MemoryEntry | None:
+        """The memory of that key, or None; several agents' points: the oldest."""
+        return next(iter(await self.with_key(key)), None)
+
+    async def get_batch(self, keys: Sequence[str]) -> Entries:
+        """The memories of these keys in that order, out of one request for some hundreds."""
+        found: dict[str, MemoryEntry] = {}
+        for start in range(0, len(keys), _AT_ONCE):
+            for entry in map(
+                self._points.shape.entry, await self._points.rows(of_keys(keys[start : start + _AT_ONCE]))
+            ):
+                found.setdefault(entry.key, entry)
+        return [found[key] for key in keys if key in found]
+
+    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
+        """All memories with full content, the newest first."""
+        wanted = MemoryFilter(
+            category=None if category is None else (category,), session=None if session_id is None else (session_id,)
+        )
+        found = await self.entries(wanted)
+        return sorted(found, key=lambda entry: (time_key(entry.timestamp), entry.id), reverse=True)
+
+    async def entries(self, filter: MemoryFilter) -> Entries:
+        """Every memory a filter leaves, with full content."""
+        return [self._points.shape.entry(row) for row in await self._rows(filter)]
+
+    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+        """The rows after `cursor`: of the server's own order, or of that which the first page found.
+
+        Rows gone meanwhile are left out.
+        """
+        return await self._asked(lambda: self._page(filter, sort, cursor, limit))
+
+    async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
+        """The handles of every row in order."""
+        return await self._asked(lambda: self._points.order(filter, sort, self.find_seconds))
+
+    async def order_part(
+        self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
+    ) -> tuple[Sequence[Handle], int]:
+        """Some handles of an order, and how many rows there are; of an order by time no more is asked for than that."""
+        return await self._asked(lambda: self._order_part(filter, sort, offset, limit))
+
+    async def rows(self, handles: Sequence[Handle]) -> Entries:
+        """The rows of these handles, in that order, as excerpts; rows gone meanwhile are left out."""
+        return [self._points.shape.entry(row).excerpt() for row in await self._points.rows_of(handles)]
+
+    async def whole(self, handle: Handle) -> MemoryEntry:
+        """One row with its full content. Raises NotThere when it has gone."""
+        found = await self.with_id(str(handle))
+        if found is None:
+            raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+        return found
+
+    async def with_key(self, key: str, agent: str | None = None) -> Entries:
+        """Every row of that key, the oldest first, or one agent's."""
+        wanted = agent if self._points.shape.has_agents else None
+        return [self._points.shape.entry(row) for row in await self._points.rows(of_key(key, wanted))]
+
+    async def with_id(self, id: str) -> MemoryEntry | None:
+        """The memory of that id, or None."""
+        found = await self._points.rows_of([id])
+        return self._points.shape.entry(found[0]) if found else None
+
+    async def holding(self, contents: Sequence[str], keys: Sequence[str], seconds: float) -> tuple[Entries, bool]:
+        """The memories whose whole content is one of these or whose key is; whether contents took no longer than that.
+
+        Without an index on them Qdrant looks through all contents.
+        """
+        found = await self._having("key", keys)
+        try:
+            async with asyncio.timeout(seconds):
+                found |= await self._having("content", contents)
+        except TimeoutError:
+            return [*found.values()], False
+        return [*found.values()], True
+
+    async def keys_starting(self, prefix: str, limit: int) -> Entries:
+        """Rows whose key begins so, the newest first."""
+        return await self._asked(lambda: self._keys_starting(prefix, limit))
+
+    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
+        """Counts of what a filter leaves: by the server, or out of one pass over the payloads."""
+        return await self._asked(lambda: self._points.facets(filter, now, self.find_seconds))
+
+    async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
+        """How much there is."""
+        found = await self.entries(_EVERYTHING if filter is None else filter)
+        return await asyncio.to_thread(lambda: count_entries(found, has_vectors=True))
+
+    async def vector_norm(self, handle: Handle) -> float | None:
+        """The length of one row's vector, which is 1 where the distance is Cosine; None without an embedder."""
+        if not self.capabilities.vectors:
+            return None
+        for row in await self._points.rows_of([handle], vectors=True):
+            data = row.values.get("embedding")
+            if isinstance(data, bytes):
+                return math.sqrt(math.fsum(number * number for (number,) in struct.iter_unpack("<f", data)))
+        return None
+
+    async def stamps(self, filter: MemoryFilter) -> Stamps:
+        """Every memory a filter leaves, the oldest first, with the state it has now."""
+        rows = sorted(await self._rows(filter), key=oldest_first)
+        return await asyncio.to_thread(lambda: [stamp_of(row) for row in rows])
+
+    async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
+        """The stamps of rows of a listing; rows gone meanwhile are left out."""
+        return [stamp_of(row) for row in await self._points.rows_of(handles)]
+
+    async def stored(self, id: str) -> StoredRow | None:
+        """One point as it is, with its vector."""
+        return next(iter(await self._points.rows_of([id], vectors=True)), None)
+
+    async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
+        """The same for many ids, some hundreds by one question."""
+        return {row.id: row for row in await self._points.rows_of(ids, vectors=True)}
+
+    async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
+        """The same for rows of a listing."""
+        return await self._points.rows_of(handles, vectors=True)
+
+    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+        """Show every row whole with its vector, the oldest first; they are read some hundreds at a time."""
+        handles = await self.order(_EVERYTHING if filter is None else filter, _OLDEST_FIRST)
+        stop = threading.Event()
+
+        def look(rows: Sequence[StoredRow]) -> None:
+            for row in rows:
+                if stop.is_set():
+                    return
+                see(row)
+
+        try:
+            for start in range(0, len(handles), _AT_ONCE):
+                rows = await self._points.rows_of(handles[start : start + _AT_ONCE], vectors=True)
+                await asyncio.to_thread(look, rows)
+        finally:
+            stop.set()
+
+    def stamp_of(self, row: StoredRow) -> Stamp:
+        """The stamp of a row that was shown."""
+        return stamp_of(row)
+
+    async def recall(
+        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
+    ) -> Scored:
+        """The nearest memories by the newest rules. Raises Refused without an embedder, EmbeddingFailed."""
+        self._search.check(query)
+        request = RecallRequest(query, limit, session_id, since=since, until=until)
+        return [*(await self.search(request, profile_for(NEWEST), ScoringSettings())).entries]
+
+    async def search(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> StoreRecall:
+        """The nearest memories by the rules of `profile`; without an embedder none, with a note why.
+
+        Raises EmbeddingFailed where the query's vector cannot be had: ZeroClaw's own recall fails then too.
+        """
+        return await self._search.run(request, profile, query_vector)
+
+    async def evidence(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> Evidence:
+        """The ranking as deep as it goes. Raises EmbeddingFailed."""
+        return await self._search.ranking(request, profile, settings, query_vector)
+
+    async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
+        """The nearest points by the collection's own distance."""
+        return await self._search.around(None if entry is None else entry.id, vector, limit)
+
+    def interrupt(self) -> None:
+        """Stop the search that runs now; it raises SearchInterrupted."""
+        if self._opened is not None:
+            self._search.stop()
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the default agent; a memory of that key is replaced by a new point, as ZeroClaw does."""
@@ -214,40 +474,37 @@ class QdrantMemory(PointWriter):
         wanted = [*last.values()]
         for start in range(0, len(wanted), ROWS_AT_ONCE):
             part = wanted[start : start + ROWS_AT_ONCE]
-            vectors = await self.vectors_of([text_of(draft.key, draft.content) for draft in part])
-            made = [self.shape.drafted(draft, None, data) for draft, data in zip(part, vectors, strict=True)]
+            vectors = await self._writer.vectors_of([text_of(draft.key, draft.content) for draft in part])
+            made = [self._writer.shape.drafted(draft, None, data) for draft, data in zip(part, vectors, strict=True)]
             async with self._writing:
                 # The new points first: whatever ends this in between loses nothing.
-                await self.upsert(made)
+                await self._writer.upsert(made)
                 for agent in {row.agent for row in made}:
-                    await self.delete_others([row for row in made if row.agent == agent], agent)
+                    await self._writer.delete_others([row for row in made if row.agent == agent], agent)
 
     async def forget(self, key: str) -> bool:
         """Delete by key, every agent's, as ZeroClaw does; True when there was one, which ZeroClaw always says."""
         self._check_writable()
         async with self._writing:
-            found = await self._counted(filters.of_key(key))
-            if found:
-                await self._connection.ask("POST", "/points/delete?wait=true", {"filter": filters.of_key(key)})
-        return found > 0
+            return await self._writer.delete_key(key)
 
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
         """Store a new memory, embedded here unless `vector` is given. Raises Refused without an embedder,
         EmbeddingFailed, and DuplicateKey without `replace`, which keeps the id."""
         self._check_writable()
         draft = draft.checked()
-        shape, agent = self.shape, draft.agent or DEFAULT_AGENT
+        shape, agent = self._points.shape, draft.agent or DEFAULT_AGENT
         async with self._writing:
-            existing = await self.rows_of_keys([draft.key], agent)
+            existing = await self._writer.rows_of_keys([draft.key], agent)
             if existing and not replace:
                 raise DuplicateKey(draft.key, existing[0])
             data = await self._vector(draft.key, draft.content, vector)
             wanted = shape.drafted(draft, existing[0].id if existing else None, data)
             first = RowChange(existing[0] if existing else None, wanted)
             await kept_first(keep, [first, *(RowChange(row, None) for row in existing[1:])])
-            await self.upsert([wanted])
-            await self.delete([row.id for row in existing[1:]])
-            (got,), notes = await self.written([wanted])
+            await self._writer.upsert([wanted])
+            await self._writer.delete([row.id for row in existing[1:]])
+            (got,), notes = await self._writer.written([wanted])
         told = [self.capabilities.why_not[name] for name in _TOLD if getattr(draft, name) is not None]
         if draft.agent is not None and not shape.has_agents:
             told.append(self.capabilities.why_not["agents"])
@@ -266,7 +523,7 @@ class QdrantMemory(PointWriter):
             if name not in EDITABLE_HERE:
                 raise Refused(self.capabilities.why_not[name])
         async with self._writing:
-            row = (await self.rows_of_ids([id])).get(id)
+            row = (await self._writer.rows_of_ids([id])).get(id)
             if row is None:
                 raise NotThere("This memory is no longer there.", hint="r reloads the list.")
             if row.fingerprint != expected:
@@ -274,14 +531,14 @@ class QdrantMemory(PointWriter):
             if all(row.values.get(name) == value for name, value in values.items()):
                 return Written(RowChange(row, row))
             key, content = (str(values.get(name, row.values[name])) for name in ("key", "content"))
-            if key != row.values["key"] and (holders := await self.rows_of_keys([key], row.agent)):
+            if key != row.values["key"] and (holders := await self._writer.rows_of_keys([key], row.agent)):
                 raise DuplicateKey(key, holders[0])
             is_new = (key, content) != (row.values["key"], row.values["content"])
             data = await self._vector(key, content, vector) if is_new else None
-            wanted = self.shape.edited(row, values, data)
+            wanted = self._writer.shape.edited(row, values, data)
             await kept_first(keep, [RowChange(row, wanted)])
-            await self.upsert([wanted])
-            (got,), notes = await self.written([wanted])
+            await self._writer.upsert([wanted])
+            (got,), notes = await self._writer.written([wanted])
         session = values.get("session_id")
         if isinstance(session, str) and wanted.values["session_id"] not in (session, None):
             notes = (_SESSION.format(wanted.values["session_id"]), *notes)
@@ -300,14 +557,14 @@ class QdrantMemory(PointWriter):
                 return Removal(removed, tuple(changed), tuple(gone), cancelled=True)
             batch = stamps[start : start + ROWS_AT_ONCE]
             async with self._writing:
-                present = await self.rows_of_ids([stamp.id for stamp in batch])
+                present = await self._writer.rows_of_ids([stamp.id for stamp in batch])
                 gone += [stamp.id for stamp in batch if stamp.id not in present]
                 there = [stamp for stamp in batch if stamp.id in present]
                 changed += [stamp.id for stamp in there if present[stamp.id].fingerprint != stamp.state]
                 going = [present[stamp.id] for stamp in there if present[stamp.id].fingerprint == stamp.state]
                 if going:
                     await kept_first(keep, [RowChange(row, None) for row in going])
-                    await self.delete([row.id for row in going])
+                    await self._writer.delete([row.id for row in going])
                     removed += len(going)
         if advance is not None:
             advance(removed)
@@ -319,7 +576,7 @@ class QdrantMemory(PointWriter):
         """Bring points back to what they were: id, payload with unknown fields, vector. Raises Clashes."""
         self._check_writable()
         agents = await asyncio.to_thread(self._agents_in, changes) if self._names_agents else [None]
-        parts = [(QdrantRows(self, agent), self._part_of(changes, agent)) for agent in agents]
+        parts = [(QdrantRows(self._writer, agent), self._part_of(changes, agent)) for agent in agents]
         reverted = 0
         renamed: dict[str, str] = {}
         notes: list[str] = []
@@ -342,23 +599,138 @@ class QdrantMemory(PointWriter):
         self._check_writable()
         if not self.capabilities.vectors:
             raise self._no_vectors()
-        data = {new.id: self._embedding.given(new.vector, self._shape) for new in vectors}
+        data = {new.id: self._embedding.given(new.vector, self._points.shape) for new in vectors}
         async with self._writing:
-            present = await self.rows_of_ids([new.id for new in vectors])
+            present = await self._writer.rows_of_ids([new.id for new in vectors])
             same = [new.id for new in vectors if new.id in present and present[new.id].fingerprint == new.fingerprint]
-            await self.write_vectors({name: data[name] for name in same})
+            await self._writer.write_vectors({name: data[name] for name in same})
         return FilledVectors(len(same), tuple(new.id for new in vectors if new.id not in same))
 
     def text_to_embed(self, row: StoredRow) -> str:
         """Key and content."""
         return text_of(str(row.values["key"]), str(row.values["content"]))
 
+    @property
+    def _points(self) -> Points:
+        return self._parts[0]
+
+    @property
+    def _search(self) -> Search:
+        return self._parts[1]
+
+    @property
+    def _writer(self) -> Writer:
+        return self._parts[2]
+
+    @property
+    def _parts(self) -> tuple[Points, Search, Writer]:
+        if self._opened is None:
+            raise Unreadable("This Qdrant collection is not open.", hint="r opens it again.")
+        return self._opened
+
+    async def _asked(self, ask: Callable[[], Awaitable[Answer]]) -> Answer:
+        """An answer; where Qdrant refuses, once more with everything done here: an index may be gone, or forbidden."""
+        points = self._points
+        try:
+            return await ask()
+        except Refused:
+            if points.server == Server():
+                raise
+        points.server, self.orders_in_parts = Server(), False
+        return await ask()
+
+    async def _rows(self, filter: MemoryFilter) -> Sequence[StoredRow]:
+        """The rows a filter leaves, whole, in any order."""
+        points = self._points
+
+        async def read() -> Sequence[StoredRow]:
+            found: list[StoredRow] = []
+            async for part in points.parts(filter, None, self.find_seconds):
+                found += await asyncio.to_thread(points.shape.rows, part)
+            return found
+
+        return await self._asked(read)
+
+    async def _page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+        if self._points.server.orders_times and is_by_time(sort) and (cursor is None or cursor.value is not None):
+            after = None if cursor is None else (str(cursor.value), str(cursor.handle))
+            places = await self._points.by_time(filter, after, limit + 1, self.find_seconds, descending=sort.descending)
+            rows = await self.rows([name for _, name in places[:limit]])
+            return Page(tuple(rows), Cursor(*places[limit - 1]) if len(places) > limit else None)
+        handles = await self._whole_order(filter, sort, is_new=cursor is None)
+        start = 0
+        if cursor is not None:
+            try:
+                start = handles.index(str(cursor.handle)) + 1
+            except ValueError:
+                start = len(handles)
+        found: list[MemoryEntry] = []
+        while len(found) < limit and start < len(handles):
+            part = handles[start : start + min(limit - len(found), _AT_ONCE)]
+            found += await self.rows(part)
+            start += len(part)
+        return Page(tuple(found), Cursor(None, handles[start - 1]) if start < len(handles) else None)
+
+    async def _order_part(
+        self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
+    ) -> tuple[Sequence[Handle], int]:
+        points, end = self._points, offset + limit
+        asked = points.ask(filter)
+        is_ordered = points.server.orders_times and is_by_time(sort) and end <= _ORDERED_AT_MOST
+        if asked.rest is None and (is_ordered or limit == 0):
+            total = await self._connection.count(asked.conditions)
+            places: Sequence[Place] = ()
+            if offset and self._last_places is not None and self._last_places[:2] == (filter, sort):
+                places = self._last_places[2]
+            if limit and len(places) < min(end, total):
+                last, more = places[-1] if places else None, end - len(places)
+                found = await points.by_time(filter, last, more, self.find_seconds, descending=sort.descending)
+                places = [*places, *found]
+                self._last_places = (filter, sort, places)
+            return [name for _, name in places[offset:end]], total
+        handles = await self._whole_order(filter, sort, is_new=not offset)
+        return handles[offset:end], len(handles)
+
+    async def _having(self, field: str, texts: Sequence[str]) -> dict[str, MemoryEntry]:
+        """The memories whose field is one of these texts, by id; some hundreds by one request."""
+        found: dict[str, MemoryEntry] = {}
+        part: list[str] = []
+        for at, text in enumerate(texts, 1):
+            part.append(text)
+            if at == len(texts) or len(part) == _AT_ONCE or sum(map(len, part)) > _HELD_AT_ONCE:
+                rows = await self._points.rows({"must": [any_of(field, part)]})
+                found |= {row.id: self._points.shape.entry(row) for row in rows}
+                part = []
+        return found
+
+    async def _whole_order(self, filter: MemoryFilter, sort: Sort, *, is_new: bool) -> Sequence[str]:
+        """The order that was read last, or another, or a new one."""
+        if is_new or self._last_order is None or self._last_order[:2] != (filter, sort):
+            self._last_order = (filter, sort, await self._points.order(filter, sort, self.find_seconds))
+        return self._last_order[2]
+
+    async def _keys_starting(self, prefix: str, limit: int) -> Entries:
+        if not is_unicode(prefix):
+            return []
+        kind = self._points.server.text_match
+        conditions = {"must": [{"key": "key", "match": {kind: prefix}}]} if prefix and kind else None
+        found: list[Place] = []
+        async for part in self._connection.scroll(conditions, ["key", "timestamp"]):
+            payloads = [(payload_of(point), str(point["id"])) for point in part]
+            found += [
+                (time_key(str(payload.get("timestamp") or "")), name)
+                for payload, name in payloads
+                if str(payload.get("key", "")).startswith(prefix)
+            ]
+        rows = await self._points.rows_of([name for _, name in heapq.nlargest(limit, found)])
+        return [self._points.shape.entry(row) for row in rows]
+
     def _describe(self) -> None:
         has_agents = self._names_agents
         self.capabilities = capabilities_of(self.read_only_because, self._embedding.why_none, has_agents=has_agents)
 
     def _mismatch(self) -> str | None:
-        made, held = self._embedding.dimensions, self._shape.dimensions
+        made, held = self._embedding.dimensions, self._points.shape.dimensions
         if made == held:
             return None
         return (
@@ -372,14 +744,14 @@ class QdrantMemory(PointWriter):
 
     async def _vector(self, key: str, content: str, given: Vector | None) -> bytes:
         if given is not None:
-            return self._embedding.given(given, self._shape)
-        return (await self.vectors_of([text_of(key, content)]))[0]
+            return self._embedding.given(given, self._points.shape)
+        return (await self._writer.vectors_of([text_of(key, content)]))[0]
 
-    def _agents_in(self, changes: Batches) -> list[str | None]:
+    def _agents_in(self, changes: Batches) -> Sequence[str | None]:
         return list(dict.fromkeys(self._agent_in(change) for batch in changes() for change in batch))
 
     def _agent_in(self, change: RowChange) -> str | None:
-        return self.shape.native(change.row).agent
+        return self._writer.shape.native(change.row).agent
 
     def _part_of(self, changes: Batches, agent: str | None) -> Batches:
         def part() -> Iterator[Sequence[RowChange]]:

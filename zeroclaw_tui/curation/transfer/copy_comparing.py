@@ -9,10 +9,8 @@ from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
-from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.config.memory_config import agent_folders
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.copy_losses import CopyLosses
 from zeroclaw_tui.curation.transfer.copy_target import CopyTarget
@@ -20,7 +18,7 @@ from zeroclaw_tui.curation.transfer.identity import known_vectors
 from zeroclaw_tui.curation.transfer.importing import SAMPLES, OnClash, Stopped
 from zeroclaw_tui.curation.transfer.keeping import Keeping, Origin
 from zeroclaw_tui.curation.transfer.matching import Match, Matching, What, shown_key
-from zeroclaw_tui.curation.transfer.note_keeping import NoteKeeping
+from zeroclaw_tui.curation.transfer.note_keeping import note_keeping
 from zeroclaw_tui.curation.transfer.noted import read_back
 from zeroclaw_tui.curation.transfer.row_keeping import RowKeeping
 from zeroclaw_tui.curation.transfer.spool import Spool
@@ -80,7 +78,7 @@ async def compared_stores(
         if target.library is not None:
             await memory.each_row(asking(matching.see, None if advance is None else lambda _: advance(0)), EVERYTHING)
         look = _looking(compared, spool, on_clash)
-        await _each_of_source(keeping.origin, asking(look, advance), filter.but(blocks=False))
+        await _each_of_source(source.memory, asking(look, advance), filter.but(blocks=False))
         if spool is not None:
             spool.end()
         yield compared
@@ -148,18 +146,13 @@ def _spool(compared: Compared, spool: Spool, fitted: StoredRow) -> None:
 async def _keeping(source: Library, memory: Memory, target: CopyTarget) -> Keeping:
     origin = await _origin(source)
     if memory.keeps_lines:
-        return await asyncio.to_thread(_note_keeping, memory, origin, target)
+        return await asyncio.to_thread(note_keeping, memory, origin, target.config)
     can = memory.capabilities
     facts = (await memory.health()).facts if target.library is not None and (can.agents or can.vectors) else {}
     agents = frozenset(facts.get("agents") or ()) if can.agents else frozenset[str]()
     columns = await _columns(memory) if target.library is not None or memory.file is not None else None
     now = datetime.now(UTC).isoformat()
     return RowKeeping(memory, origin, columns, agents, known_vectors(facts), now)
-
-
-def _note_keeping(memory: Memory, origin: Origin, target: CopyTarget) -> NoteKeeping:
-    place = Path(memory.location)
-    return NoteKeeping(memory, origin, frozenset(agent_folders(target.config)), place.stem if place.is_file() else None)
 
 
 async def _origin(source: Library) -> Origin:
@@ -171,14 +164,14 @@ async def _origin(source: Library) -> Origin:
     return Origin(memory, await _columns(memory), known_vectors(facts))
 
 
-async def _each_of_source(origin: Origin, see: See, filter: MemoryFilter) -> None:
+async def _each_of_source(memory: Memory, see: See, filter: MemoryFilter) -> None:
     """Every row a filter leaves; lines of notes in the order they stand in, day by day."""
-    if not origin.is_notes:
-        await origin.memory.each_row(see, filter)
+    if not memory.keeps_lines:
+        await memory.each_row(see, filter)
         return
     # All notes are in memory as it is.
     rows: list[StoredRow] = []
-    await origin.memory.each_row(rows.append, filter)
+    await memory.each_row(rows.append, filter)
     rows.sort(key=_line_order)
 
     def look() -> None:

@@ -84,19 +84,20 @@ class CopyLosses:
                 self._count_others(row, name)
         if entry.agent not in (None, DEFAULT_AGENT) and keeping.owner(entry.agent) is None:
             counts["agent"] += 1
-        counts["all"] += 1
+        # The key of a keyless line of other notes is only its place.
+        is_place = keeping.origin.is_line(row) and row.handle == entry.key
+        counts["all"] += not is_place
         counts["core"] += entry.category == CORE
         counts["category"] += entry.category not in (CORE, DAILY)
         texts = (entry.key, entry.content)
         counts["bytes"] += not all(map(is_unicode, texts))
-        # The key of a keyless line of other notes is only its place.
-        is_place = keeping.origin.is_notes and row.handle == entry.key
         counts["lines"] += any("\n" in text or "\r" in text for text in texts)
         counts["blanks"] += in_one_line(entry.content) != entry.content and "\n" not in entry.content
         counts["keys"] += not is_place and not is_told_again(entry.key)
 
     def _count_others(self, row: StoredRow, name: str) -> None:
-        for other in self._keeping.origin.memory.other_fields(row, name):
+        memory = self._keeping.origin.memory
+        for other in (name,) if memory is None else memory.other_fields(row, name):
             self._count(self._columns, other)
 
     def sentences(self) -> Iterator[str]:

@@ -9,7 +9,7 @@ from itertools import chain
 from uuid import uuid4
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.changing import Outcome, carried_out
+from zeroclaw_tui.curation.changing import Outcome
 from zeroclaw_tui.curation.changing_rows import change_rows
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.superseded import superseded_hidden
@@ -17,6 +17,7 @@ from zeroclaw_tui.curation.transfer.copy_comparing import EVERYTHING, Compared, 
 from zeroclaw_tui.curation.transfer.copy_target import CopyTarget, foreseen, open_target
 from zeroclaw_tui.curation.transfer.importing import OnClash, Stopped
 from zeroclaw_tui.curation.transfer.matching import Matching, What
+from zeroclaw_tui.curation.transfer.note_keeping import append_lines
 from zeroclaw_tui.curation.transfer.spool import Spool
 from zeroclaw_tui.memory.change import AGENTS, Advance, RowChange, StoredRow
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -166,12 +167,7 @@ async def _brought(
     summary = f"copied {spool.count:,} from {one_line(source.memory.name)}"
     memory = library.memory
     if memory.keeps_lines:
-
-        async def work(action: int, going: Advance) -> Outcome:
-            done = await memory.append(spool.batches, library.trash.keeper(action), going)
-            return Outcome("copy", done.reverted, cancelled=done.cancelled)
-
-        return await carried_out(library, "copy", summary, work, advance)
+        return await append_lines(library, "copy", summary, spool, advance)
     agents = (
         [_agent(alias, library.trash.now().isoformat()) for alias in compared.agents] if memory.agents_are_rows else []
     )

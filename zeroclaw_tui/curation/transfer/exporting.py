@@ -185,8 +185,11 @@ def _refuse_own_files(library: Library, target: Path, name: str) -> None:
     """Raises Refused where the file to replace is the store itself, its log or the trash."""
     install, store = library.config.install, Path(os.path.realpath(library.memory.location))
     places = [Path(library.memory.location), library.trash.file, *filter(None, [install.config_file])]
+    # A database has files beside it whose names begin with its own; a folder of notes has not.
     is_own = any(
-        target.name.startswith(place.name) and os.path.realpath(place.parent) == str(target.parent) for place in places
+        target.name.startswith(place.name) and os.path.realpath(place.parent) == str(target.parent)
+        for place in places
+        if not place.is_dir()
     )
     is_note = target.suffix == ".md" and target.parent in (store, store / DAILY_FOLDER)
     if is_own or (is_note and library.memory.keeps_lines):

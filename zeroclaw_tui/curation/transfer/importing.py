@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import closing, suppress
@@ -17,10 +18,15 @@ from zeroclaw_tui.curation.changing import Outcome, refuse_read_only
 from zeroclaw_tui.curation.changing_rows import change_rows
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.comparing import NEW, RENAMED, SAME, Comparison
+from zeroclaw_tui.curation.transfer.copy_losses import CopyLosses
 from zeroclaw_tui.curation.transfer.exporting import Format
 from zeroclaw_tui.curation.transfer.fitting import Fitting, Losses, Target
-from zeroclaw_tui.curation.transfer.identity import known_vectors
+from zeroclaw_tui.curation.transfer.identity import KnownVectors, known_vectors
+from zeroclaw_tui.curation.transfer.keeping import Origin
+from zeroclaw_tui.curation.transfer.matching import Matching, What
+from zeroclaw_tui.curation.transfer.note_keeping import NoteKeeping, append_lines, note_keeping
 from zeroclaw_tui.curation.transfer.reading import MemoryFile, file_given
+from zeroclaw_tui.curation.transfer.spool import Spool
 from zeroclaw_tui.memory.change import Advance, Clash, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, Refused, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -34,6 +40,8 @@ _AT_ONCE, _BYTES_AT_ONCE = 250, 8_000_000
 _ASKS_EVERY = 200
 _KEY_CELLS = 60
 _CLASH: dict[OnClash, Clash] = {"skip": "skip", "overwrite": "overwrite", "rename": "rename"}
+_PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d+)")
+"""The key that a line of notes has in an export: its file and its number."""
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 Answer = TypeVar("Answer")
 
@@ -96,16 +104,18 @@ async def plan_import(
 ) -> ImportPlan:
     """Read the whole file once, in constant memory. Raises WrongUse for a file of another shape, truncated, or with a
     key twice, naming the line; NotThere, Unreadable, Refused for a store that takes none."""
-    _refuse_lines(library)
+    _check_writable(library)
     file = await asyncio.to_thread(file_given, path, format)
+    if library.memory.keeps_lines:
+        lines = await _compared_lines(library, file, advance)
+        notes = (*lines.losses.sentences(), *_unknown(file))
+        return ImportPlan(path, file.format, lines.new, lines.same, 0, (), notes, 0, file.state)
     read = await _compared(library, file, advance)
     with closing(read.comparison):
         new, same, taken, beside = read.comparison.counts()
         samples = await asyncio.to_thread(_samples, file, read.comparison.taken(SAMPLES))
-    notes = list(read.losses.notes())
-    if file.unknown:
-        notes.append(f"Columns that are not known are left out: {', '.join(list(file.unknown)[:SAMPLES])}.")
-    return ImportPlan(path, file.format, new, same, taken, samples, tuple(notes), beside, file.state)
+    notes = (*read.losses.notes(), *_unknown(file))
+    return ImportPlan(path, file.format, new, same, taken, samples, notes, beside, file.state)
 
 
 async def import_memories(
@@ -116,8 +126,16 @@ async def import_memories(
     Raises Refused when the file changed since it was planned, and what `change_rows` raises.
     """
     refuse_read_only(library)
-    _refuse_lines(library)
-    read = await _compared(library, MemoryFile(plan.path, plan.format, state=plan.state), None)
+    _check_writable(library)
+    file = MemoryFile(plan.path, plan.format, state=plan.state)
+    summary = f"imported {cut(one_line(plan.path.name), _KEY_CELLS)}"
+    if library.memory.keeps_lines:
+        with Spool() as spool:
+            await _compared_lines(library, file, None, spool)
+            if not spool.count:
+                return Outcome("import", 0)
+            return await append_lines(library, "import", summary, spool, advance)
+    read = await _compared(library, file, None)
     with closing(read.comparison):
         fitting = Fitting(read.target, read.file.header, library.trash.now().isoformat())
         new, _, taken, beside = read.comparison.counts()
@@ -126,7 +144,7 @@ async def import_memories(
         outcome = await change_rows(
             library,
             "import",
-            f"imported {cut(one_line(plan.path.name), _KEY_CELLS)}",
+            summary,
             partial(_wanted, read, fitting, on_clash),
             clash=_CLASH[on_clash],
             advance=advance,
@@ -169,6 +187,67 @@ async def _compared(library: Library, file: MemoryFile, advance: Advance | None)
     return _Read(file, target, comparison, losses)
 
 
+@dataclass(slots=True)
+class _Lines:
+    """A file that was compared with notes: how many lines it would add, and how many are there."""
+
+    losses: CopyLosses
+    new: int = 0
+    same: int = 0
+
+
+async def _compared_lines(
+    library: Library, file: MemoryFile, advance: Advance | None, spool: Spool | None = None
+) -> _Lines:
+    """The file and the notes, each read once; what the notes lack goes to the spool."""
+    keeping = await asyncio.to_thread(note_keeping, library.memory, Origin(None, None, KnownVectors()), library.config)
+    matching = Matching(keeping)
+    lines = _Lines(CopyLosses(keeping))
+    with closing(matching):
+        await library.memory.each_row(matching.see, _EVERYTHING)
+        await _in_thread(partial(_read_lines, file, keeping, matching, lines, advance, spool))
+    if spool is not None:
+        spool.end()
+    return lines
+
+
+def _read_lines(
+    file: MemoryFile,
+    keeping: NoteKeeping,
+    matching: Matching,
+    lines: _Lines,
+    advance: Advance | None,
+    spool: Spool | None,
+    stop: threading.Event,
+) -> None:
+    placed: list[tuple[str, int, StoredRow]] = []
+
+    def look(row: StoredRow) -> None:
+        fitted = keeping.fitted(row)
+        lines.losses.look(row, fitted)
+        if matching.match(fitted, has_id=False).what is What.SAME:
+            lines.same += 1
+            return
+        lines.new += 1
+        if spool is not None:
+            spool.add(fitted)
+
+    for read, (_, row) in enumerate(file.each()):
+        _go_on(read, advance)
+        if stop.is_set():
+            return
+        place = _PLACE.fullmatch(row.entry().key)
+        if place is None:
+            look(replace(row, handle=None))
+        else:
+            placed.append((place[1], int(place[2]), replace(row, handle=place[0])))
+    # Lines of notes come back in the order they stood in; an export has the newest first.
+    for _, _, row in sorted(placed, key=lambda one: one[:2]):
+        look(row)
+    if not lines.new + lines.same:
+        _refuse_empty(file)
+
+
 def _see(comparison: Comparison, seen: Iterator[int], advance: Advance | None, row: StoredRow) -> None:
     _go_on(next(seen), advance)
     comparison.see(row)
@@ -196,10 +275,21 @@ def _read_file(
         comparison.add(number, row, target.owner_or_refuse(row.agent))
         losses.look(row, file.header)
         read += 1
-    if not read and file.header is None and file.format == "jsonl":
+    if not read:
+        _refuse_empty(file)
+
+
+def _refuse_empty(file: MemoryFile) -> None:
+    """Raises WrongUse for a file without memories that is no export of none."""
+    if file.header is None and file.format == "jsonl":
         raise WrongUse(
             f"{one_line(str(file.path))} holds no memories.", hint="`zeroclaw memory export FILE` writes one."
         )
+
+
+def _unknown(file: MemoryFile) -> Iterator[str]:
+    if file.unknown:
+        yield f"Columns that are not known are left out: {', '.join(list(file.unknown)[:SAMPLES])}."
 
 
 async def _target(library: Library) -> Target:
@@ -232,16 +322,9 @@ def _samples(file: MemoryFile, numbers: Sequence[int]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _refuse_lines(library: Library) -> None:
-    """Raises Refused for a store of plain lines."""
-    memory = library.memory
-    if memory.keeps_lines:
-        raise Refused(
-            "Markdown memory keeps lines, with no keys, ids or times of their own, so nothing is imported into it.",
-            hint="`zeroclaw memory store KEY CONTENT` appends one; --backend sqlite imports into the database.",
-        )
-    if not memory.capabilities.write:
-        raise memory.refuse_to_write()
+def _check_writable(library: Library) -> None:
+    if not library.memory.capabilities.write:
+        raise library.memory.refuse_to_write()
 
 
 async def _in_thread(work: Callable[[threading.Event], Answer]) -> Answer:

@@ -16,9 +16,9 @@ RESTORED = " (restored"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What is known of the store that gives: its columns (None: no rows), and what made its vectors."""
+    """What is known of what gives: the store (None: a file), its columns (None: no rows), what made its vectors."""
 
-    memory: Memory
+    memory: Memory | None
     columns: frozenset[str] | None
     vectors: KnownVectors
     outdated: frozenset[str] = field(default=frozenset(), repr=False)
@@ -27,7 +27,11 @@ class Origin:
     @property
     def is_notes(self) -> bool:
         """Whether it keeps plain lines, with neither keys, ids nor times of their own."""
-        return self.memory.keeps_lines
+        return self.memory is not None and self.memory.keeps_lines
+
+    def is_line(self, row: StoredRow) -> bool:
+        """Whether a row is a line of notes, with its place as its handle: "<file stem>:<number>"."""
+        return self.is_notes or (self.memory is None and isinstance(row.handle, str))
 
     def read(self, row: StoredRow) -> StoredRow:
         """A row of it with everything that it says of the memory."""

@@ -9,9 +9,14 @@ from pathlib import Path
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.config.layouts import CORE_NAME
+from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
+from zeroclaw_tui.curation.changing import Outcome, carried_out
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.keeping import Keeping, Origin
 from zeroclaw_tui.curation.transfer.noted import line_of
-from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.curation.transfer.spool import Spool
+from zeroclaw_tui.curation.trash.trash import Verb
+from zeroclaw_tui.memory.change import Advance, StoredRow, Value
 
 CORE, DAILY = "core", "daily"
 _CORE_STEM = Path(CORE_NAME).stem
@@ -36,7 +41,7 @@ class NoteKeeping(Keeping):
     def fitted(self, row: StoredRow) -> StoredRow:
         """A line, and the stem of the file it goes to in `created_at`."""
         entry, stem = row.entry(), self.stem(row)
-        has_no_key = self.origin.is_notes and row.handle == entry.key
+        has_no_key = self.origin.is_line(row) and row.handle == entry.key
         values: dict[str, Value] = {
             "key": entry.key,
             "content": line_of(None if has_no_key else entry.key, entry.content),
@@ -49,7 +54,7 @@ class NoteKeeping(Keeping):
         """The file it goes to, without its suffix: core memories to one, the others to that of the day."""
         if self.only is not None:
             return self.only
-        if self.origin.is_notes:
+        if self.origin.is_line(row):
             return str(row.handle).rpartition(":")[0]
         entry = row.entry()
         if entry.category == CORE:
@@ -67,3 +72,19 @@ class NoteKeeping(Keeping):
         parts = (entry.content, entry.timestamp, entry.agent or "")
         joined = "".join(f"{len(part)} {part}" for part in parts)
         return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).digest()
+
+
+def note_keeping(memory: Memory, origin: Origin, config: MemoryConfig) -> NoteKeeping:
+    """What the notes of a config keep; looks at its folders."""
+    place = Path(memory.location)
+    return NoteKeeping(memory, origin, frozenset(agent_folders(config)), place.stem if place.is_file() else None)
+
+
+async def append_lines(library: Library, verb: Verb, summary: str, lines: Spool, advance: Advance | None) -> Outcome:
+    """Append fitted rows to the notes of a library as one action, which undo takes back."""
+
+    async def work(action: int, going: Advance) -> Outcome:
+        done = await library.memory.append(lines.batches, library.trash.keeper(action), going)
+        return Outcome(verb, done.reverted, cancelled=done.cancelled)
+
+    return await carried_out(library, verb, summary, work, advance)

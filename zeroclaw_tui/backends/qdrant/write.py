@@ -10,12 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as with_parts
 
 from zeroclaw_tui.backends import row_writing
-from zeroclaw_tui.backends.qdrant import filters
-from zeroclaw_tui.backends.qdrant.browse import oldest_first
-from zeroclaw_tui.backends.qdrant.embedding import text_of
-from zeroclaw_tui.backends.qdrant.native_rows import Shape, checked, lost, needs_vector, same
-from zeroclaw_tui.backends.qdrant.points import point_id, point_of, unpacked
-from zeroclaw_tui.backends.qdrant.searching import SearchedQdrant
+from zeroclaw_tui.backends.qdrant.browse import Condition, Points, of_keys
+from zeroclaw_tui.backends.qdrant.points import (
+    WHY_NOT,
+    checked,
+    lost,
+    needs_vector,
+    point_id,
+    point_of,
+    same,
+    unpacked,
+)
+from zeroclaw_tui.backends.qdrant.search import Embedding, text_of
 from zeroclaw_tui.memory.change import Draft, RowChange, StoredRow, Value
 from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.memory.text import one_line
@@ -24,23 +30,21 @@ _BY_ANOTHER = "Another program wrote {!r} at the same moment: Qdrant has no tran
 _LONGEST_KEY = 60
 
 
-class PointWriter(SearchedQdrant):
-    """What all writes are made of. Nothing here asks or keeps; the callers do."""
+class Writer:
+    """What all writes to one open collection are made of. Nothing here asks or keeps; the callers do."""
 
-    @property
-    def shape(self) -> Shape:
-        """How rows look in this collection."""
-        return Shape(self._shape, self._has_agents)
+    def __init__(self, points: Points, embedding: Embedding) -> None:
+        self._points = points
+        self._embedding = embedding
+        self.shape = points.shape
 
     async def rows_of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
         """Points by id, with their vectors."""
-        return {row.id: row for row in await self._rows_with([*ids], vectors=True)}
+        return {row.id: row for row in await self._points.rows_of([*ids], vectors=True)}
 
     async def rows_of_keys(self, keys: Sequence[str], agent: str | None) -> list[StoredRow]:
         """The points of these keys and one agent, with their vectors, the oldest first."""
-        conditions = filters.of_keys(keys, agent if self._has_agents else None)
-        found = await self._rows_of(conditions, vectors=True)
-        return sorted(found, key=oldest_first)
+        return await self._points.rows(self._of_keys(keys, agent), vectors=True)
 
     async def embedded(self, rows: Sequence[StoredRow]) -> list[StoredRow]:
         """The rows, those without a vector embedded. Raises Refused, EmbeddingFailed."""
@@ -53,23 +57,23 @@ class PointWriter(SearchedQdrant):
 
     async def vectors_of(self, texts: Sequence[str]) -> list[bytes]:
         """The vectors of texts. Raises Refused, EmbeddingFailed."""
-        return await self._embedding.vectors(texts, self._shape)
+        return await self._embedding.vectors(texts, self.shape)
 
     async def upsert(self, rows: Sequence[StoredRow]) -> None:
         """Write points whole, new ones or over those of the same id."""
         if rows:
-            await self._connection.write_points("PUT", "/points", map(point_of, rows))
+            await self._points.connection.write_points("PUT", "/points", map(point_of, rows))
 
     async def delete(self, ids: Sequence[str]) -> None:
         """Delete points by id; those that are not there are none of Qdrant's concern."""
         named = [number for name in ids if (number := point_id(name)) is not None]
         if named:
-            await self._connection.ask("POST", "/points/delete?wait=true", {"points": named})
+            await self._points.connection.ask("POST", "/points/delete?wait=true", {"points": named})
 
     async def write_vectors(self, vectors: Mapping[str, bytes]) -> None:
         """Give points other vectors, by id."""
         points = ({"id": point_id(name), "vector": unpacked(data)} for name, data in vectors.items())
-        await self._connection.write_points("PUT", "/points/vectors", points)
+        await self._points.connection.write_points("PUT", "/points/vectors", points)
 
     async def written(self, rows: Sequence[StoredRow]) -> tuple[list[StoredRow], tuple[str, ...]]:
         """The rows as they are after writing, and a sentence for each that is not as it was written.
@@ -91,9 +95,20 @@ class PointWriter(SearchedQdrant):
     async def delete_others(self, rows: Sequence[StoredRow], agent: str | None) -> None:
         """Delete the points that have the key of one of these rows and are none of them."""
         keys = [str(row.values["key"]) for row in rows]
-        conditions = filters.of_keys(keys, agent if self._has_agents else None)
+        conditions = self._of_keys(keys, agent)
         conditions["must_not"] = [{"has_id": [point_id(row.id) for row in rows]}]
-        await self._connection.ask("POST", "/points/delete?wait=true", {"filter": conditions})
+        await self._points.connection.ask("POST", "/points/delete?wait=true", {"filter": conditions})
+
+    async def delete_key(self, key: str) -> bool:
+        """Delete every agent's points of a key; whether there were any."""
+        conditions = self._of_keys([key], None)
+        found = await self._points.connection.count(conditions)
+        if found:
+            await self._points.connection.ask("POST", "/points/delete?wait=true", {"filter": conditions})
+        return found > 0
+
+    def _of_keys(self, keys: Sequence[str], agent: str | None) -> Condition:
+        return of_keys(keys, agent if self.shape.has_agents else None)
 
 
 class QdrantRows(row_writing.Rows):
@@ -101,7 +116,7 @@ class QdrantRows(row_writing.Rows):
 
     keys_are_unique = False
 
-    def __init__(self, writer: PointWriter, agent: str | None) -> None:
+    def __init__(self, writer: Writer, agent: str | None) -> None:
         self._writer, self._agent = writer, agent
         self._shape = writer.shape
         self._coming_back: set[str] = set()
@@ -185,8 +200,7 @@ class QdrantRows(row_writing.Rows):
         await self._writer.upsert(rows)
         await self._writer.delete([name for name, row in state.items() if row is None])
         self._by_id, self._by_key = {}, {}
-        why_not = self._writer.capabilities.why_not
-        return [*(why_not[name] for name in self._lost), *(await self._writer.written(rows))[1]]
+        return [*(WHY_NOT[name] for name in self._lost), *(await self._writer.written(rows))[1]]
 
 
 def _shown(row: StoredRow) -> str:

@@ -1,1 +1,0 @@
-"""Memory in the Lucid bridge."""
