@@ -28,6 +28,7 @@ ONE_CHILD = {
     "WhatIfListing",
     "WritablePostgres",
     "WritableSqlite",
+    "WrongUse",
 }
 """Classes with exactly one child."""
 

@@ -42,7 +42,7 @@ from zeroclaw_tui.memory.change import (
     Vector,
     Written,
 )
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, OtherLength, Refused
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, Refused, WrongUse
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 _OPEN_KEY = "The API key is sent over plain HTTP, readable on the way."
@@ -174,7 +174,8 @@ class QdrantMemory(PointWriter):
                 f"Set memory.embedding_dimensions to {size} if the model makes such vectors, or choose another "
                 "collection."
             )
-            return Readiness(summary, problem=OtherLength(sentence, hint=hint, length=size))
+            right = {"memory.embedding_dimensions": size}
+            return Readiness(summary, problem=WrongUse(sentence, hint=hint), corrections=right)
         held = f"{points:,} {'memory' if points == 1 else 'memories'}" if isinstance(points, int) else "memories"
         facts = (f"the collection {shown(name)} holds {held}", f"its vectors have {size:,} numbers")
         return Readiness(summary, facts)
