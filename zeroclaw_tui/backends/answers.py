@@ -82,6 +82,8 @@ class Readiness:
     summary: str
     facts: tuple[str, ...] = ()
     problem: InspectorError | None = None
+    corrections: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that are wrong for this store, with the right value ({"memory.embedding_dimensions": 768})."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,14 +67,6 @@ class WrongUse(InspectorError):
     exit_code = WRONG_USE
 
 
-class OtherLength(WrongUse):
-    """Vectors of another length than the config says; `length` is theirs."""
-
-    def __init__(self, message: str, *, hint: str, length: int) -> None:
-        super().__init__(message, hint=hint)
-        self.length = length
-
-
 class BrokenConfig(InspectorError):
     """A config.toml that cannot be read as TOML."""
 

@@ -76,7 +76,7 @@ from zeroclaw_tui.memory.change import (
     Written,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, OtherLength, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import Statistics
@@ -247,7 +247,8 @@ class QdrantMemory(Memory):
                 f"Set memory.embedding_dimensions to {size} if the model makes such vectors, or choose another "
                 "collection."
             )
-            return Readiness(summary, problem=OtherLength(sentence, hint=hint, length=size))
+            right = {"memory.embedding_dimensions": size}
+            return Readiness(summary, problem=WrongUse(sentence, hint=hint), corrections=right)
         held = f"{points:,} {'memory' if points == 1 else 'memories'}" if isinstance(points, int) else "memories"
         facts = (f"the collection {shown(name)} holds {held}", f"its vectors have {size:,} numbers")
         return Readiness(summary, facts)

@@ -9,7 +9,7 @@ from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.embeddings.factory import create_embedder
-from zeroclaw_tui.memory.errors import InspectorError, OtherLength
+from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.probes.embedding import check_host, effective_embedding, open_key_facts
 from zeroclaw_tui.onboard.probes.finding import Finding
@@ -49,8 +49,8 @@ async def probe(answers: Answers, seconds: float) -> Finding:
     problem = found.problem
     if problem is None:
         return Finding(_SUBJECT, "good", found.summary, (*found.facts, *facts))
-    right = {"memory.embedding_dimensions": problem.length} if isinstance(problem, OtherLength) else {}
-    return Finding(_SUBJECT, "bad", problem.message, (found.summary, *facts), problem.hint, problem.exit_code, right)
+    said = (found.summary, *facts)
+    return Finding(_SUBJECT, "bad", problem.message, said, problem.hint, problem.exit_code, found.corrections)
 
 
 def _key(answers: Answers) -> str:
