@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.big_store import make_store
 from bench.side_by_side import medians
 
-from zeroclaw_tui.backends.sqlite.connection import connect_read_only_blocking
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.files.database import connect_read_only_blocking
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
 
 HAS = "(instr(CAST(lower(content) AS BLOB), ?) > 0 OR instr(CAST(lower(key) AS BLOB), ?) > 0)"

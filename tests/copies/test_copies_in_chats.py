@@ -17,12 +17,12 @@ from copies_samples import OTHER, SECRET, Place
 from support import small_store
 from support.left_texts import AUDIT, SESSIONS
 
-from zeroclaw_tui.backends.sqlite import connection as connections
 from zeroclaw_tui.curation.changing import undo
 from zeroclaw_tui.curation.copies import copies as looking
 from zeroclaw_tui.curation.copies import lines
 from zeroclaw_tui.curation.copies.cleaning import clean_copies
 from zeroclaw_tui.curation.copies.copies import Copy, Text, find_copies
+from zeroclaw_tui.files import database as connections
 
 Make = Callable[..., Place]
 DOOR = Text("id-gone", "door", SECRET)

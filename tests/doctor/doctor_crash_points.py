@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support import kill_points, killing, small_store
 
 from zeroclaw_tui.backends.sqlite.ddl import HYDRATED, create_database
-from zeroclaw_tui.curation.doctor import examining, repairing
+from zeroclaw_tui.curation.doctor import examination, repairs
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 
@@ -55,16 +55,16 @@ async def act(folder: Path, action: str) -> None:
     config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0]
     if action == "compact":
         kill_points.mark()
-        await repairing.compact(config, NOW)
+        await repairs.compact(config, NOW)
         kill_points.mark()
         return
     library = await open_library(config)
     try:
-        report = await examining.examine(config, library)
+        report = await examination.examine(config, library)
         for finding in report.findings:
             if finding.id == _FINDINGS[action] and finding.repair is not None:
                 kill_points.mark()
-                await repairing.repair_finding(config, library, finding, NOW)
+                await repairs.repair_finding(config, library, finding, NOW)
                 kill_points.mark()
     finally:
         await library.close()
@@ -78,7 +78,7 @@ async def check(folder: Path, action: str, before: list[Any]) -> None:
     config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0]
     library = await open_library(config)
     try:
-        report = await examining.examine(config, library, deep=True)
+        report = await examination.examine(config, library, deep=True)
     finally:
         await library.close()
     assert report.is_healthy, [finding.title for finding in report.findings if finding.risk == "serious"]

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from support.patient import NOW
 
-from zeroclaw_tui.curation.doctor.backups import back_up, backups_of
+from zeroclaw_tui.curation.doctor.repairs import back_up, backups_of
 from zeroclaw_tui.memory.errors import Unreadable
 
 

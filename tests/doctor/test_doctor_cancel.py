@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.patient import NOW
 
-from zeroclaw_tui.backends.sqlite.upkeep import copying, integrity
-from zeroclaw_tui.backends.sqlite.upkeep.stoppable import Stoppable
-from zeroclaw_tui.curation.doctor.backups import back_up
-from zeroclaw_tui.curation.doctor.examining import examine
+from zeroclaw_tui.backends.sqlite import upkeep
+from zeroclaw_tui.backends.waiting import Stoppable
+from zeroclaw_tui.curation.doctor.examination import examine
+from zeroclaw_tui.curation.doctor.repairs import back_up
+from zeroclaw_tui.files import whole_database
 
 
 async def test_a_cancelled_backup_leaves_no_copy(make_patient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,7 +32,7 @@ async def test_a_cancelled_backup_leaves_no_copy(make_patient, monkeypatch: pyte
             assert self._stop.wait(30)
         check(self, *more)
 
-    monkeypatch.setattr(copying, "_PAGES_AT_ONCE", 1)
+    monkeypatch.setattr(whole_database, "_PAGES_AT_ONCE", 1)
     monkeypatch.setattr(Stoppable, "check", cancelling)
     task = asyncio.ensure_future(back_up(patient.config, NOW))
     with pytest.raises(asyncio.CancelledError):
@@ -44,13 +46,13 @@ async def test_the_copy_of_a_deep_check_is_private_and_removed(
     patient = make_patient()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     seen: list[int] = []
-    copy_database = integrity.copy_database
+    copy_database = upkeep.copy_database
 
-    def looking(path: Path, target: Path, stoppable: Stoppable) -> None:
-        copy_database(path, target, stoppable)
+    def looking(path: Path, target: Path, check: Callable[..., None]) -> None:
+        copy_database(path, target, check)
         seen.extend([target.parent.stat().st_mode & 0o777, target.stat().st_mode & 0o777])
 
-    monkeypatch.setattr(integrity, "copy_database", looking)
+    monkeypatch.setattr(upkeep, "copy_database", looking)
     async with patient.library() as library:
         assert (await examine(patient.config, library, deep=True)).is_healthy
     assert seen == [0o700, 0o600]

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from support.patient import NOW
 
-from zeroclaw_tui.backends.sqlite import connection as connections
-from zeroclaw_tui.backends.sqlite.upkeep import alone
-from zeroclaw_tui.curation.doctor.examining import examine
-from zeroclaw_tui.curation.doctor.repairing import compact, plan_compact, repair_finding
+from zeroclaw_tui.curation.doctor.examination import examine
+from zeroclaw_tui.curation.doctor.repairs import compact, plan_compact, repair_finding
+from zeroclaw_tui.files import database as connections
+from zeroclaw_tui.files import whole_database
 from zeroclaw_tui.memory.errors import Locked, Refused
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
 
@@ -86,7 +86,7 @@ async def test_not_while_another_program_has_it_open(make_patient, monkeypatch, 
     size = patient.database.stat().st_size
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
     if not can_tell:
-        monkeypatch.setattr(alone, "_PROCESSES", Path("/nowhere"))
+        monkeypatch.setattr(whole_database, "_PROCESSES", Path("/nowhere"))
     with held_open(patient.database) as child:
         with pytest.raises(Locked) as refused:
             await compact(patient.config, NOW)

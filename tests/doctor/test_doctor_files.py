@@ -14,8 +14,8 @@ from support import small_store
 from support.patient import NOW
 
 from zeroclaw_tui.curation.changing import store_memory, undo
-from zeroclaw_tui.curation.doctor.examining import examine
-from zeroclaw_tui.curation.doctor.repairing import repair_finding
+from zeroclaw_tui.curation.doctor.examination import examine
+from zeroclaw_tui.curation.doctor.repairs import repair_finding
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.memory.change import Draft

@@ -16,7 +16,7 @@ from support.patient import NOW
 
 from zeroclaw_tui.backends.sqlite.ddl import HYDRATED, create_database, statements
 from zeroclaw_tui.curation.changing import remove_memories, store_memory, undo
-from zeroclaw_tui.curation.doctor.repairing import repair_finding
+from zeroclaw_tui.curation.doctor.repairs import repair_finding
 from zeroclaw_tui.curation.purge import plan_purge
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused

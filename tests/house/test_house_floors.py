@@ -10,13 +10,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from house_exceptions import CONCRETE_BACKENDS_ABOVE, ONE_CHILD
+from house_exceptions import ONE_CHILD
 
 PACKAGE = Path(__file__).parents[2] / "zeroclaw_tui"
 FLOORS = {
     "memory": 0,
     "config": 1,
     "scoring": 1,
+    "files": 1,
     "embeddings": 1,
     "backends": 2,
     "testing": 3,
@@ -26,10 +27,9 @@ FLOORS = {
     "cli": 5,
     "__main__": 6,
 }
-NEIGHBOURS = {("embeddings", "config"), ("testing", "curation")}
+NEIGHBOURS = {("embeddings", "config"), ("files", "config"), ("testing", "curation")}
 """The imports within one floor that are meant: an embedder is made from a config, and no other."""
 SOLE_IMPORTERS = {"textual": "tui", "questionary": "onboard", "prompt_toolkit": "onboard", "shtab": "cli"}
-KNOW_CONCRETE_BACKENDS = {"backends", "testing"}
 CONCRETE_BACKENDS = {"sqlite", "postgres", "markdown", "qdrant", "redis", "lucid", "in_memory", "none"}
 
 
@@ -97,19 +97,39 @@ def test_no_class_is_cut_into_a_parent_and_its_only_child() -> None:
     assert not ONE_CHILD - found, f"mended, so no exceptions any more: {', '.join(sorted(ONE_CHILD - found))}"
 
 
-def test_only_backends_and_their_contract_know_a_concrete_backend() -> None:
-    """Others ask capabilities; the list of those that do not yet only gets shorter."""
+def test_nobody_above_the_backends_knows_a_concrete_one() -> None:
+    """What a store is or can do is an attribute of it."""
     found = set()
     for module, tree in _modules().items():
-        if _room(module) in KNOW_CONCRETE_BACKENDS:
+        if FLOORS.get(_room(module), 0) <= FLOORS["backends"]:
             continue
         for name, _ in _imports(tree):
             parts = name.split(".")
             if parts[:2] == ["zeroclaw_tui", "backends"] and len(parts) > 2 and parts[2] in CONCRETE_BACKENDS:
                 found.add(f"{module} imports {parts[2]}")
-    assert not found - CONCRETE_BACKENDS_ABOVE, "\n".join(sorted(found - CONCRETE_BACKENDS_ABOVE))
-    gone = CONCRETE_BACKENDS_ABOVE - found
-    assert not gone, "mended, so no exceptions any more:\n" + "\n".join(sorted(gone))
+    assert not found, "\n".join(sorted(found))
+
+
+def _comparisons_of_names(tree: ast.Module) -> list[int]:
+    """The lines in which the name of a store is compared with anything."""
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare)
+        for side in (node.left, *node.comparators)
+        if isinstance(side, ast.Attribute) and side.attr == "name" and ast.unparse(side.value).endswith("memory")
+    ]
+
+
+def test_nobody_above_the_backends_asks_for_the_name_of_a_store() -> None:
+    """What a store is or can do is an attribute of it; its name is for people."""
+    found = [
+        f"{module}:{line}"
+        for module, tree in _modules().items()
+        if FLOORS.get(_room(module), 0) > FLOORS["backends"]
+        for line in _comparisons_of_names(tree)
+    ]
+    assert not found, "\n".join(found)
 
 
 def _loaded_by(code: str) -> set[str]:

@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import small_store
 
-from zeroclaw_tui.backends.sqlite.retention import Budget, Retention, outdated_rows
+from zeroclaw_tui.backends.answers import Budget, Retention
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
@@ -166,7 +167,12 @@ async def test_what_goes_is_what_zeroclaws_statements_delete(
         {"core": Budget(budget[0], budget[1]), "daily": Budget(budget[2])},
         order="oldest" if oldest else "value",
     )
-    found = {outdated.stamp.id for outdated in await outdated_rows(path, retention)}
+    memory = SqliteMemory(path)
+    await memory.open()
+    try:
+        found = {outdated.stamp.id for outdated in await memory.outdated(retention)}
+    finally:
+        await memory.close()
     everything = [{"id": f"id-{at:03d}", **values} for at, values in enumerate(rows)]
     assert found == {found["id"] for found in everything} - {found["id"] for found in model(everything, retention)}
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from zeroclaw_tui.backends.markdown import disk
 from zeroclaw_tui.backends.markdown import write as write_lines
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
+from zeroclaw_tui.files import disk
 from zeroclaw_tui.memory.change import Clashes, Conflict, Draft, Edit, RowChange, Stamp
 from zeroclaw_tui.memory.errors import DiskFull, NotThere, Refused
 from zeroclaw_tui.memory.query import MemoryFilter

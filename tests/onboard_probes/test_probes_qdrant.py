@@ -29,7 +29,7 @@ def test_a_collection_that_fits(tmp_path: Path) -> None:
     assert found.verdict == "good"
     assert found.sentence.startswith("answers in ")
     assert found.facts == (f"the collection {COLLECTION} holds 3 memories", "its vectors have 4 numbers")
-    assert [path for path, _, _ in endpoint.requests] == ["/collections", f"/collections/{COLLECTION}"]
+    assert [path for path, _, _ in endpoint.requests] == [f"/collections/{COLLECTION}"]
 
 
 def test_a_collection_that_is_not_there_yet(tmp_path: Path) -> None:
@@ -136,8 +136,16 @@ def test_no_url_at_all(tmp_path: Path) -> None:
 
 
 def test_a_password_in_the_address_is_not_shown(tmp_path: Path, closed_port: int) -> None:
-    found = look(tmp_path, f"http://user:{WRONG_KEY}@127.0.0.1:{closed_port}/{PASSWORD[:2]}?key={KEY}")
+    found = look(tmp_path, f"http://user:{WRONG_KEY}@127.0.0.1:{closed_port}")
     assert found.sentence == f"Nothing answers at http://127.0.0.1:{closed_port}."
+
+
+def test_a_query_behind_the_address_is_refused_and_not_shown(tmp_path: Path) -> None:
+    found = look(tmp_path, f"http://127.0.0.1:1/{PASSWORD[:2]}?key={KEY}")
+    assert (found.sentence, found.exit_code) == (
+        "The Qdrant URL goes on after a ? or #, where ZeroClaw appends a path.",
+        2,
+    )
 
 
 @pytest.mark.parametrize("key", ["schlüssel", "a\nb"])

@@ -13,11 +13,11 @@ import pytest
 from snapshot_samples import config_of, entry, make_install, opened, real_snapshot, really_hydrated, rows_in
 from support import golden
 
-from zeroclaw_tui.backends.sqlite.connection import is_wal
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate, is_empty_store, make_store, plan_hydrate, plan_making
 from zeroclaw_tui.curation.snapshot.loading import load
 from zeroclaw_tui.curation.snapshot.snapshot import snapshot_file, write_snapshot
 from zeroclaw_tui.curation.snapshot.text import NAME
+from zeroclaw_tui.files.database import is_wal
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.recall import RecallRequest

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from zeroclaw_tui.backends.sqlite.connection import connect_read_only_blocking
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.files.database import connect_read_only_blocking
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted, Unreadable
 from zeroclaw_tui.memory.query import NEWEST_STORED, NEWEST_UPDATED, MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest

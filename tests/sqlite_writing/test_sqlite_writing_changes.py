@@ -9,7 +9,7 @@ import pytest
 from changed_stores import GENERATIONS, Kept, everything, hits, opened, select
 from support import small_store
 
-from zeroclaw_tui.backends.sqlite import clock
+from zeroclaw_tui.backends import clock
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, Vector
 from zeroclaw_tui.memory.errors import NotThere, Refused, WrongUse
 

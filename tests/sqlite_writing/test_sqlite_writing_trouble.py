@@ -12,8 +12,8 @@ import pytest
 from changed_stores import GENERATIONS, Kept, everything, hits, opened, select, shape
 from support import small_store
 
-from zeroclaw_tui.backends.sqlite import connection as connections
 from zeroclaw_tui.backends.sqlite import writing
+from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Draft, Edit, TriggersMissing
 from zeroclaw_tui.memory.errors import Corrupt, DiskFull, InspectorError, Locked, Refused, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter

@@ -11,9 +11,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.backends.sqlite.connection import connect_read_only
 from zeroclaw_tui.backends.sqlite.schema import read_schema
 from zeroclaw_tui.backends.sqlite.search import SqliteSearch
+from zeroclaw_tui.files.database import connect_read_only
 
 FOLDER = Path(os.environ.get("ZEROCLAW_FIXTURES") or Path(__file__).parents[1] / "data" / "zeroclaw")
 IS_WHOLE = "ZEROCLAW_FIXTURES" in os.environ

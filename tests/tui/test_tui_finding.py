@@ -24,6 +24,7 @@ from tui_samples import (
     until,
 )
 
+from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
@@ -327,5 +328,5 @@ def test_a_search_for_what_is_near_to_a_memory_ends_with_typing_and_with_leaving
 
 @pytest.mark.parametrize("mode", list(Mode))
 def test_blanks_for_a_query_find_no_crash_where_nothing_is_stored(mode: Mode) -> None:
-    fact, _, _ = why_empty(View(mode=mode, query="  "), "sqlite", None)
+    fact, _, _ = why_empty(View(mode=mode, query="  "), InMemory(), None)
     assert fact

@@ -112,6 +112,7 @@ class SampleMemory(InMemory):
 
     name = "sqlite"
     location = "/srv/zeroclaw/.zeroclaw/workspace/memory/brain.db"
+    ends_with_program = False
     capabilities = Capabilities(
         vectors=True, keyword=True, superseded=True, watch=True, write=True, editable=InMemory.capabilities.editable
     )

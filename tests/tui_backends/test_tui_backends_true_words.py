@@ -32,6 +32,7 @@ from zeroclaw_tui.backends.base import Memory, StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.none import NoneMemory
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringProfile
@@ -190,9 +191,10 @@ async def test_none_chosen_to_look_at_it_does_not_say_that_the_config_asks_for_i
 
 
 def test_nobody_else_writes_into_this_process() -> None:
-    assert "gone when it ends" in why_empty(View(), InMemory.name, None)[1]
-    assert "r shows them then" in why_empty(View(), "qdrant", None, is_watched=False)[1]
-    assert "at once" in why_empty(View(), "sqlite", None)[1]
+    database = SqliteMemory(Path("brain.db"))
+    assert "gone when it ends" in why_empty(View(), InMemory(), None)[1]
+    assert "r shows them then" in why_empty(View(), database, None, is_watched=False)[1]
+    assert "at once" in why_empty(View(), database, None)[1]
 
 
 @pytest.mark.filterwarnings("error")

@@ -13,9 +13,9 @@ from tui_trash_samples import Sample, ScreenApp
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation import reindex
-from zeroclaw_tui.curation.doctor import examining, repairing
+from zeroclaw_tui.curation.doctor import examination, repairs
 from zeroclaw_tui.curation.doctor.finding import DoctorFinding, DoctorReport
-from zeroclaw_tui.curation.doctor.repairing import Repaired
+from zeroclaw_tui.curation.doctor.repairs import Repaired
 from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.tui.loader import Pace
@@ -102,8 +102,8 @@ class Doctor:
         self.reindexed: Callable[[Any], Reindexed] = lambda advance: Reindexed(1204, 0)
         self.refusal: Exception | None = None
         self.waits: asyncio.Event | None = None
-        monkeypatch.setattr(examining, "examine", self._examine)
-        monkeypatch.setattr(repairing, "repair_finding", self._repair)
+        monkeypatch.setattr(examination, "examine", self._examine)
+        monkeypatch.setattr(repairs, "repair_finding", self._repair)
         monkeypatch.setattr(reindex, "plan_reindex", self._plan)
         monkeypatch.setattr(reindex, "reindex", self._reindex)
 

@@ -19,7 +19,7 @@ from tui_trash_samples import NARROW, WIDE, ScreenApp, screen_text, screen_words
 from zeroclaw_tui.config.embedding import EmbeddingConfig
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.doctor import repairing
+from zeroclaw_tui.curation.doctor import repairs
 from zeroclaw_tui.curation.doctor.finding import DoctorFinding, DoctorReport
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions
@@ -256,7 +256,7 @@ async def test_where_compacting_fails_the_store_is_open_again(tmp_path: Path, mo
     async def compact(*_: Any) -> Any:
         raise Locked("The agent (process 4711) has the database open.", hint="Stop it first.")
 
-    monkeypatch.setattr(repairing, "compact", compact)
+    monkeypatch.setattr(repairs, "compact", compact)
     library = await _opened(tmp_path)
     app = ScreenApp(lambda: DoctorScreen(library, library.trash.now, Pace(patience=0.01)))
     try:
@@ -285,7 +285,7 @@ async def test_a_store_that_does_not_open_again_is_a_screen_of_its_own(
         file.rename(file.with_suffix(".away"))
         raise Unreadable("The database went away.")
 
-    monkeypatch.setattr(repairing, "compact", compact)
+    monkeypatch.setattr(repairs, "compact", compact)
     pace = Pace(debounce=0, poll=None, patience=0.01)
     app = InspectorApp(OpenOptions(config_dir=tmp_path), clock=library.trash.now, pace=pace)
     async with app.run_test(size=NARROW, notifications=True) as pilot:

@@ -1,13 +1,17 @@
-"""What a backend answers about itself: what it can do, how it is, and what its own recall returned."""
+"""What a backend answers about itself: what it can do, how it is, what its own recall returned, what upkeep finds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.recall import ScoredEntry
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.files.whole_database import Holder
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class Capabilities:
     """Whether `MemoryFilter.blocks` shows something else than the rows."""
     own_fusion: bool = False
     """Whether the store can answer `RecallRequest.own_fusion`."""
+    stages: bool = False
+    """Whether recall goes stage by stage, as ZeroClaw's hybrid search does."""
     why_not: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -76,6 +82,8 @@ class Readiness:
     summary: str
     facts: tuple[str, ...] = ()
     problem: InspectorError | None = None
+    corrections: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that are wrong for this store, with the right value ({"memory.embedding_dimensions": 768})."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +94,102 @@ class StoreRecall:
     mode: str
     scale: str
     notes: tuple[str, ...] = ()
+
+
+Repair = Literal[
+    "rebuild keyword index", "repair hydrated database", "name unknown agents", "fold in write-ahead log"
+]  # fmt: skip
+MOST_FAULTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFacts:
+    """What an examination of a store in a database file finds; `health` has the facts that are cheaper to tell."""
+
+    health: Health
+    is_hydrated: bool
+    """Whether ZeroClaw's hydration made it, so that no ZeroClaw version can open it."""
+    shape_because: str | None
+    """Why its tables are none of ZeroClaw's own, in a sentence."""
+    has_keyword_index: bool
+    has_triggers: bool
+    embedded: Mapping[str, tuple[int, int]]
+    """By category how many memories have a vector, and how many with text have none."""
+    superseded_by_none: int
+    """Memories replaced by one that is not there."""
+    old_sessions: str | None
+    """A sentence about session ids that ZeroClaw >= 0.8.0 spells otherwise."""
+    highest_place: int
+    farthest_place: int
+    """The largest rowid, and where those begin that are close to the last one there can be."""
+    free_bytes: int
+    """Pages of the file that hold nothing."""
+    holders: tuple[Holder, ...] | None = None
+    """The other programs that have it open; None where the system does not tell."""
+
+    @property
+    def without_vector(self) -> int:
+        """Memories with text and without a vector."""
+        return sum(lacking for _, lacking in self.embedded.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """What a check of every page found. `faults` are the database's own sentences, at most MOST_FAULTS.
+
+    `index_in_step` says whether the keyword index holds exactly the words of the memories; None where there is none.
+    """
+
+    faults: tuple[str, ...]
+    index_in_step: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What a repair did: the agents that got a name, and the bytes of the log that were folded in."""
+
+    agents: tuple[str, ...] = ()
+    log_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """Bytes of the database with its log after it; `memories` in it; `index_changed` where the keyword index finds
+    other words now, because it had fallen behind."""
+
+    after: int
+    memories: int
+    index_changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most rows, and the most characters of contents, that a category may have; 0 is no bound."""
+
+    rows: int = 0
+    characters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """What may stay. `cutoffs` are RFC 3339 texts by category, `budgets` bounds by category, each in order of doing.
+
+    Core rows go by when they were made, the others by their last change. `spares_pinned` is how ZeroClaw >= 0.8.3
+    acts; `order` says which rows go first over a bound.
+    """
+
+    cutoffs: Mapping[str, str] = field(default_factory=dict)
+    budgets: Mapping[str, Budget] = field(default_factory=dict)
+    spares_pinned: bool = True
+    order: Literal["value", "oldest"] = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """A row that would go. `is_over_budget` tells why, `date` is what the rule went by."""
+
+    category: str
+    is_over_budget: bool
+    stamp: Stamp
+    date: str
+    excerpt: str

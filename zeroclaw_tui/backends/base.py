@@ -21,11 +21,26 @@ The verbs here stand for one store, one event loop. Block neither: files and CPU
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends import generic_recall, generic_writing
-from zeroclaw_tui.backends.answers import THE_TRAIT, Capabilities, Health, Readiness, StoreRecall
+from zeroclaw_tui.backends.answers import (
+    THE_TRAIT,
+    Capabilities,
+    Compacted,
+    Health,
+    Mended,
+    Outdated,
+    Pages,
+    Readiness,
+    Repair,
+    Retention,
+    StoreFacts,
+    StoreRecall,
+)
 from zeroclaw_tui.backends.counting import count_entries, facets_of
 from zeroclaw_tui.backends.listing import left_in_thread, page_after, sort_key, told_apart
 from zeroclaw_tui.backends.matching import SECONDS
@@ -88,6 +103,18 @@ class Memory(ABC):
     """Whether it makes the vectors of memories and queries it is not given, by rules of its own."""
     recalls_by: str | None = None
     """How recall ranks in two words, where it does not weigh words against vectors as the config says."""
+    keeps_nothing: bool = False
+    """Whether it takes every verb, stores nothing and finds nothing."""
+    has_quotas: bool = False
+    """Whether ZeroClaw counts what is stored against the quotas of its policy."""
+    keeps_lines: bool = False
+    """Whether each memory is a line of a file, with neither key, id nor times of its own, and can only be appended."""
+    keeps_texts: bool = False
+    """Whether every text comes back character for character, that of a time and what is no Unicode too."""
+    keeps_bytes: bool = False
+    """Whether every value of a row comes back to the byte, and a row can be put at a place of its own."""
+    agents_are_rows: bool = False
+    """Whether `revert` brings in agents as rows of their own, which come before their memories."""
     keeps_nul: bool = True
     """Whether a text there may hold the character NUL."""
     keeps_updates: bool = True
@@ -96,8 +123,12 @@ class Memory(ABC):
     """Whether all it holds is gone when the program ends, so that no command can leave anything there."""
     ids_are_uuids: bool = False
     """Whether only UUIDs can be ids there."""
+    file: Path | None = None
+    """The database file all of it lies in, where it can be examined, repaired, backed up and compacted as a whole."""
     newest_version: str | None = None
     """The newest ZeroClaw version that has this schema; None means the newest of all."""
+    not_opened_because: str | None = None
+    """Why no ZeroClaw version opens it as it is, in a sentence; only after `open`."""
     not_read_because: str | None = None
     """Why no agent reads what is here as memory, in a sentence; None for an agent's memory."""
     read_only_because: str | None = None
@@ -127,6 +158,11 @@ class Memory(ABC):
         return self.name
 
     @property
+    def columns(self) -> frozenset[str] | None:
+        """What the rows that `each_row` shows have, for a store whose table says it; None where only rows tell."""
+        return None
+
+    @property
     def standing(self) -> str | None:
         """What passes by itself and a person should see meanwhile, in a few words ("lucid rests for 12 s")."""
         return None
@@ -147,6 +183,15 @@ class Memory(ABC):
         Raises Refused where there is something already or this backend has nothing to make.
         """
         raise Refused(f"There is nothing to make for the backend {self.name}.")
+
+    def fill(self, generation: str, rows: Sequence[StoredRow], now: str) -> None:
+        """Make the `file` where there is none, whole in one step, with these rows, stored in that order. Blocks.
+
+        `generation` says which tables ("G1" to "G4"); rows name their table, and memories their agent, who is added
+        where no row of the table AGENTS brings him. `now` dates what has no date. Raises Refused where there is
+        something already, and what writing raises.
+        """
+        raise self._no_file()
 
     @abstractmethod
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
@@ -445,12 +490,53 @@ class Memory(ABC):
         """How many of these contents have a cached vector."""
         return 0
 
-    async def repair(self) -> None:
-        """Put back what writing needs and the store lost, as TriggersMissing says."""
+    async def append(self, wanted: Batches, keep: Keep, advance: Advance | None = None) -> Reversal:
+        """Append a line for each `before`, where it `keeps_lines`; `created_at` holds the stem of the file it goes to.
+
+        Raises Refused elsewhere, and for an agent without a folder of notes.
+        """
+        raise Refused(f"The {self.name} backend appends no lines.", hint="Nothing was changed.")
+
+    async def check_model(self, provider: str, model: str, dimensions: int) -> None:
+        """Raise Refused where the store names another model as that of its vectors."""
+
+    async def outdated(self, retention: Retention) -> Sequence[Outdated]:
+        """The rows that ZeroClaw's hygiene would delete, in its order of doing; of a store in a database `file`."""
+        raise self._no_file()
+
+    async def examine(self) -> StoreFacts:
+        """Look at every row of a store in a database `file`, and at who else has it open."""
+        raise self._no_file()
+
+    async def check_pages(self) -> Pages:
+        """Check a copy of the `file` page by page. Raises what reading raises, Unreadable without room for the copy."""
+        raise self._no_file()
+
+    async def repair(self, what: Repair = "rebuild keyword index") -> Mended:
+        """Put right what the store in a `file` lost, in one transaction; first of all what TriggersMissing says.
+
+        All but the index are repaired also where writing is refused for what they repair. Raises Locked, Refused.
+        """
+        raise self._no_file()
+
+    async def compact(self) -> Compacted:
+        """Write the `file` anew without what is free in it, and fill its keyword index anew; for a closed store.
+
+        Raises Locked where anybody has it open, Unreadable without room, Corrupt should any memory have changed.
+        """
+        raise self._no_file()
+
+    @asynccontextmanager
+    async def without_connections(self) -> AsyncIterator[None]:
+        """Hold no connection within this, so that this process is not in its own way; afterwards it is opened anew."""
+        yield
 
     def refuse_to_write(self) -> Refused:
         """The error for a write this store does not take."""
         return Refused(self.read_only_because or f"{self.name} does not take writes.")
+
+    def _no_file(self) -> Refused:
+        return Refused(f"The {self.name} backend has no database file here.", hint="Nothing was changed.")
 
     def _no_vectors(self) -> Refused:
         return Refused(self.capabilities.why_not.get("vectors") or f"{self.name} keeps no vectors.")

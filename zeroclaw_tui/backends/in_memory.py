@@ -45,6 +45,7 @@ class InMemory(Memory):
     name = "in-memory"
     location = "this process"
     ends_with_program = True
+    keeps_texts = True
     capabilities = Capabilities(
         write=True,
         superseded=True,

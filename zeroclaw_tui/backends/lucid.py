@@ -21,8 +21,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends import generic_recall
 from zeroclaw_tui.backends.base import Entries, Health, Memory, Stamps, StoreRecall
+from zeroclaw_tui.backends.clock import local_now
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.backends.sqlite.clock import local_now
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.environment import LUCID_COMMAND, LUCID_VARIABLES, source_of
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -486,6 +486,7 @@ class LucidMemory(SqliteMemory):
     """
 
     name = "lucid"
+    has_quotas = False
 
     def __init__(
         self,

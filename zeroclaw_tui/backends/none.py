@@ -39,6 +39,7 @@ class NoneMemory(Memory):
 
     name = "none"
     location = "nowhere"
+    keeps_nothing = True
 
     def __init__(self, in_use: str = "none") -> None:
         """`in_use` is the backend that ZeroClaw itself uses, where a person chose this one only to look at it."""

@@ -10,7 +10,8 @@ class BackendProfile:
     """One backend. The defaults are what a config gets when this backend is chosen.
 
     `in_zeroclaw` says that some ZeroClaw release knows the name; `has_local_database` that a brain.db lies on this
-    machine. `not_yet` is a sentence where this release does not open it, None where it does.
+    machine, `has_notes` that it is a folder of Markdown. `not_yet` is a sentence where this release does not open it,
+    None where it does.
     """
 
     key: str
@@ -19,6 +20,8 @@ class BackendProfile:
     uses_hygiene: bool = False
     in_zeroclaw: bool = True
     has_local_database: bool = False
+    has_notes: bool = False
+    keeps_nothing: bool = False
     not_yet: str | None = None
     hint: str = ""
 
@@ -65,7 +68,7 @@ BACKENDS: tuple[BackendProfile, ...] = (
         "postgres",
         "PostgreSQL: a server, reached by URL",
     ),
-    BackendProfile("markdown", "Markdown: plain files that people can read and edit"),
+    BackendProfile("markdown", "Markdown: plain files that people can read and edit", has_notes=True),
     BackendProfile(
         "qdrant",
         "Qdrant: a vector database, reached by URL",
@@ -88,7 +91,7 @@ BACKENDS: tuple[BackendProfile, ...] = (
         auto_save=False,
         in_zeroclaw=False,
     ),
-    BackendProfile("none", "None: nothing is remembered", auto_save=False),
+    BackendProfile("none", "None: nothing is remembered", auto_save=False, keeps_nothing=True),
     BackendProfile(
         "mem0",
         "mem0: a server that ZeroClaw 0.5.5 and 0.5.6 used",
@@ -121,3 +124,15 @@ def backend_profile(name: str) -> BackendProfile | None:
     wanted = name.strip().lower()
     wanted = _OTHER_NAMES.get(wanted, wanted)
     return next((profile for profile in BACKENDS if profile.key == wanted), None)
+
+
+def has_database(name: str) -> bool:
+    """Whether a backend keeps its memories in a database file of this machine that this release opens."""
+    profile = backend_profile(name)
+    return profile is not None and profile.has_local_database and profile.not_yet is None
+
+
+def has_notes(name: str) -> bool:
+    """Whether a backend keeps its memories in a folder of Markdown."""
+    profile = backend_profile(name)
+    return profile is not None and profile.has_notes

@@ -14,8 +14,8 @@ from datetime import datetime
 from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.output import GREEN, YELLOW, Line, Styled, document, note, size_shown, write_lines
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.doctor.repairing import CompactPlan, Repaired, plan_compact
-from zeroclaw_tui.curation.doctor.repairing import compact as make_small
+from zeroclaw_tui.curation.doctor.repairs import CompactPlan, Repaired, plan_compact
+from zeroclaw_tui.curation.doctor.repairs import compact as make_small
 from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED
 from zeroclaw_tui.memory.text import one_line
 

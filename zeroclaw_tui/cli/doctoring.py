@@ -13,14 +13,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.finding_lines import finding_as_json, plan_lines, report_lines
 from zeroclaw_tui.cli.guarding import Progress
 from zeroclaw_tui.cli.output import GREEN, Styled, document, note, write_lines
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.doctor.examining import examine
+from zeroclaw_tui.curation.doctor.examination import examine
 from zeroclaw_tui.curation.doctor.finding import DoctorFinding, DoctorReport
-from zeroclaw_tui.curation.doctor.repairing import Repaired, repair_finding
+from zeroclaw_tui.curation.doctor.repairs import Repaired, repair_finding
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets, one_line
@@ -184,5 +185,5 @@ def _document(
 def _where(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
     if library is not None:
         return library.memory.name, library.memory.location
-    place = str(config.database) if config.backend in ("sqlite", "lucid") else config.location or config.install.root
+    place = str(config.database) if has_database(config.backend) else config.location or config.install.root
     return config.backend, mask_secrets(str(place))

@@ -12,6 +12,7 @@ from zeroclaw_tui.backends.base import Health
 from zeroclaw_tui.backends.choice import chosen_line
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.plugins import shadowed_sentences
+from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.cli.output import document, write_lines
 from zeroclaw_tui.cli.tables import health_lines, value_shown
 from zeroclaw_tui.config.document.masking import is_secret_name, masked_text
@@ -140,7 +141,7 @@ def _opened(library: Library) -> dict[str, Any]:
 
 
 def _unopened(config: MemoryConfig) -> dict[str, Any]:
-    is_file = config.backend in ("sqlite", "lucid")
+    is_file = has_database(config.backend)
     location = str(config.database) if is_file else _address(config)
     return {
         "backend": config.backend,

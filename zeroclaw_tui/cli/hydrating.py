@@ -16,7 +16,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.backends.sqlite.schema import VERSIONS
 from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.guarding import Progress, check_writable, telling_clashes, with_triggers
@@ -52,6 +51,7 @@ from zeroclaw_tui.curation.snapshot.snapshot import place_of
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.scoring.generations import VERSIONS
 
 _KEPT_AS_IS = {
     "skip": "stay as they are in the store (--overwrite takes the file's, --rename brings them in beside)",

@@ -18,6 +18,9 @@ from zeroclaw_tui.memory.errors import Unreadable
 
 OWN_FOLDER = "zeroclaw-tui"
 CONFIG_NAME = "config.toml"
+CORE_NAME = "MEMORY.md"
+DAILY_FOLDER = "memory"
+"""Where Markdown notes lie in a folder: those that last, and the folder of those of each day."""
 WORKSPACE_FILES = (
     "AGENTS.md",
     "SOUL.md",
@@ -132,7 +135,7 @@ def has_loose_markdown(folder: Path) -> bool:
 
 def has_markdown(root: Path) -> bool:
     """True when the folder has a MEMORY.md or a `memory/*.md`."""
-    return exists(root / "MEMORY.md") or has_loose_markdown(root / "memory")
+    return exists(root / CORE_NAME) or has_loose_markdown(root / DAILY_FOLDER)
 
 
 def holds_loose_notes(folder: Path) -> bool:

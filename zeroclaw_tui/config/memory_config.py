@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.layouts import is_folder
 from zeroclaw_tui.config.notes import Concern
 
 
@@ -95,3 +96,13 @@ class MemoryConfig:
     def database(self) -> Path:
         """The SQLite file to open."""
         return Path(self.location) if self.location and self.backend in ("sqlite", "lucid") else self.install.database
+
+
+def agent_folders(config: MemoryConfig) -> dict[str, Path]:
+    """Each agent's own folder of notes that is there: the path its config gives, else agents/<alias>/workspace."""
+    folder = config.install.config_dir
+    if config.location or config.install.layout != "data" or folder is None:
+        return {}
+    usual = {alias: folder / "agents" / alias / "workspace" for alias in config.agents}
+    given = {alias: folder / Path(path).expanduser() for alias, path in config.agent_workspaces.items()}
+    return {alias: path for alias, path in (usual | given).items() if is_folder(path)}

@@ -421,7 +421,7 @@ def _check_restorable(library: Library, row: TrashRow) -> None:
     """Raises Refused for a memory of another store, unless both are databases and the other is no longer there."""
     backend, _, place = row.store.partition(":")
     file = (library.config.install.config_dir or Path()) / place
-    if not backend == library.memory.trash_name == "sqlite" or file.exists():
+    if backend != library.memory.trash_name or library.memory.file is None or file.exists():
         raise Refused(
             f"The memory {row.number} was deleted from another store, {one_line(row.store)}.",
             hint="Open that store to restore it.",

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import json
 import random
-import sqlite3
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-from zeroclaw_tui.backends.sqlite.ddl import new_database
-from zeroclaw_tui.backends.sqlite.making import could_not_be_made
+from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.config.layouts import data_install
+from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.demo_files import make_files, make_snapshot
 from zeroclaw_tui.embeddings.local import local_vector
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.files.database import could_not_be_made
+from zeroclaw_tui.memory.change import AGENTS as AGENT_ROWS
+from zeroclaw_tui.memory.change import StoredRow, Value
 
 DIMENSIONS = 256
 AGENTS = ("default", "researcher")
 _TEXTS = "demo_memories.jsonl"
 _NAMES = uuid.uuid5(uuid.NAMESPACE_URL, "zeroclaw-tui/demo")
 _SEMANTIC = ("preference", "fact", "decision", "entity")
-_INSERT = """INSERT INTO memories (id, key, content, category, embedding, created_at, updated_at, session_id, namespace,
-  importance, superseded_by, agent_id, kind, pinned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'default', ?, ?, ?, ?, ?)"""
 
 _CONFIG = f"""\
 # A sample workspace of zeroclaw-tui. Nothing in it is real, and nothing here is kept.
@@ -65,34 +64,33 @@ def make_demo(folder: Path, now: datetime) -> Path:
         return _made(folder, database, now)
     except FileExistsError:
         raise
-    except (OSError, sqlite3.Error) as error:
+    except OSError as error:
         raise could_not_be_made(database, error) from error
 
 
 def _made(folder: Path, database: Path, now: datetime) -> Path:
+    if database.exists():
+        raise FileExistsError(database)
     database.parent.mkdir(parents=True, exist_ok=True)
     (folder / "config.toml").write_text(_CONFIG, encoding="utf-8")
     began = (now - timedelta(days=242)).astimezone(UTC).isoformat()
-    with new_database(database, "G4", now=began, default_agent_id=_agent_id("default")) as connection:
-        for alias in AGENTS[1:]:
-            connection.execute("INSERT INTO agents VALUES (?, ?, ?)", (_agent_id(alias), alias, began))
-        identity = {"provider": "local", "model": "local", "dimensions": str(DIMENSIONS)}
-        meta = [(f"embedding_{name}", value) for name, value in identity.items()]
-        connection.executemany("INSERT INTO memory_meta VALUES (?, ?)", meta)
-        connection.executemany(_INSERT, _rows(now))
-    database.chmod(0o600)
+    identity = {"provider": "local", "model": "local", "dimensions": str(DIMENSIONS)}
+    named = {f"embedding_{name}": value for name, value in identity.items()}
+    meta = [StoredRow(name, {"key": name, "value": value}, table="memory_meta") for name, value in named.items()]
+    memories = list(_rows(now))
+    store = create_memory(MemoryConfig(data_install(folder, "the sample"), backend="sqlite", location=str(database)))
+    store.fill("G4", [*(_agent(alias, began) for alias in AGENTS), *meta, *memories], began)
     make_files(folder / "data", now)
-    make_snapshot(folder / "data", now, _core(now))
+    make_snapshot(folder / "data", now, [row.entry() for row in memories if row.values["category"] == "core"])
     return folder
 
 
-def _core(now: datetime) -> Iterator[MemoryEntry]:
-    for memory_id, key, content, category, _, created, updated, *_ in _rows(now):
-        if category == "core":
-            yield MemoryEntry(memory_id, key, content, category, created, updated)
+def _agent(alias: str, began: str) -> StoredRow:
+    id = _agent_id(alias)  # noqa: A001
+    return StoredRow(id, {"id": id, "alias": alias, "created_at": began}, None, alias, AGENT_ROWS)
 
 
-def _rows(now: datetime) -> Iterator[tuple[Any, ...]]:
+def _rows(now: datetime) -> Iterator[StoredRow]:
     chance = random.Random(1877)
     lines = files("zeroclaw_tui.curation").joinpath(_TEXTS).read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines):
@@ -100,21 +98,22 @@ def _rows(now: datetime) -> Iterator[tuple[Any, ...]]:
         created = _written(now, text["days"], chance)
         updated = _written(now, text["updated_days"], chance) if "updated_days" in text else created
         content = text["content"]
-        yield (
-            _id("memory", number),
-            text["key"].format(id=_id("key", number), date=created[:10]),
-            content,
-            text["category"],
-            local_vector(content, DIMENSIONS) if text.get("embedded", True) else None,
-            created,
-            updated,
-            text.get("session"),
-            text["importance"],
-            text.get("superseded_by"),
-            _agent_id(text.get("agent", "default")),
-            _kind(text.get("kind")),
-            int(text.get("pinned", False)),
-        )
+        values: dict[str, Value] = {
+            "id": _id("memory", number),
+            "key": text["key"].format(id=_id("key", number), date=created[:10]),
+            "content": content,
+            "category": text["category"],
+            "embedding": local_vector(content, DIMENSIONS) if text.get("embedded", True) else None,
+            "created_at": created,
+            "updated_at": updated,
+            "session_id": text.get("session"),
+            "namespace": "default",
+            "importance": text["importance"],
+            "superseded_by": text.get("superseded_by"),
+            "kind": _kind(text.get("kind")),
+            "pinned": int(text.get("pinned", False)),
+        }
+        yield StoredRow(str(values["id"]), values, None, text.get("agent", "default"))
 
 
 def _written(now: datetime, days: float, chance: random.Random) -> str:

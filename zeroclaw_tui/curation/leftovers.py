@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from zeroclaw_tui.backends.profiles import has_database, has_notes
 from zeroclaw_tui.config.document.replacing import is_abandoned, is_unfinished, remove_left_over
 from zeroclaw_tui.config.layouts import names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -78,9 +79,9 @@ def _all_folders(config: MemoryConfig) -> Iterator[Path]:
         yield install.config_dir
         agents = install.config_dir / "agents"
         roots += [agents / name / "workspace" for name in names_in(agents)]
-    if config.backend in ("sqlite", "lucid"):
+    if has_database(config.backend):
         yield config.database.parent
-    elif config.backend == "markdown" and config.location is not None:
+    elif has_notes(config.backend) and config.location is not None:
         roots.append(Path(config.location))
     for root in roots:
         yield from (root / name for name in _BELOW_ROOT)

@@ -117,7 +117,7 @@ def _named(path: Path, options: OpenOptions, variables: Mapping[str, str], home:
         return install_at(path, variables, home)
     except Unreadable:
         kind = backend_profile(options.backend or "")
-        if kind is None or kind.key != "markdown" or not is_folder(expand(str(path), home)):
+        if kind is None or not kind.has_notes or not is_folder(expand(str(path), home)):
             raise
         return install_to_be(path, variables, home, is_folder=True)
 

@@ -58,7 +58,7 @@ async def verdict_on(library: Library, content: str, category: str, namespace: s
     policy = policy if isinstance(policy, Mapping) else {}
     look = asyncio.to_thread(look_at, policy, content, namespace) if len(content) > _LONG else None
     verdict = look_at(policy, content, namespace) if look is None else await look
-    if verdict.refusal is not None or library.memory.name != "sqlite":
+    if verdict.refusal is not None or not library.memory.has_quotas:
         return verdict
     space = namespace or _DEFAULT_NAMESPACE
     counted = (

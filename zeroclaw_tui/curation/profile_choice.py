@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.sqlite.making import generation_made_by
-from zeroclaw_tui.backends.sqlite.schema import VERSIONS as SCHEMA_VERSIONS
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.real_binary import real_zeroclaw
 from zeroclaw_tui.config.settings import saved_profile
 from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.scoring.generations import VERSIONS as SCHEMA_VERSIONS
+from zeroclaw_tui.scoring.generations import generation_made_by
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, parse_version, profile_for
 
 ASK_SECONDS = 2.0

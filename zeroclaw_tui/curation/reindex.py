@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
-from zeroclaw_tui.backends.sqlite.write import another_model
 from zeroclaw_tui.curation.changing import refuse_read_only
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.embeddings.asking import Asking
@@ -128,7 +126,8 @@ async def reindex(
     """
     refuse_read_only(library)
     embedder = _embedder(library)
-    await _refuse_other_model(library, embedder)
+    embedding = library.config.embedding
+    await library.memory.check_model(embedding.provider, embedding.model, embedder.dimensions)
     pace = pace or Pace()
     pace.per_minute = per_minute
     return await _Reindexing(library, plan, Asking(embedder, pace, patience), embedder.dimensions, advance, pace).run()
@@ -217,14 +216,6 @@ def _embedder(library: Library) -> Embedder:
         because = (library.no_embedder_because or "no embeddings configured").removeprefix("keyword only: ")
         raise Refused(f"No vectors can be made: {because}", hint="`zeroclaw onboard` sets it up.")
     return library.embedder
-
-
-async def _refuse_other_model(library: Library, embedder: Embedder) -> None:
-    if isinstance(library.memory, WritableSqlite):
-        embedding = library.config.embedding
-        theirs = await library.memory.other_model(embedding.provider, embedding.model, embedder.dimensions)
-        if theirs is not None:
-            raise another_model(theirs)
 
 
 def _is_good(vector: object, dimensions: int) -> bool:

@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.base import Capabilities, Memory
 from zeroclaw_tui.backends.choice import chosen_line
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.plugins import plugin_names
-from zeroclaw_tui.backends.profiles import backend_profile
+from zeroclaw_tui.backends.profiles import backend_profile, has_database
 from zeroclaw_tui.config.confirming import store_to_confirm
 from zeroclaw_tui.config.environment import LUCID_VARIABLES, OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL, source_of
 from zeroclaw_tui.config.form import form_of, to_third_schema
@@ -214,7 +214,7 @@ def _in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
         return
     kinds = notes.table(to_third_schema(document, form, notes), "storage")
     for kind in kinds:
-        is_file_store = kind in ("sqlite", "lucid")
+        is_file_store = has_database(kind)
         if backend_profile(kind) is None or (is_file_store and not exists(config.install.database)):
             continue
         for alias in notes.table(kinds, kind):
@@ -254,7 +254,7 @@ def _standing(memory: Memory, config: MemoryConfig, count: int) -> Standing:
         cannot = tuple((name, why) for name, why in cannot if why != ASKED_READ_ONLY)
         is_silent = "write" not in marks and all(name != "write" for name, _ in cannot)
         marks = (*marks, "write") if is_silent else marks
-    said = "keeps nothing" if memory.name == "none" else "answers"
+    said = "keeps nothing" if memory.keeps_nothing else "answers"
     return Standing(True, said, count, marks, cannot)
 
 

@@ -53,8 +53,6 @@ _ABOUT: Mapping[str, Setting] = {
     SEARCH_MODE: "mode",
     **dict.fromkeys(RERANK, "rerank"),
 }
-_WITH_STAGES = ("sqlite", "lucid")
-"""The backends that search in stages, as ZeroClaw's hybrid search does."""
 _SOON = timedelta(hours=1)
 _ONLY = "of a what-if, config.toml holds the weights, the threshold, the search mode and the rerank stage"
 
@@ -63,7 +61,7 @@ def complaints_of(library: Library, trial: Trial, about: Collection[Setting] = A
     """What of a trial cannot work in this store, in sentences, and what a version of another schema would do to it."""
     memory = library.memory
     has_vectors = memory.embeds_itself or (library.embedder is not None and memory.capabilities.vectors)
-    found = complaints(trial, has_vectors=has_vectors, about=about, has_stages=memory.name in _WITH_STAGES)
+    found = complaints(trial, has_vectors=has_vectors, about=about, has_stages=memory.capabilities.stages)
     remark = profile_remark(trial.profile, memory)
     return found if remark is None else (*found, remark)
 

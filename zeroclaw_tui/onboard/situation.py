@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.markdown.folders import agent_folders
-from zeroclaw_tui.backends.sqlite.schema import VERSIONS
 from zeroclaw_tui.config.document.document import ConfigDocument
 from zeroclaw_tui.config.document.saving import read_config
 from zeroclaw_tui.config.environment import OTHERS_DB_URL, OUR_DB_URLS
@@ -17,7 +15,7 @@ from zeroclaw_tui.config.form import NEWEST_SCHEMA, form_of
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.layouts import data_install
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.config.notes import Notes
 from zeroclaw_tui.config.real_binary import real_zeroclaw
 from zeroclaw_tui.config.schema import STORAGE_KEYS, kind_of
@@ -27,6 +25,7 @@ from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
 from zeroclaw_tui.memory.text import mask_secrets
 from zeroclaw_tui.onboard.places import Store, found_in, installs_to_choose, stores_of
+from zeroclaw_tui.scoring.generations import VERSIONS
 from zeroclaw_tui.scoring.profiles import parse_version
 
 _ROWS_LOOKED_AT = 50

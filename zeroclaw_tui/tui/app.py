@@ -270,7 +270,7 @@ class InspectorApp(App[int]):
             return
         self._exit_code = DONE
         before, self._library = self._library, library
-        if before is None or before.memory.name != "none":
+        if before is None or not before.memory.keeps_nothing:
             # Where nothing is stored nothing can be looked for, and a person who comes back wants what was there.
             self._kept_view = self._browser.view
         self._show(library, self._kept_view.fitting(library.memory.capabilities))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.profiles import backend_profile
+from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.tui.commands import BROWSER_COMMANDS
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.ranked_rows import is_from_lucid
@@ -60,7 +60,7 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
 
     `under_cursor` is the result that the action would take, None where it takes marked memories or a listed one.
     """
-    if library.memory.name == "none" and action in _NEEDS_MEMORIES:
+    if library.memory.keeps_nothing and action in _NEEDS_MEMORIES:
         return library.read_only_because
     if action in _UNKNOWN_OF_LUCID and is_from_lucid(under_cursor):
         return _UNKNOWN_OF_LUCID[action]
@@ -102,12 +102,7 @@ def _why_not_here(action: str, library: Library, view: View) -> str | None:
             return can.why_not.get("blocks") or f"In {memory.name} every memory stands for itself; there are no blocks."
         case "choose_filters" if not can.facets:
             return can.why_not.get("facets") or f"{memory.name} does not count by category, session or age."
-        case "show_upkeep('snapshot')" if not _has_snapshot(memory.name):
+        case "show_upkeep('snapshot')" if not has_database(memory.name):
             return NO_SNAPSHOT
         case _:
             return None
-
-
-def _has_snapshot(backend: str) -> bool:
-    profile = backend_profile(backend)
-    return profile is not None and profile.has_local_database

@@ -7,7 +7,6 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from textual.app import App
 
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 
@@ -46,7 +45,7 @@ async def with_store_closed(app: App[Any], library: Library, work: Callable[[], 
     Raises what the work raises, or NotOpenAgain: then the app was asked to show why.
     """
     memory = library.memory
-    if not isinstance(memory, SqliteMemory):
+    if memory.file is None:
         return await work()
     loading = [screen for screen in app.screen_stack if isinstance(screen, Loads)]
     for screen in loading:

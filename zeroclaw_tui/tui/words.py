@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY
 from zeroclaw_tui.curation.superseded import hidden_fact
 from zeroclaw_tui.memory.errors import WrongUse
@@ -145,7 +146,7 @@ def unusable_pattern(error: WrongUse) -> EmptyWords:
 
 def why_empty(
     view: View,
-    backend: str,
+    memory: Memory,
     found: int | None,
     *,
     words: int | None = None,
@@ -158,7 +159,7 @@ def why_empty(
     `found` and `words` are what `search_summary` takes. `notes` are those of the recall, or of a store that keeps
     nothing; `is_watched` says that what others write is seen by itself.
     """
-    if backend == "none":
+    if memory.keeps_nothing:
         return (
             "Nothing is remembered here.",
             " ".join(notes),
@@ -183,7 +184,7 @@ def why_empty(
         return "No memory passes these filters.", " · ".join(chip.words for chip in view.chips), filters
     return (
         "No memories yet.",
-        _who_writes(backend, is_watched),
+        _who_writes(memory, is_watched),
         (*((("n", "write one"),) if can_write else ()), ("r", "read again"), ("q", "quit")),
     )
 
@@ -201,8 +202,8 @@ _NEXT = {
 }
 
 
-def _who_writes(backend: str, is_watched: bool) -> str:
-    if backend == "in-memory":
+def _who_writes(memory: Memory, is_watched: bool) -> str:
+    if memory.ends_with_program:
         return "They live in this process alone: what is written here is gone when it ends."
     shown = "they appear here at once" if is_watched else "r shows them then"
     return f"ZeroClaw writes them while you talk with it, and {shown}."

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from zeroclaw_tui.backends.markdown.disk import read_bytes, replace_bytes, until_it_holds
-from zeroclaw_tui.backends.markdown.files import CORE_NAME, DAILY_FOLDER, note_in
+from zeroclaw_tui.backends.markdown.files import note_in
 from zeroclaw_tui.backends.markdown.lines import Edit, Source, edited
 from zeroclaw_tui.backends.markdown.write import LINES_AT_ONCE, NoteWriter, line_of
+from zeroclaw_tui.config.layouts import CORE_NAME, DAILY_FOLDER
+from zeroclaw_tui.files.disk import read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.memory.change import Advance, Batches, Draft, Keep, Reversal, RowChange
 from zeroclaw_tui.memory.errors import Refused
-
-CORE_STEM = Path(CORE_NAME).stem
-UNDATED_STEM = "undated"
-"""The file in memory/ of what has no day."""
 
 _CORE = "core"
 _BULLET = "- "

@@ -16,13 +16,11 @@ from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 
-from zeroclaw_tui.config.layouts import names_in
+from zeroclaw_tui.config.layouts import CORE_NAME, DAILY_FOLDER, names_in
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
-CORE_NAME = "MEMORY.md"
-DAILY_FOLDER = "memory"
 HEADINGS_BETWEEN = " › "
 """What stands between the headings a block lies under, in its key."""
 

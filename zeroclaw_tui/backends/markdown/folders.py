@@ -1,24 +1,13 @@
-"""Which folders of notes are an agent's memory: an install's own, and those of the agents of ZeroClaw >= 0.8."""
+"""Which notes that a person names are no agent's memory."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
-from zeroclaw_tui.backends.markdown.files import CORE_NAME, DAILY_FOLDER
-from zeroclaw_tui.config.layouts import exists, has_loose_markdown, holds_loose_notes, is_folder
-from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.layouts import CORE_NAME, DAILY_FOLDER, exists, has_loose_markdown, holds_loose_notes
+from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.memory.errors import Refused
-
-
-def agent_folders(config: MemoryConfig) -> dict[str, Path]:
-    """Each agent's own folder of notes that is there: the path its config gives, else agents/<alias>/workspace."""
-    folder = config.install.config_dir
-    if config.location or config.install.layout != "data" or folder is None:
-        return {}
-    usual = {alias: folder / "agents" / alias / "workspace" for alias in config.agents}
-    given = {alias: folder / Path(path).expanduser() for alias, path in config.agent_workspaces.items()}
-    return {alias: path for alias, path in (usual | given).items() if is_folder(path)}
 
 
 def is_loose(given: Path, config: MemoryConfig) -> bool:

@@ -33,12 +33,13 @@ from zeroclaw_tui.backends.markdown.files import (
     read_file,
     signature,
 )
-from zeroclaw_tui.backends.markdown.folders import agent_folders, is_loose
+from zeroclaw_tui.backends.markdown.folders import is_loose
 from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines, recall_of_agents
 from zeroclaw_tui.backends.markdown.write import NoteWriter, revert, stamp_of
 from zeroclaw_tui.backends.waiting import to_its_end, unless
 from zeroclaw_tui.config.document.replacing import make_folder
 from zeroclaw_tui.config.layouts import exists, notes_root
+from zeroclaw_tui.config.memory_config import agent_folders
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -129,6 +130,7 @@ class MarkdownMemory(Memory):
     """
 
     name = "markdown"
+    keeps_lines = True
 
     def __init__(
         self,

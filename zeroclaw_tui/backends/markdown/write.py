@@ -12,16 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from zeroclaw_tui.backends.markdown.disk import read_bytes, replace_bytes, until_it_holds
-from zeroclaw_tui.backends.markdown.files import (
-    CORE_NAME,
-    DAILY_FOLDER,
-    NoteFile,
-    NoteFolder,
-    find_files,
-    labels_of,
-    note_in,
-)
+from zeroclaw_tui.backends.markdown.files import NoteFile, NoteFolder, find_files, labels_of, note_in
 from zeroclaw_tui.backends.markdown.lines import (
     Context,
     Edit,
@@ -41,6 +32,8 @@ from zeroclaw_tui.backends.markdown.lines import (
     taking_back,
     with_content,
 )
+from zeroclaw_tui.config.layouts import CORE_NAME, DAILY_FOLDER
+from zeroclaw_tui.files.disk import read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,

@@ -186,6 +186,13 @@ class PostgresMemory(Memory):
             raise RuntimeError("open() comes first")
         return self._table
 
+    @property
+    def columns(self) -> frozenset[str] | None:
+        """Those of the table by the names that rows have here; None before `open`."""
+        if self._table is None:
+            return None
+        return frozenset("created_at" if name == "timestamp" else name for name in self._table.columns)
+
     async def open(self) -> None:
         """Connect and look at the table.
 

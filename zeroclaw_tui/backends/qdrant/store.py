@@ -7,10 +7,11 @@ import heapq
 import math
 import struct
 import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from zeroclaw_tui.backends.answers import Health, StoreRecall
+from zeroclaw_tui.backends.answers import Health, Readiness, StoreRecall
 from zeroclaw_tui.backends.base import Entries, Memory, Neighbours, Scored, Stamps
 from zeroclaw_tui.backends.counting import count_entries
 from zeroclaw_tui.backends.qdrant.browse import (
@@ -25,7 +26,16 @@ from zeroclaw_tui.backends.qdrant.browse import (
     oldest_first,
     time_key,
 )
-from zeroclaw_tui.backends.qdrant.connect import TOTAL_SECONDS, Address, Connection, configured_address
+from zeroclaw_tui.backends.qdrant.connect import (
+    TOTAL_SECONDS,
+    Address,
+    Connection,
+    KeyRefused,
+    configured_address,
+    hangs,
+    not_qdrant,
+    vector_size,
+)
 from zeroclaw_tui.backends.qdrant.points import (
     DISTANCE,
     capabilities_of,
@@ -39,6 +49,7 @@ from zeroclaw_tui.backends.revert import Reverting
 from zeroclaw_tui.backends.write import Filling, Removing, Storing, create, update
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.embeddings.factory import create_embedder, why_no_embedder
 from zeroclaw_tui.embeddings.remote_calls import Tell
@@ -60,7 +71,7 @@ from zeroclaw_tui.memory.change import (
     Written,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import Statistics
@@ -199,6 +210,42 @@ class QdrantMemory(Memory):
             await self._connection.ask("PUT", "", {"vectors": vectors})
         else:
             raise Refused(f"There is a collection {self._connection.address.collection} already.")
+
+    async def readiness(self, seconds: float) -> Readiness:
+        """What Qdrant says of the collection: one GET, and nothing else."""
+        began, name, place = time.perf_counter(), self._connection.address.collection, self._connection.address.place
+        wanted = self._embedding.dimensions
+        try:
+            async with asyncio.timeout(seconds):
+                described = await self._connection.describe()
+        except TimeoutError:
+            raise hangs(place, seconds) from None
+        except KeyRefused as error:
+            raise Refused(error.message, hint=error.hint) from None
+        except NothingYet:
+            made = "ZeroClaw makes it" if wanted else "ZeroClaw makes it once an embedding provider is on"
+            return Readiness(_answers_in(began), (f"has no collection {shown(name)} yet: {made}",))
+        if "config" not in described:
+            raise not_qdrant(place)
+        summary, size, points = _answers_in(began), vector_size(described), described.get("points_count")
+        if size is None:
+            sentence = f"The collection {shown(name)} is not ZeroClaw's: it has no single unnamed vector."
+            hint = "Set storage.qdrant.collection to another name."
+            return Readiness(summary, problem=Refused(sentence, hint=hint))
+        if wanted and size != wanted:
+            sentence = (
+                f"The collection {shown(name)} holds vectors of {size} numbers, but memory.embedding_dimensions is "
+                f"{wanted}."
+            )
+            hint = (
+                f"Set memory.embedding_dimensions to {size} if the model makes such vectors, or choose another "
+                "collection."
+            )
+            right = {"memory.embedding_dimensions": size}
+            return Readiness(summary, problem=WrongUse(sentence, hint=hint), corrections=right)
+        held = f"{points:,} {'memory' if points == 1 else 'memories'}" if isinstance(points, int) else "memories"
+        facts = (f"the collection {shown(name)} holds {held}", f"its vectors have {size:,} numbers")
+        return Readiness(summary, facts)
 
     async def health_check(self) -> bool:
         """True when the collection answers. Raises NotReachable."""
@@ -599,3 +646,7 @@ class QdrantMemory(Memory):
         self._listed = self._last_places = None
         if self.read_only_because is not None:
             raise self.refuse_to_write()
+
+
+def _answers_in(began: float) -> str:
+    return f"answers in {(time.perf_counter() - began) * 1000:.0f} ms"

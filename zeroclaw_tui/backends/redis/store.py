@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends import write
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, Stamps, StoreRecall
+from zeroclaw_tui.backends.clock import local_now
 from zeroclaw_tui.backends.counting import count_entries
 from zeroclaw_tui.backends.listing import age_groups, left_of
 from zeroclaw_tui.backends.matching import SECONDS
@@ -31,7 +32,6 @@ from zeroclaw_tui.backends.redis.documents import (
     state_of,
 )
 from zeroclaw_tui.backends.revert import Reverting
-from zeroclaw_tui.backends.sqlite.clock import local_now
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,

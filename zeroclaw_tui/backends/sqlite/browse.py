@@ -12,8 +12,9 @@ from typing import Any
 
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.sqlite.finding import conditions as text_conditions
-from zeroclaw_tui.backends.sqlite.rows import bound, size_of
+from zeroclaw_tui.backends.sqlite.rows import size_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.files.database import bound
 from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Sort, SortField, Superseded
 
 ROWS_AT_ONCE = 500

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from zeroclaw_tui.backends.base import Capabilities
-from zeroclaw_tui.backends.sqlite.schema import Schema, lacks
+from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.memory.change import EDITABLE
+from zeroclaw_tui.scoring.generations import lacks
 
 _TOLD = {
     "superseded_by": "superseded", "agent_id": "agents", "namespace": "namespaces", "session_id": "sessions",
@@ -39,5 +40,6 @@ def capabilities_of(schema: Schema, read_only_because: str | None) -> Capabiliti
         write=read_only_because is None,
         editable=tuple(field for field in EDITABLE if schema.has(field)) if read_only_because is None else (),
         cached_vectors="embedding_cache" in schema.tables and not schema.hydrate_made,
+        stages=True,
         why_not=why_not,
     )

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from zeroclaw_tui.config.document.replacing import new_file
+from zeroclaw_tui.files.whole_database import put_on_disk
 
 GENERATIONS = ("G1", "G2", "G3", "G4")
 
@@ -124,17 +125,6 @@ def _finish(connection: sqlite3.Connection) -> int:
     if found != "ok":
         raise sqlite3.DatabaseError(f"its pages are not whole: {found}")
     return math.prod(connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
-
-
-def put_on_disk(path: Path, size: int) -> None:
-    """Check that a database nobody has open has so many bytes, and wait for the disk. Raises sqlite3.Error, OSError.
-
-    What was written may not have arrived, and SQLite reads it back from the system's memory.
-    """
-    with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size != size:
-            raise sqlite3.DatabaseError("the file is not as long as it should be")
-        os.fsync(file.fileno())
 
 
 def _tables(generation: str) -> Sequence[str]:

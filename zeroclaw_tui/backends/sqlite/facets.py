@@ -10,8 +10,8 @@ from typing import Any
 
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.sqlite.browse import NO_MOMENT, created, moment_of, sqlite_moment, where
-from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.query import AGE_GROUPS, Facets, MemoryFilter, Superseded
 
 _COLUMNS = ("category", "session_id", "agent_id", "namespace")

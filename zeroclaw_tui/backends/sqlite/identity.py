@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
-from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.files.database import as_text
 
 _NAMES = ("embedding_provider", "embedding_model", "embedding_dimensions")
 

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from zeroclaw_tui.backends.sqlite.connection import as_text
-from zeroclaw_tui.backends.sqlite.rows import bound
-from zeroclaw_tui.backends.sqlite.schema import ALL_COLUMNS
+from zeroclaw_tui.files.database import as_text, bound, quoted
 from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, MEMORIES, StoredRow, Value
+from zeroclaw_tui.scoring.generations import ALL_COLUMNS
 
 _ID_COLUMN = {MEMORIES: "id", AGENTS: "id", EMBEDDING_CACHE: "content_hash"}
 _AT_ONCE = 400
@@ -190,11 +189,6 @@ def aliases_of(connection: sqlite3.Connection) -> dict[str, str]:
     if not {"id", "alias"} <= {name for (name,) in described}:
         return {}
     return {as_text(agent): as_text(alias) for agent, alias in connection.execute("SELECT id, alias FROM agents")}
-
-
-def quoted(name: str) -> str:
-    """An identifier in SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _known(name: str) -> str:

@@ -3,71 +3,25 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
+from zeroclaw_tui.backends.answers import Budget, Outdated, Retention
 from zeroclaw_tui.backends.sqlite.browse import ROWS_AT_ONCE, Where
-from zeroclaw_tui.backends.sqlite.connection import Reading, any_text, connect_read_only
-from zeroclaw_tui.backends.sqlite.schema import Schema, read_schema
+from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.stamps import stamps
-from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.files.database import as_text
 
 _EXCERPT = 120
 _ORDERS = {"value": "importance, created_at", "oldest": "created_at"}
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """The most rows, and the most characters of contents, that a category may have; 0 is no bound."""
-
-    rows: int = 0
-    characters: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """What may stay. `cutoffs` are RFC 3339 texts by category, `budgets` bounds by category, each in order of doing.
-
-    Core rows go by when they were made, the others by their last change. `spares_pinned` is how ZeroClaw >= 0.8.3
-    acts; `order` says which rows go first over a bound.
-    """
-
-    cutoffs: Mapping[str, str] = field(default_factory=dict)
-    budgets: Mapping[str, Budget] = field(default_factory=dict)
-    spares_pinned: bool = True
-    order: Literal["value", "oldest"] = "value"
-
-
-@dataclass(frozen=True, slots=True)
-class Outdated:
-    """A row that would go. `is_over_budget` tells why, `date` is what the rule went by."""
-
-    category: str
-    is_over_budget: bool
-    stamp: Stamp
-    date: str
-    excerpt: str
-
-
-async def outdated_rows(path: Path, retention: Retention, schema: Schema | None = None) -> list[Outdated]:
-    """The rows that would go, in ZeroClaw's order of doing; reading only, on a thread of its own.
+def outdated_rows(connection: sqlite3.Connection, schema: Schema, retention: Retention) -> list[Outdated]:
+    """The rows that would go, in ZeroClaw's order of doing, in one consistent read; for a thread.
 
     Where the database lacks a column that a rule needs, every row counts as not pinned and not superseded, as after
-    ZeroClaw's migration. Raises InspectorError kinds.
+    ZeroClaw's migration.
     """
-    if schema is None:
-        connection = await connect_read_only(path)
-        try:
-            schema = await read_schema(connection, path)
-        finally:
-            await connection.close()
-    known = schema
-    return await Reading(path).run(lambda connection: _outdated(connection, known, retention))
-
-
-def _outdated(connection: sqlite3.Connection, schema: Schema, retention: Retention) -> list[Outdated]:
     if not {"id", "category", "created_at", "updated_at"} <= schema.columns:
         return []
     connection.execute("BEGIN")
@@ -130,7 +84,7 @@ def _described(
             is_over_budget,
             stamp,
             stamp.timestamp if date == "created_at" else stamp.updated_at,
-            _text(starts.get(stamp.handle)),
+            as_text(starts.get(stamp.handle)),
         )
         for stamp in stamps(connection, schema, found)
     ]
@@ -142,7 +96,3 @@ def _date(category: str) -> str:
 
 def _unpinned(schema: Schema) -> str:
     return "m.pinned = 0" if schema.has("pinned") else "1"
-
-
-def _text(value: object) -> str:
-    return any_text(value) if isinstance(value, bytes) else "" if value is None else str(value)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.sqlite.connection import as_text
+from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.entry import MemoryEntry, kind_from
-from zeroclaw_tui.memory.text import is_unicode
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.sqlite.schema import Schema
@@ -96,27 +95,6 @@ def entry_from(row: Sequence[Any], schema: Schema) -> MemoryEntry:
         size=size,
         is_excerpt=len(text.encode("utf-8", "surrogateescape")) < size,
     )
-
-
-def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:
-    """Placeholders, comma-separated, and what to bind, for values read from the database earlier.
-
-    The sqlite3 module refuses text with surrogate escapes; such text goes in as its bytes and is cast back.
-    """
-    marks: list[str] = []
-    ready: list[Any] = []
-    for value in values:
-        if isinstance(value, str) and not is_unicode(value):
-            marks.append("CAST(? AS TEXT)")
-            ready.append(value.encode("utf-8", "surrogatepass" if _has_true_surrogates(value) else "surrogateescape"))
-        else:
-            marks.append("?")
-            ready.append(value)
-    return ", ".join(marks), ready
-
-
-def _has_true_surrogates(text: str) -> bool:
-    return any("\ud800" <= character < "\udc80" or "\udcff" < character <= "\udfff" for character in text)
 
 
 def _text_or_none(value: Any) -> str | None:

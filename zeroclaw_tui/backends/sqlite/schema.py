@@ -8,25 +8,11 @@ from pathlib import Path
 
 import aiosqlite
 
-from zeroclaw_tui.backends.sqlite.connection import ReadOnlyConnection, as_text, is_wal, translated, wal_file
 from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, is_wal, translated, wal_file
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.text import one_line
-
-_G1 = ("id", "key", "content", "category", "embedding", "created_at", "updated_at", "session_id")
-_G2 = (*_G1, "namespace", "importance", "superseded_by")
-_G3 = (*_G2, "agent_id")
-_G4 = (*_G3, "kind", "pinned", "tenant_id")
-COLUMNS = {"G1": _G1, "G2": _G2, "G3": _G3, "G4": _G4}
-"""The columns of the memories table; ZeroClaw >= 0.8.4 has those of G4 too."""
-ALL_COLUMNS = frozenset(_G4)
-_SAID = {
-    "superseded": "mark for superseded memories", "pinned": "pins", "kind": "kinds", "namespace": "namespaces",
-    "session_id": "sessions",
-}  # fmt: skip
-
-NEWEST_VERSION = {"G1": "0.5.6", "G2": "0.7.5", "G3": "0.8.2", "G4": "0.8.4"}
-VERSIONS = {"G1": "0.1.2 to 0.5.6", "G2": "0.5.7 to 0.7.5", "G3": "0.8.0 to 0.8.2", "G4": "0.8.3 and later"}
+from zeroclaw_tui.scoring.generations import COLUMNS, NEWEST_VERSION
 
 TRIGGERS = frozenset({"memories_ai", "memories_ad", "memories_au"})
 _MOST_NAMES = 8
@@ -118,11 +104,6 @@ async def _columns(connection: aiosqlite.Connection, table: str) -> dict[str, bo
     """Names in lower case, each with whether it is NOT NULL; empty for a table that is not there."""
     rows = await connection.execute_fetchall('SELECT name, "notnull" FROM pragma_table_info(?)', (table,))
     return {as_text(name).lower(): bool(is_not_null) for name, is_not_null in rows}
-
-
-def lacks(what: str) -> str:
-    """The sentence for a field, or a capability, that a generation has no column for."""
-    return f"This generation of ZeroClaw's schema has no {_SAID.get(what, what)}."
 
 
 def _generation(columns: frozenset[str]) -> str:

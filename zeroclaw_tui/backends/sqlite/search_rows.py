@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.rows import agent_join, entry_columns, entry_from
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.search_thread import Ticket
+from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.entry import MemoryEntry
 
 _CHUNK = 100

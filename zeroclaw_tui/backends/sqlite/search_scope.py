@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from zeroclaw_tui.backends.sqlite.rows import bound
 from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.files.database import bound
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import LikeSearch
 from zeroclaw_tui.scoring.profiles import ScoringProfile

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from zeroclaw_tui.backends.sqlite.connection import connect_read_only_blocking, translated
+from zeroclaw_tui.files.database import connect_read_only_blocking, translated
 from zeroclaw_tui.memory.errors import SearchInterrupted
 
 Answer = TypeVar("Answer")

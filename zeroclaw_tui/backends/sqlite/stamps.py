@@ -6,9 +6,9 @@ import sqlite3
 from typing import Any
 
 from zeroclaw_tui.backends.sqlite.browse import Where
-from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.rows import agent_join, agent_of, size_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.change import Stamp, StoredRow
 
 

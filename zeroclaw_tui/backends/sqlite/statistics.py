@@ -12,10 +12,10 @@ from typing import Any
 
 from zeroclaw_tui.backends.counting import quarter_of
 from zeroclaw_tui.backends.sqlite.browse import Where, created, moment_of
-from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.rows import size_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.storage import storage_of
+from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.statistics import BIGGEST, SIZE_GROUPS, SIZE_LIMITS, BigMemory, Embedded, Statistics
 
 _QUARTERS_A_DAY = 96

@@ -6,9 +6,9 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from zeroclaw_tui.backends.sqlite.connection import connect_read_only_blocking, translated, wal_file
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.files.database import connect_read_only_blocking, translated, wal_file
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.statistics import CacheUse, Storage
 

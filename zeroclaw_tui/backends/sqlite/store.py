@@ -7,38 +7,48 @@ import math
 import struct
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from zeroclaw_tui.backends.answers import Compacted, Outdated, Pages, Retention, StoreFacts
 from zeroclaw_tui.backends.base import Entries, Health
 from zeroclaw_tui.backends.sqlite import browse
 from zeroclaw_tui.backends.sqlite.capabilities import capabilities_of
-from zeroclaw_tui.backends.sqlite.connection import (
+from zeroclaw_tui.backends.sqlite.facets import facets
+from zeroclaw_tui.backends.sqlite.health import health
+from zeroclaw_tui.backends.sqlite.making import fill_database, make_database
+from zeroclaw_tui.backends.sqlite.retention import outdated_rows
+from zeroclaw_tui.backends.sqlite.rows import agent_join, entry_columns, entry_from
+from zeroclaw_tui.backends.sqlite.schema import Schema, read_schema
+from zeroclaw_tui.backends.sqlite.searchable import SearchableSqlite
+from zeroclaw_tui.backends.sqlite.statistics import statistics
+from zeroclaw_tui.backends.sqlite.upkeep import check_pages, compact_database, store_facts
+from zeroclaw_tui.backends.sqlite.writing import Writing, fold_in
+from zeroclaw_tui.backends.waiting import Stoppable, to_its_end
+from zeroclaw_tui.config.layouts import exists, file_size, has_markdown
+from zeroclaw_tui.files.database import (
     FileIdentity,
     Reading,
     ReadOnlyConnection,
     UnfinishedWrite,
+    bound,
     connect_read_only,
     file_identity,
+    take_back_unfinished_write,
     translated,
     wal_file,
+    why_not_writable,
 )
-from zeroclaw_tui.backends.sqlite.facets import facets
-from zeroclaw_tui.backends.sqlite.health import health
-from zeroclaw_tui.backends.sqlite.making import generation_made_by, make_database
-from zeroclaw_tui.backends.sqlite.rows import agent_join, bound, entry_columns, entry_from
-from zeroclaw_tui.backends.sqlite.schema import Schema, read_schema
-from zeroclaw_tui.backends.sqlite.searchable import SearchableSqlite
-from zeroclaw_tui.backends.sqlite.statistics import statistics
-from zeroclaw_tui.backends.sqlite.upkeep.alone import holders
-from zeroclaw_tui.backends.sqlite.writing import Writing, fold_in, take_back_unfinished_write, why_not_writable
-from zeroclaw_tui.backends.waiting import to_its_end
-from zeroclaw_tui.config.layouts import exists, file_size, has_markdown
+from zeroclaw_tui.files.whole_database import holders
+from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.memory.statistics import Statistics
+from zeroclaw_tui.scoring.generations import generation_made_by
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 if TYPE_CHECKING:
@@ -59,9 +69,13 @@ class SqliteMemory(SearchableSqlite):
     """
 
     name = "sqlite"
+    keeps_texts = True
+    keeps_bytes = True
+    agents_are_rows = True
+    has_quotas = True
 
     def __init__(self, path: Path, *, location: str | None = None, read_only: bool = False) -> None:
-        self.path = path
+        self.path = self.file = path
         self.location = location or str(path)
         self._asked_read_only = read_only
         self._connection: ReadOnlyConnection | None = None
@@ -93,6 +107,11 @@ class SqliteMemory(SearchableSqlite):
             raise RuntimeError("open() comes first")
         return self._schema
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """Those of the memories table, in lower case."""
+        return self.schema.columns
+
     async def open(self) -> None:
         """Connect, and tell the generation; an earlier connection is let go.
 
@@ -111,6 +130,7 @@ class SqliteMemory(SearchableSqlite):
         self._file = file
         self.generation = schema.generation
         self.newest_version = schema.newest_version
+        self.not_opened_because = schema.read_only_because if schema.hydrate_made else None
         self.notices, self.facts = (*taken_back, *schema.notices), schema.facts
         self.read_only_because = (
             schema.read_only_because
@@ -127,6 +147,12 @@ class SqliteMemory(SearchableSqlite):
         if self._asked_read_only:
             raise Refused(ASKED_READ_ONLY, hint="Leave --read-only out.")
         await asyncio.to_thread(make_database, self.path, generation_made_by(profile.version))
+
+    def fill(self, generation: str, rows: Sequence[StoredRow], now: str) -> None:
+        """Make the database with the tables of that generation; an empty file in its place is kept beside it."""
+        if self._asked_read_only:
+            raise Refused(ASKED_READ_ONLY, hint="Leave --read-only out.")
+        fill_database(self.path, generation, rows, now)
 
     async def _connected(self) -> tuple[ReadOnlyConnection, Sequence[str]]:
         """A connection, and what had to be done to the file for it."""
@@ -359,6 +385,27 @@ class SqliteMemory(SearchableSqlite):
         """The facts of the file and the tables, and what follows from them."""
         schema, path, notices = self.schema, self.path, self.notices
         return await self._in_thread(lambda connection: health(connection, schema, path, notices))
+
+    async def outdated(self, retention: Retention) -> Sequence[Outdated]:
+        """Those of brain.db, counted as ZeroClaw's hygiene does; a column that is lacking counts as after migration."""
+        schema = self.schema
+        return await self._in_thread(lambda connection: outdated_rows(connection, schema, retention))
+
+    async def examine(self) -> StoreFacts:
+        """The facts of `health` and of every row, and who else has the database open."""
+        schema, health = self.schema, await self.health()
+        facts = await self._in_thread(lambda connection: store_facts(connection, schema, health))
+        return replace(facts, holders=await asyncio.to_thread(holders, self.path))
+
+    async def check_pages(self) -> Pages:
+        """SQLite's and FTS5's own checks, on a copy made with the backup API; cancelling the await stops them."""
+        stoppable = Stoppable()
+        return await stoppable.run(partial(check_pages, self.path, self.schema, stoppable))
+
+    async def compact(self) -> Compacted:
+        """The keyword index built anew, VACUUM, and the log folded in."""
+        stoppable = Stoppable()
+        return await stoppable.run(partial(compact_database, self.path, stoppable))
 
     async def _entries(self, found: browse.Where, order: str = "", excerpt: int | None = None) -> Entries:
         schema = self.schema

@@ -10,6 +10,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Any, TypeVar
 
+from zeroclaw_tui.backends.answers import Mended, Repair
 from zeroclaw_tui.backends.base import Memory, Stamps
 from zeroclaw_tui.backends.revert import Reverting
 from zeroclaw_tui.backends.rows import finished, keep_nothing
@@ -17,10 +18,15 @@ from zeroclaw_tui.backends.sqlite import browse
 from zeroclaw_tui.backends.sqlite.finding import finding
 from zeroclaw_tui.backends.sqlite.identity import other_model
 from zeroclaw_tui.backends.sqlite.raw_rows import RawTable
-from zeroclaw_tui.backends.sqlite.repair import repair
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.stamps import stamp_of, stamps
-from zeroclaw_tui.backends.sqlite.write import SqliteRows, count_cached_vectors, forget_cached_vectors
+from zeroclaw_tui.backends.sqlite.upkeep import fold_log, name_unknown_agents, rebuild_index, repair_hydrated
+from zeroclaw_tui.backends.sqlite.write import (
+    SqliteRows,
+    another_model,
+    count_cached_vectors,
+    forget_cached_vectors,
+)
 from zeroclaw_tui.backends.sqlite.writing import SchemaMoved, Writing
 from zeroclaw_tui.backends.write import Filling, Removing, Storing, create, update
 from zeroclaw_tui.memory.change import (
@@ -196,10 +202,12 @@ class WritableSqlite(Memory):
             raise self._no_vectors()
         return await self._by_rows(Filling(vectors).run)
 
-    async def other_model(self, provider: str, model: str, dimensions: int) -> str | None:
-        """The model that the vectors here come from, in words, where the store names another than this."""
+    async def check_model(self, provider: str, model: str, dimensions: int) -> None:
+        """As ZeroClaw >= 0.8.3 notes the model in memory_meta."""
         schema = self.schema
-        return await self._in_thread(lambda connection: other_model(connection, schema, provider, model, dimensions))
+        theirs = await self._in_thread(lambda one: other_model(one, schema, provider, model, dimensions))
+        if theirs is not None:
+            raise another_model(theirs)
 
     async def forget_cached_vectors(self, contents: Sequence[str], keep: Keep) -> int:
         """Remove ZeroClaw's cached vectors of these contents."""
@@ -215,10 +223,25 @@ class WritableSqlite(Memory):
             lambda connection: count_cached_vectors(RawTable(connection, EMBEDDING_CACHE), contents)
         )
 
-    async def repair(self) -> None:
-        """Put ZeroClaw's keyword index and its triggers back where they are missing, and fill the index anew."""
-        await self._write(repair)
+    async def repair(self, what: Repair = "rebuild keyword index") -> Mended:
+        """Each by ZeroClaw's own statements; the file is looked at anew afterwards."""
+        match what:
+            case "rebuild keyword index":
+                await self._write(rebuild_index)
+                mended = Mended()
+            case "repair hydrated database":
+                await self._mend(repair_hydrated)
+                mended = Mended()
+            case "name unknown agents":
+                mended = Mended(agents=await self._mend(name_unknown_agents))
+            case "fold in write-ahead log":
+                mended = Mended(log_bytes=await self._mend(fold_log))
         await self.open_anew()
+        return mended
+
+    async def _mend(self, work: Callable[[Writing], Answer]) -> Answer:
+        """Write also where the store is read-only for what this repairs."""
+        return await Writing(self.path, self.schema).run(work)
 
     async def _by_rows(
         self, work: Callable[[SqliteRows], Coroutine[Any, Any, Answer]], vector: Vector | None = None

@@ -10,17 +10,15 @@ from contextlib import asynccontextmanager
 from itertools import groupby
 from typing import Any, TypeVar
 
+from zeroclaw_tui.backends.clock import local_now, utc_now
 from zeroclaw_tui.backends.rows import MOST_ROWS
-from zeroclaw_tui.backends.session_ids import sanitised
-from zeroclaw_tui.backends.sqlite.clock import local_now, utc_now
-from zeroclaw_tui.backends.sqlite.connection import as_text
 from zeroclaw_tui.backends.sqlite.identity import other_model
-from zeroclaw_tui.backends.sqlite.raw_rows import FAR, RawTable, quoted
-from zeroclaw_tui.backends.sqlite.rows import bound
-from zeroclaw_tui.backends.sqlite.schema import Schema, lacks
+from zeroclaw_tui.backends.sqlite.raw_rows import FAR, RawTable
+from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.stamps import state_of
 from zeroclaw_tui.backends.sqlite.writing import Pace, Transaction, Writing, check_index
 from zeroclaw_tui.backends.table_rows import TableRows
+from zeroclaw_tui.files.database import as_text, bound, quoted
 from zeroclaw_tui.memory.change import (
     AGENTS,
     EMBEDDING_CACHE,
@@ -35,13 +33,9 @@ from zeroclaw_tui.memory.change import (
     Vector,
 )
 from zeroclaw_tui.memory.errors import Refused
-
-__all__ = ["RESET", "USUAL", "SqliteRows", "sanitised"]
+from zeroclaw_tui.scoring.generations import USUAL, lacks
 
 Answer = TypeVar("Answer")
-
-USUAL: Mapping[str, Value] = {"namespace": "default", "importance": 0.5, "pinned": 0}
-"""What ZeroClaw gives a memory of which nothing is said."""
 
 RESET = ("kind", "tenant_id")
 """What ZeroClaw >= 0.8.0 empties in a memory that it overwrites."""

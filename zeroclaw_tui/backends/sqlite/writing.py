@@ -14,22 +14,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from zeroclaw_tui.backends.sqlite import connection as connections
-from zeroclaw_tui.backends.sqlite.connection import (
-    any_text,
-    check_file,
-    explained,
-    is_for_want_of_room,
-    translated,
-    wal_file,
-)
 from zeroclaw_tui.backends.sqlite.ddl import TRIGGERS
 from zeroclaw_tui.backends.sqlite.raw_rows import RawTable, aliases_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.sqlite.upkeep.alone import holders
 from zeroclaw_tui.backends.waiting import to_its_end
 from zeroclaw_tui.config.document.replacing import MAKE_ROOM
 from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.files import database as connections
+from zeroclaw_tui.files.database import (
+    connect_to_write,
+    explained,
+    is_for_want_of_room,
+    wal_file,
+)
+from zeroclaw_tui.files.whole_database import holders
 from zeroclaw_tui.memory.change import MEMORIES, Keep, RowChange, TriggersMissing
 from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Refused, SearchInterrupted, Unreadable
 
@@ -327,44 +325,9 @@ def missing_of_index(connection: sqlite3.Connection) -> list[str]:
     return [name for name in wanted if name not in found]
 
 
-def why_not_writable(path: Path) -> str | None:
-    """A sentence when this user may not write the database, its folder or the files SQLite keeps beside it."""
-    file = path.resolve()
-    if not os.access(file.parent, os.W_OK):
-        return f"The folder {file.parent} may not be written by this user."
-    beside = [wal_file(file), file.with_name(file.name + "-shm")]
-    for needed in (file, *(other for other in beside if other.exists())):
-        if not os.access(needed, os.W_OK):
-            return f"The file {needed} may not be written by this user."
-    return None
-
-
-def take_back_unfinished_write(path: Path) -> None:
-    """Let SQLite take back what a program that died left in its rollback journal. Raises InspectorError kinds."""
-    with translated(path), closing(_connected(path, zero=False)) as connection:
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-
-
 def _connected(path: Path, *, zero: bool) -> sqlite3.Connection:
-    check_file(path)
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw",
-        uri=True,
-        timeout=connections.BUSY_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    try:
-        connection.text_factory = any_text
-        # See the connections that read: a mapped file that is cut short ends the process.
-        connection.execute("PRAGMA mmap_size = 0")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA synchronous = FULL")
-        if zero:
-            connection.execute("PRAGMA secure_delete = ON").fetchall()
-    except BaseException:
-        connection.close()
-        raise
+    connection = connect_to_write(path, zero=zero)
+    connection.execute("PRAGMA foreign_keys = ON")
     return connection
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.sqlite.clock import local_now
+from zeroclaw_tui.backends.clock import local_now
 from zeroclaw_tui.memory.change import RowChange, Stamp, StoredRow
 
 _AT_ONCE = 200

@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from zeroclaw_tui.backends.markdown.disk import Rewritten, replace_bytes
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.curation.changing import Outcome
 from zeroclaw_tui.curation.copies import lines
@@ -18,6 +17,7 @@ from zeroclaw_tui.curation.copies.places import LARGEST, LARGEST_CLEANED, Copy, 
 from zeroclaw_tui.curation.copies.texts import Phrases, Text, Wanted, cut_out
 from zeroclaw_tui.curation.files.database_rows import AT_ONCE, change_values, let_go_of_words, present_now
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.files.disk import Rewritten, replace_bytes
 from zeroclaw_tui.memory.change import FILE, OTHER_ROW, Keep, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable
 

@@ -9,16 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from zeroclaw_tui.backends.sqlite.connection import (
-    any_text,
-    as_text,
-    check_file,
-    connect_read_only_blocking,
-    raw_bytes,
-    translated,
-    wal_file,
-)
-from zeroclaw_tui.backends.sqlite.raw_rows import quoted
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.curation.copies.places import (
     AUDITED_KEYS,
@@ -45,6 +35,16 @@ from zeroclaw_tui.curation.copies.texts import (
     raw,
 )
 from zeroclaw_tui.curation.files.database_rows import columns_of
+from zeroclaw_tui.files.database import (
+    any_text,
+    as_text,
+    check_file,
+    connect_read_only_blocking,
+    quoted,
+    raw_bytes,
+    translated,
+    wal_file,
+)
 from zeroclaw_tui.memory.errors import InspectorError
 
 _READ_AT_ONCE = 16_000_000

@@ -12,9 +12,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroclaw_tui.backends.markdown.folders import agent_folders
+from zeroclaw_tui.backends.profiles import has_database, has_notes
 from zeroclaw_tui.config.layouts import names_in, notes_root
-from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.config.toml_file import read_toml
 from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.snapshot.text import NAME as SNAPSHOT
@@ -196,7 +196,7 @@ class Places:
 def find_places(config: MemoryConfig, backend: str) -> Places:
     """Every place ZeroClaw itself may have written a copy to, as far as it is there. Reads folders and the config."""
     problems: list[Copy] = []
-    database = config.database if backend in ("sqlite", "lucid") else None
+    database = config.database if has_database(backend) else None
     root = _root(config)
     folders = ([] if root is None else [root]) + _agents(config, problems)
     config_dir = None if config.location is not None else config.install.config_dir
@@ -211,7 +211,7 @@ def find_places(config: MemoryConfig, backend: str) -> Places:
     found: dict[Path, Place] = {}
     document = _document(config_dir, problems)
     for place in PLACES:
-        if place.kind == "markdown" and backend == "markdown":
+        if place.kind == "markdown" and has_notes(backend):
             continue
         there = [path for start in starts[place.under] for path in _files(place, start, config_dir, problems)]
         if root is not None:
@@ -249,9 +249,9 @@ def _root(config: MemoryConfig) -> Path | None:
     """The workspace or data folder of the store; None for a file that lies somewhere else."""
     if config.location is not None:
         given = Path(config.location).expanduser()
-        return notes_root(given) if config.backend == "markdown" and given.is_dir() else _around(given)
+        return notes_root(given) if has_notes(config.backend) and given.is_dir() else _around(given)
     install = config.install
-    return install.root if install.layout != "lone" or config.backend == "markdown" else _around(install.database)
+    return install.root if install.layout != "lone" or has_notes(config.backend) else _around(install.database)
 
 
 def _around(database: Path) -> Path | None:

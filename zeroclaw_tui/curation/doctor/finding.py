@@ -1,15 +1,16 @@
-"""One thing that is wrong with a store, its risk, and its repair."""
+"""One thing that is wrong with a store, its risk and its repair, and the words that findings share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-RepairName = Literal[
-    "rebuild keyword index", "repair hydrated database", "name unknown agents", "fold in write-ahead log", "compact",
-    "fill vectors", "remove leftover", "remove unfinished", "join split log",
-]  # fmt: skip
+from zeroclaw_tui.backends.answers import Repair
+
+RepairName = Repair | Literal["compact", "fill vectors", "remove leftover", "remove unfinished", "join split log"]
 Risk = Literal["serious", "worth knowing", "fine"]
+BACKED_UP = "Make a backup of the whole database."
+_PLURALS = {"memory": "memories"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +44,30 @@ class DoctorReport:
     def is_healthy(self) -> bool:
         """Nothing serious."""
         return all(finding.risk != "serious" for finding in self.findings)
+
+
+def fine(id: str, title: str, target: str = "") -> DoctorFinding:
+    """A check that found nothing."""
+    return DoctorFinding(id, title, "fine", "", target=target)
+
+
+def counted(count: int, what: str = "memory") -> str:
+    """ "1 memory", "1,204 memories"."""
+    return f"{count:,} {what if count == 1 else _PLURALS.get(what, what + 's')}"
+
+
+def are(count: int) -> str:
+    """ "1 memory is", "1,204 memories are"."""
+    return f"{counted(count)} {'is' if count == 1 else 'are'}"
+
+
+def size(count: int) -> str:
+    """Bytes as "37 bytes", "1.2 KB" or "310 MB", 1,024 to the unit."""
+    value, unit = float(count), ""
+    for larger in ("KB", "MB", "GB", "TB"):
+        if value < 999.5:
+            break
+        value, unit = value / 1024, larger
+    if not unit:
+        return counted(count, "byte")
+    return f"{value:.{1 if value < 9.95 else 0}f} {unit}"

@@ -13,11 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.backends.sqlite import connection as connections
-from zeroclaw_tui.backends.sqlite.connection import Reading, UnfinishedWrite, any_text, as_text, check_file, translated
-from zeroclaw_tui.backends.sqlite.raw_rows import quoted
-from zeroclaw_tui.backends.sqlite.rows import bound
-from zeroclaw_tui.backends.sqlite.writing import take_back_unfinished_write
+from zeroclaw_tui.files import database as connections
+from zeroclaw_tui.files.database import (
+    Reading,
+    UnfinishedWrite,
+    any_text,
+    as_text,
+    bound,
+    check_file,
+    quoted,
+    take_back_unfinished_write,
+    translated,
+)
 from zeroclaw_tui.memory.change import AUDIT_LOG, OTHER_ROW, Keep, RowChange, StoredRow, Value
 from zeroclaw_tui.memory.errors import Refused
 

@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from zeroclaw_tui.backends.markdown.disk import Rewritten, replace_bytes
 from zeroclaw_tui.config.document.replacing import FULL, MAKE_ROOM, make_folder, sync_folder
 from zeroclaw_tui.curation.files.rows import (
     MADE,
@@ -27,6 +26,7 @@ from zeroclaw_tui.curation.files.rows import (
     missing_folder,
     named_row,
 )
+from zeroclaw_tui.files.disk import Rewritten, replace_bytes
 from zeroclaw_tui.memory.change import Keep, RowChange, Value
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 

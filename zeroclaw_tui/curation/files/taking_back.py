@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from zeroclaw_tui.backends.markdown.disk import Rewritten, replace_bytes, until_it_holds
 from zeroclaw_tui.config.document.replacing import make_folder
 from zeroclaw_tui.curation.files.doing import remove_empty_folders, sync_done
 from zeroclaw_tui.curation.files.rows import (
@@ -28,6 +27,7 @@ from zeroclaw_tui.curation.files.rows import (
     present_row,
 )
 from zeroclaw_tui.curation.trash.rows import file_path, file_state
+from zeroclaw_tui.files.disk import Rewritten, replace_bytes, until_it_holds
 from zeroclaw_tui.memory.change import FILE, Batches, Clash, Clashes, ClashFound, Keep, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import Refused
 

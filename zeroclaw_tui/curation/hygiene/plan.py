@@ -10,9 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import get_args
 
-from zeroclaw_tui.backends.sqlite.connection import as_text
-from zeroclaw_tui.backends.sqlite.retention import Budget, Outdated, Retention, outdated_rows
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.backends.answers import Budget, Outdated, Retention
+from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.curation.files.database_rows import OldEntry, old_entries
 from zeroclaw_tui.curation.files.rows import canonical, digest_now, led_to
 from zeroclaw_tui.curation.hygiene.dates import cutoff_at
@@ -22,6 +21,7 @@ from zeroclaw_tui.curation.hygiene.rules import HygieneRules, RuleName, rules_of
 from zeroclaw_tui.curation.hygiene.state import HygieneState, counted_by, read_state
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.rows import file_state
+from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.errors import InspectorError
 
 __all__ = ["HygieneItem", "HygienePlan", "audit_file", "has_folder", "plan_hygiene"]
@@ -129,24 +129,29 @@ async def _rows(library: Library, rules: HygieneRules, as_of: datetime, found: F
     if not retention.cutoffs and not retention.budgets:
         return []
     memory, usual = library.memory, library.config.install.root / "memory" / "brain.db"
-    if isinstance(memory, SqliteMemory):
-        if rules.spares_pinned and not memory.schema.has("pinned"):
+    if memory.file is not None:
+        if rules.spares_pinned and not memory.capabilities.pinned:
             found.problems.append(
                 f"ZeroClaw {rules.version} has not opened this database yet: its first hygiene fails for lack of the "
                 "column pinned, and the next one does this."
             )
-        if has_folder(library) and canonical(memory.path) != canonical(usual):
-            found.problems.append(f"ZeroClaw's own hygiene looks at {usual}; these are the rows of {memory.path}.")
-        return [_item_of(row) for row in await outdated_rows(memory.path, retention, memory.schema)]
+        if has_folder(library) and canonical(memory.file) != canonical(usual):
+            found.problems.append(f"ZeroClaw's own hygiene looks at {usual}; these are the rows of {memory.file}.")
+        return [_item_of(row) for row in await memory.outdated(retention)]
     if has_folder(library) and usual.exists():
-        found.problems += await _elsewhere(usual, retention)
+        found.problems += await _elsewhere(library, usual, retention)
     return []
 
 
-async def _elsewhere(database: Path, retention: Retention) -> list[str]:
+async def _elsewhere(library: Library, database: Path, retention: Retention) -> list[str]:
     """What ZeroClaw would take from a database that is not the store open here."""
+    memory = create_memory(replace(library.config, backend="sqlite", location=str(database), read_only=True))
     try:
-        count = len(await outdated_rows(database, retention))
+        try:
+            await memory.open()
+            count = len(await memory.outdated(retention))
+        finally:
+            await memory.close()
     except InspectorError as error:
         return [f"ZeroClaw would also look at memory/brain.db, which cannot be read here: {error.message}"]
     if not count:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from zeroclaw_tui.backends.markdown.disk import read_bytes
+from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changing import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.files.doing import FileVanished, write_file
@@ -18,6 +18,7 @@ from zeroclaw_tui.curation.snapshot.loading import can_be_written, in_order, loa
 from zeroclaw_tui.curation.snapshot.text import NAME, SIDE_CAR, Snapshot, losses, snapshot_text
 from zeroclaw_tui.curation.transfer.identity import identity_of
 from zeroclaw_tui.curation.transfer.jsonl import Header, header_line, header_of_line, line_of
+from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Advance, Keep, StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, WrongUse
@@ -28,8 +29,6 @@ __all__ = [
     "write_snapshot",
 ]  # fmt: skip
 
-BACKENDS = ("sqlite", "lucid")
-"""Those whose core memories ZeroClaw writes to a snapshot."""
 MOST_VECTOR_BYTES = 32_000_000
 """Up to so many bytes of vectors go into the lossless copy: it is written, and kept for an undo, as a whole."""
 
@@ -60,10 +59,9 @@ class SnapshotPlan:
 
 def place_of(config: MemoryConfig) -> Path:
     """Where ZeroClaw of this config looks for it. Raises Refused for a lone store, and for backends that have none."""
-    if config.backend not in BACKENDS:
+    if not has_database(config.backend):
         raise Refused(
-            f"ZeroClaw writes and reads {NAME} only for the backends {' and '.join(BACKENDS)}; this one is"
-            f" {config.backend}.",
+            f"ZeroClaw writes and reads {NAME} only for the backends sqlite and lucid; this one is {config.backend}.",
             hint="`zeroclaw memory export` writes the memories of every backend to a file.",
         )
     install = config.install

@@ -11,9 +11,6 @@ from datetime import UTC, datetime
 from itertools import count
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.copy_losses import CopyLosses
 from zeroclaw_tui.curation.transfer.copy_target import CopyTarget
@@ -30,7 +27,6 @@ from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 _ASKS_EVERY = 200
-_COLUMN_NAMES = {"timestamp": "created_at"}
 _NOTE_COLUMNS = frozenset({"key", "content", "category"})
 
 
@@ -139,7 +135,7 @@ def _brings(match: Match, on_clash: OnClash) -> bool:
 def _spool(compared: Compared, spool: Spool, fitted: StoredRow) -> None:
     keeping = compared.keeping
     if isinstance(keeping, RowKeeping):
-        if keeping.keeps_bytes:
+        if keeping.memory.keeps_bytes:
             # Places of its own, behind those there are: so the rows keep their order, and many go in at once.
             fitted = replace(fitted, handle=compared.matching.last_place + spool.count + 1)
         if fitted.agent is not None and fitted.agent not in keeping.agents:
@@ -149,19 +145,19 @@ def _spool(compared: Compared, spool: Spool, fitted: StoredRow) -> None:
 
 async def _keeping(source: Library, memory: Memory, target: CopyTarget) -> Keeping:
     origin = await _origin(source)
-    if isinstance(memory, MarkdownMemory):
+    if memory.keeps_lines:
         return await asyncio.to_thread(note_keeping, memory, origin, target.config)
     can = memory.capabilities
     facts = (await memory.health()).facts if target.library is not None and (can.agents or can.vectors) else {}
     agents = frozenset(facts.get("agents") or ()) if can.agents else frozenset[str]()
-    columns = await _columns(memory) if target.library is not None or isinstance(memory, SqliteMemory) else None
+    columns = await _columns(memory) if target.library is not None or memory.file is not None else None
     now = datetime.now(UTC).isoformat()
     return RowKeeping(memory, origin, columns, agents, known_vectors(facts), now)
 
 
 async def _origin(source: Library) -> Origin:
     memory = source.memory
-    if isinstance(memory, MarkdownMemory):
+    if memory.keeps_lines:
         return Origin(memory, _NOTE_COLUMNS, known_vectors({}), await _outdated(memory))
     can = memory.capabilities
     facts = (await memory.health()).facts if can.vectors else {}
@@ -170,7 +166,7 @@ async def _origin(source: Library) -> Origin:
 
 async def _each_of_source(memory: Memory, see: See, filter: MemoryFilter) -> None:
     """Every row a filter leaves; lines of notes in the order they stand in, day by day."""
-    if not isinstance(memory, MarkdownMemory):
+    if not memory.keeps_lines:
         await memory.each_row(see, filter)
         return
     # All notes are in memory as it is.
@@ -206,10 +202,8 @@ async def _outdated(memory: Memory) -> frozenset[str]:
 
 async def _columns(memory: Memory) -> frozenset[str] | None:
     """The columns of a store: those of its table, else of its first row; None where it has none."""
-    if isinstance(memory, SqliteMemory):
-        return memory.schema.columns
-    if isinstance(memory, PostgresMemory):
-        return frozenset(_COLUMN_NAMES.get(name, name) for name in memory.table.columns)
+    if memory.columns is not None:
+        return memory.columns
     columns: list[frozenset[str]] = []
 
     def first(row: StoredRow) -> None:

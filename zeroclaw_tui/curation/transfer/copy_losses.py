@@ -71,7 +71,7 @@ class CopyLosses:
             counts["text"] += row.values.get(name) != fitted.values.get(name)
         counts["updated"] += row.values.get("updated_at") not in (None, row.values.get("created_at"))
         if keeping.keeps_rows and not keeping.origin.is_notes:
-            counts["times"] += any(_is_odd(row.values.get(name)) for name in TIMES) and not keeping.keeps_bytes
+            counts["times"] += any(_is_odd(row.values.get(name)) for name in TIMES) and not keeping.memory.keeps_bytes
 
     def _look_at_line(self, keeping: NoteKeeping, row: StoredRow) -> None:
         counts, entry = self._counts, row.entry()

@@ -6,14 +6,12 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.backends.profiles import backend_profile
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.backends.profiles import backend_profile, has_database, has_notes
 from zeroclaw_tui.config.document.replacing import temporary_folder
 from zeroclaw_tui.config.given_path import install_to_be
 from zeroclaw_tui.config.install import Install
@@ -27,7 +25,6 @@ from zeroclaw_tui.curation.profile_choice import choose_profile
 from zeroclaw_tui.curation.trash.reads import store_name
 from zeroclaw_tui.memory.errors import NothingYet, Refused, WrongUse
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 
 @dataclass(slots=True)
@@ -79,7 +76,7 @@ async def open_target(
     memory = create_memory(config)
     try:
         _refuse(source, memory)
-        if isinstance(memory, MarkdownMemory) and not await memory.health_check():
+        if memory.keeps_lines and not await memory.health_check():
             raise NothingYet(f"There is no folder {memory.location} yet.")
         library = await open_library(config, profile)
     except NothingYet as nothing:
@@ -99,7 +96,7 @@ def _config(given: MemoryConfig, backend: str, location: str | None, environ: Ma
     check_location(location)
     known = backend_profile(backend)
     kind = backend if known is None else known.key
-    if location is None and kind == "sqlite":
+    if location is None and has_database(kind):
         # Named outright: of an install that has notes alone, its database would not be opened.
         location = str(given.install.database)
     elif location is not None and "://" not in location:
@@ -117,7 +114,7 @@ def _install(given: MemoryConfig, backend: str, location: str | None, environ: M
     if is_url(location):
         return configs_for(OpenOptions(backend=backend, location=location), environ)[0].install
     home = home_folder(environ, None)
-    return install_to_be(Path(location), environ, home, is_folder=backend == "markdown")
+    return install_to_be(Path(location), environ, home, is_folder=has_notes(backend))
 
 
 @asynccontextmanager
@@ -127,7 +124,7 @@ async def foreseen(target: CopyTarget) -> AsyncIterator[Memory]:
         yield target.library.memory
         return
     memory = _not_made(target.config)
-    if not isinstance(memory, SqliteMemory):
+    if memory.file is None:
         try:
             yield memory
         finally:
@@ -135,26 +132,22 @@ async def foreseen(target: CopyTarget) -> AsyncIterator[Memory]:
         return
     profile = (await choose_profile(target.config, memory, target.profile)).profile
     with temporary_folder("zeroclaw-tui-") as folder:
-        sample = await _sample(folder / "brain.db", profile)
+        sample = create_memory(replace(target.config, location=str(folder / "brain.db"), read_only=False))
         sample.location = target.location
         try:
+            await sample.make(profile)
+            await sample.open()
             yield sample
         finally:
             await sample.close()
 
 
-async def _sample(path: Path, profile: ScoringProfile) -> Memory:
-    sample = SqliteMemory(path)
-    await sample.make(profile)
-    await sample.open()
-    return sample
-
-
 def _not_made(config: MemoryConfig) -> Memory:
     """The store of a config that is not there yet; a folder that was named is made too."""
     memory = create_memory(config)
-    if isinstance(memory, MarkdownMemory):
-        return MarkdownMemory(Path(memory.location), read_only=config.read_only, is_makeable=True)
+    if memory.keeps_lines and config.location is not None:
+        alone = replace(config.install, root=Path(memory.location), layout="lone", is_loose=False)
+        return create_memory(replace(config, install=alone, location=None))
     return memory
 
 
@@ -166,7 +159,7 @@ def _refuse(source: Library, memory: Memory) -> None:
             f"{one_line(memory.location)} is the store to copy from.",
             hint="--to and --to-location name another one.",
         )
-    if memory.name == "none":
+    if memory.keeps_nothing:
         raise Refused(memory.read_only_because or "Nothing is stored there.", hint="Name another backend.")
 
 
@@ -175,9 +168,9 @@ def _name(memory: Memory, config: MemoryConfig) -> str:
 
 
 def _is_one_file(one: Memory, other: Memory) -> bool:
-    if not (isinstance(one, SqliteMemory) and isinstance(other, SqliteMemory)):
+    if one.file is None or other.file is None:
         return False
     try:
-        return os.path.samefile(one.path, other.path)
+        return os.path.samefile(one.file, other.file)
     except OSError:
         return False

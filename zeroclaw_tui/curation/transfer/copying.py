@@ -9,8 +9,6 @@ from itertools import chain
 from uuid import uuid4
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.changing import Outcome
 from zeroclaw_tui.curation.changing_rows import change_rows
 from zeroclaw_tui.curation.library import Library
@@ -168,12 +166,10 @@ async def _brought(
         return Outcome("copy", 0)
     summary = f"copied {spool.count:,} from {one_line(source.memory.name)}"
     memory = library.memory
-    if isinstance(memory, MarkdownMemory):
+    if memory.keeps_lines:
         return await append_lines(library, "copy", summary, spool, advance)
     agents = (
-        [_agent(alias, library.trash.now().isoformat()) for alias in compared.agents]
-        if isinstance(memory, SqliteMemory)
-        else []
+        [_agent(alias, library.trash.now().isoformat()) for alias in compared.agents] if memory.agents_are_rows else []
     )
     batches = partial(_with_agents, agents, spool)
     return await change_rows(library, "copy", summary, batches, clash=on_clash, advance=advance)
@@ -202,11 +198,5 @@ def _refuse(memory: Memory) -> None:
 
 def _makes(memory: Memory, target: CopyTarget) -> str:
     """A sentence about what is made first."""
-    match memory:
-        case SqliteMemory():
-            what = "The database"
-        case MarkdownMemory():
-            what = "The folder"
-        case _:
-            what = "The store"
+    what = "The database" if memory.file is not None else "The folder" if memory.keeps_lines else "The store"
     return f"{what} {one_line(target.location)} is made first."

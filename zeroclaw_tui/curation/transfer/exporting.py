@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from zeroclaw_tui.backends.markdown.files import DAILY_FOLDER
 from zeroclaw_tui.config.document.replacing import (
     keep_looks,
     put_new,
@@ -15,6 +14,7 @@ from zeroclaw_tui.config.document.replacing import (
     sync_folder,
     unfinished_file,
 )
+from zeroclaw_tui.config.layouts import DAILY_FOLDER
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer import sections, table
 from zeroclaw_tui.curation.transfer.identity import identity_of
@@ -192,5 +192,5 @@ def _refuse_own_files(library: Library, target: Path, name: str) -> None:
         if not place.is_dir()
     )
     is_note = target.suffix == ".md" and target.parent in (store, store / DAILY_FOLDER)
-    if is_own or (is_note and library.memory.name == "markdown"):
+    if is_own or (is_note and library.memory.keeps_lines):
         raise Refused(f"{name} belongs to the store itself.", hint="Name another file.")

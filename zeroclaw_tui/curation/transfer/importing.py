@@ -38,7 +38,6 @@ SAMPLES = 5
 
 _AT_ONCE, _BYTES_AT_ONCE = 250, 8_000_000
 _ASKS_EVERY = 200
-_NOTES = "markdown"
 _KEY_CELLS = 60
 _CLASH: dict[OnClash, Clash] = {"skip": "skip", "overwrite": "overwrite", "rename": "rename"}
 _PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d+)")
@@ -107,7 +106,7 @@ async def plan_import(
     key twice, naming the line; NotThere, Unreadable, Refused for a store that takes none."""
     _check_writable(library)
     file = await asyncio.to_thread(file_given, path, format)
-    if library.memory.name == _NOTES:
+    if library.memory.keeps_lines:
         lines = await _compared_lines(library, file, advance)
         notes = (*lines.losses.sentences(), *_unknown(file))
         return ImportPlan(path, file.format, lines.new, lines.same, 0, (), notes, 0, file.state)
@@ -130,7 +129,7 @@ async def import_memories(
     _check_writable(library)
     file = MemoryFile(plan.path, plan.format, state=plan.state)
     summary = f"imported {cut(one_line(plan.path.name), _KEY_CELLS)}"
-    if library.memory.name == _NOTES:
+    if library.memory.keeps_lines:
         with Spool() as spool:
             await _compared_lines(library, file, None, spool)
             if not spool.count:

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.transfer.identity import KnownVectors
 from zeroclaw_tui.curation.transfer.noted import read_back
 from zeroclaw_tui.memory.change import StoredRow
@@ -28,7 +27,7 @@ class Origin:
     @property
     def is_notes(self) -> bool:
         """Whether it keeps plain lines, with neither keys, ids nor times of their own."""
-        return isinstance(self.memory, MarkdownMemory)
+        return self.memory is not None and self.memory.keeps_lines
 
     def is_line(self, row: StoredRow) -> bool:
         """Whether a row is a line of notes, with its place as its handle: "<file stem>:<number>"."""

@@ -8,10 +8,8 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.backends.markdown.appending import CORE_STEM, UNDATED_STEM
-from zeroclaw_tui.backends.markdown.folders import agent_folders
-from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.layouts import CORE_NAME
+from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.changing import Outcome, carried_out
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.keeping import Keeping, Origin
@@ -21,6 +19,9 @@ from zeroclaw_tui.curation.trash.trash import Verb
 from zeroclaw_tui.memory.change import Advance, StoredRow, Value
 
 CORE, DAILY = "core", "daily"
+_CORE_STEM = Path(CORE_NAME).stem
+_UNDATED_STEM = "undated"
+"""The file in memory/ of what has no day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class NoteKeeping(Keeping):
         values: dict[str, Value] = {
             "key": entry.key,
             "content": line_of(None if has_no_key else entry.key, entry.content),
-            "category": CORE if stem == CORE_STEM else DAILY,
+            "category": CORE if stem == _CORE_STEM else DAILY,
             "created_at": stem,
         }
         return StoredRow("", values, None, self.owner(row.agent))
@@ -57,9 +58,9 @@ class NoteKeeping(Keeping):
             return str(row.handle).rpartition(":")[0]
         entry = row.entry()
         if entry.category == CORE:
-            return CORE_STEM
+            return _CORE_STEM
         written = moment(entry.timestamp)
-        return UNDATED_STEM if written is None else written.astimezone().date().isoformat()
+        return _UNDATED_STEM if written is None else written.astimezone().date().isoformat()
 
     def place(self, row: StoredRow, key: str | None = None) -> bytes:
         """A line is known by what it says and where."""
@@ -81,11 +82,9 @@ def note_keeping(memory: Memory, origin: Origin, config: MemoryConfig) -> NoteKe
 
 async def append_lines(library: Library, verb: Verb, summary: str, lines: Spool, advance: Advance | None) -> Outcome:
     """Append fitted rows to the notes of a library as one action, which undo takes back."""
-    notes = library.memory
-    assert isinstance(notes, MarkdownMemory)
 
     async def work(action: int, going: Advance) -> Outcome:
-        done = await notes.append(lines.batches, library.trash.keeper(action), going)
+        done = await library.memory.append(lines.batches, library.trash.keeper(action), going)
         return Outcome(verb, done.reverted, cancelled=done.cancelled)
 
     return await carried_out(library, verb, summary, work, advance)

@@ -10,9 +10,7 @@ from datetime import UTC
 from functools import cached_property
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.transfer.comparing import comparable, id_made
 from zeroclaw_tui.curation.transfer.fitting import DEFAULT_AGENT
 from zeroclaw_tui.curation.transfer.identity import KnownVectors
@@ -54,11 +52,6 @@ class RowKeeping(Keeping):
     def keeps_rows(self) -> bool:
         """Whether ids and times come through; through the trait's own verbs they do not."""
         return type(self.memory).revert is not Memory.revert
-
-    @cached_property
-    def keeps_bytes(self) -> bool:
-        """Whether every value stays to the byte."""
-        return isinstance(self.memory, SqliteMemory)
 
     @cached_property
     def has_agents(self) -> bool:
@@ -112,12 +105,12 @@ class RowKeeping(Keeping):
 
     def text(self, value: Value) -> Value:
         """A text as the store can hold it."""
-        if self.keeps_bytes or value is None:
+        if self.memory.keeps_bytes or value is None:
             return value
         text = value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
         if not isinstance(text, str):
             return text
-        if isinstance(self.memory, InMemory) or not self.keeps_rows:
+        if self.memory.keeps_texts or not self.keeps_rows:
             return text
         if not is_unicode(text):
             text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
@@ -148,13 +141,9 @@ class RowKeeping(Keeping):
             values["created_at"] = self.now
         if self._has_updates and values.get("updated_at") is None:
             values["updated_at"] = values["created_at"]
-        if not self._keeps_time_texts:
+        if not self.memory.keeps_texts:
             for name in values.keys() & set(TIMES):
                 values[name] = _to_microseconds(values[name]) or self.now
-
-    @cached_property
-    def _keeps_time_texts(self) -> bool:
-        return isinstance(self.memory, SqliteMemory | InMemory)
 
     def place(self, row: StoredRow, key: str | None = None) -> bytes:
         """Its key, and its agent where there are agents."""
@@ -166,7 +155,7 @@ class RowKeeping(Keeping):
 
     def _compared(self, row: StoredRow, but_key: bool) -> Iterable[bytes]:
         names = self._names
-        values = row.values if self.keeps_bytes else _values_of(row.entry(), row)
+        values = row.values if self.memory.keeps_bytes else _values_of(row.entry(), row)
         for name in names[1:] if but_key else names:
             yield self._value(name, values)
         yield self._agent(row)
@@ -185,12 +174,12 @@ class RowKeeping(Keeping):
                 value = value or "default"
             case "pinned":
                 value = int(bool(value)) if isinstance(value, int | None) else value
-            case "importance" if isinstance(value, float) and not self.keeps_bytes:
+            case "importance" if isinstance(value, float) and not self.memory.keeps_bytes:
                 # A column of reals may have four bytes for each.
                 value = struct.unpack("<f", struct.pack("<f", value))[0]
-            case "created_at" | "updated_at" if not self._keeps_time_texts:
+            case "created_at" | "updated_at" if not self.memory.keeps_texts:
                 value = _to_microseconds(value)
-            case "session_id" if not self.keeps_bytes:
+            case "session_id" if not self.memory.keeps_bytes:
                 value = value or None
         return comparable(value)
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.backends.sqlite.connection import Reading
-from zeroclaw_tui.backends.sqlite.schema import HYDRATED, VERSIONS
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.backends.sqlite.writing import why_not_writable
+from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.layouts import has_markdown, is_folder, names_in, status_of
-from zeroclaw_tui.memory.errors import NOT_REACHABLE, InspectorError
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.files.database import why_not_writable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NOT_REACHABLE, InspectorError
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.probes.finding import Finding
+from zeroclaw_tui.scoring.generations import VERSIONS
 
 _LITTLE_SPACE = 100 * 10**6
 _AS_ZEROCLAW = "Run this as the user who runs ZeroClaw, or correct the permissions."
@@ -28,22 +29,22 @@ class _NotWritable(InspectorError):
 
 async def probe_sqlite(answers: Answers, seconds: float) -> Finding:
     """The database and its folder; looked at, opened for reading, never made."""
-    database = answers.situation.install.database
+    install = answers.situation.install
     try:
         async with asyncio.timeout(seconds):
-            return await _sqlite(database)
+            return await _sqlite(install)
     except TimeoutError:
-        return _late("sqlite", database, seconds)
+        return _late("sqlite", install.database, seconds)
 
 
 async def probe_markdown(answers: Answers, seconds: float) -> Finding:
     """The folder of MEMORY.md and memory/, and what is in it."""
-    root = answers.situation.install.root
+    install = answers.situation.install
     try:
         async with asyncio.timeout(seconds):
-            return await _markdown(root, _agent_folders(answers))
+            return await _markdown(install, _agent_folders(answers))
     except TimeoutError:
-        return _late("markdown", root, seconds)
+        return _late("markdown", install.root, seconds)
 
 
 def _late(subject: str, path: Path, seconds: float) -> Finding:
@@ -55,7 +56,8 @@ def _late(subject: str, path: Path, seconds: float) -> Finding:
     )
 
 
-async def _sqlite(database: Path) -> Finding:
+async def _sqlite(install: Install) -> Finding:
+    database = install.database
     status = status_of(database)
     if status is None or status.st_size == 0:
         _check_link(database)
@@ -64,26 +66,24 @@ async def _sqlite(database: Path) -> Finding:
             f"{one_line(str(database))} can be made" if status is None else "the database is empty and can be filled"
         )
         return Finding("sqlite", "good", sentence, facts=(_free_space(folder),))
-    memory = SqliteMemory(database, read_only=True)
+    memory = create_memory(MemoryConfig(install, backend="sqlite", read_only=True))
     try:
         await memory.open()
-        schema = memory.schema
+        because = why_not_writable(database)
+        if because is not None:
+            raise _NotWritable(because, hint=_AS_ZEROCLAW)
+        if memory.not_opened_because is not None:
+            raise _NotWritable(
+                memory.not_opened_because,
+                hint="Move it and MEMORY_SNAPSHOT.md to a safe place, or set memory.auto_hydrate = false.",
+            )
+        count = await memory.count()
     finally:
         await memory.close()
-    because = why_not_writable(database)
-    if because is not None:
-        raise _NotWritable(because, hint=_AS_ZEROCLAW)
-    if schema.hydrate_made:
-        raise _NotWritable(
-            HYDRATED,
-            hint="Move it and MEMORY_SNAPSHOT.md to a safe place, or set memory.auto_hydrate = false.",
-        )
-    count = await Reading(database).run(
-        lambda opened: int(opened.execute("SELECT count(*) FROM memories").fetchone()[0])
-    )
-    facts = [_memories(count), f"tables of ZeroClaw {VERSIONS[schema.generation]}", _free_space(database.parent)]
-    if schema.read_only_because:
-        facts.append(schema.read_only_because)
+    versions = VERSIONS[memory.generation or ""]
+    facts = [_memories(count), f"tables of ZeroClaw {versions}", _free_space(database.parent)]
+    if memory.read_only_because not in (None, ASKED_READ_ONLY):
+        facts.append(str(memory.read_only_because))
     return Finding("sqlite", "good", "the database can be written", facts=tuple(facts))
 
 
@@ -97,7 +97,8 @@ def _agent_folders(answers: Answers) -> dict[str, Path]:
     return {**there, **answers.situation.agent_folders}
 
 
-async def _markdown(root: Path, agents: Mapping[str, Path]) -> Finding:
+async def _markdown(install: Install, agents: Mapping[str, Path]) -> Finding:
+    root = install.root
     for own in agents.values():
         _check_folder(own)
     folder = _check_folder(root)
@@ -111,11 +112,22 @@ async def _markdown(root: Path, agents: Mapping[str, Path]) -> Finding:
         raise _NotWritable(f"{one_line(str(notes))} may not be written by this user.", hint=_AS_ZEROCLAW)
     facts = [_free_space(root)]
     if has_markdown(root) or any(has_markdown(own) for own in agents.values()):
-        memory = MarkdownMemory(root, agents=agents, read_only=True)
+        memory = create_memory(_of_notes(install, agents))
         await memory.open()
         facts.insert(0, _memories(await memory.count()))
         await memory.close()
     return Finding("markdown", "good", f"{one_line(str(root))} can be written", facts=tuple(facts))
+
+
+def _of_notes(install: Install, agents: Mapping[str, Path]) -> MemoryConfig:
+    """The notes of an install and of these agents, whatever layout they have so far."""
+    return MemoryConfig(
+        replace(install, layout="data"),
+        backend="markdown",
+        agents=dict.fromkeys(agents, ()),
+        agent_workspaces={alias: str(folder.absolute()) for alias, folder in agents.items()},
+        read_only=True,
+    )
 
 
 def _check_folder(folder: Path) -> Path:

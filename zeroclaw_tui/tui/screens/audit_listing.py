@@ -142,7 +142,7 @@ class AuditListing(WorkingScreen):
         self.set_class(is_empty, "-empty")
         self.remove_class("-looking")
         if is_empty:
-            self.query_one(Empty).show(*words.nothing_words(report, self.library.memory.name))
+            self.query_one(Empty).show(*words.nothing_words(report, self.library.memory))
         findings, samples = self.query_one(FindingList), self.query_one(SampleList)
         was = samples.finding.kind if samples.finding is not None else None
         findings.show(report)

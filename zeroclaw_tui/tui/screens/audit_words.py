@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.audit.finding import AuditReport, Finding, FindingKind
 from zeroclaw_tui.curation.superseded import among_fact
 from zeroclaw_tui.memory.text import mask_secrets, one_line
@@ -63,9 +64,9 @@ def finding_remark(finding: Finding) -> str:
     return one_line(mask_secrets(alike + finding.remark))
 
 
-def nothing_words(report: AuditReport, backend: str) -> EmptyWords:
+def nothing_words(report: AuditReport, memory: Memory) -> EmptyWords:
     """Why there is no finding."""
-    if report.rows == 0 and backend == "none":
+    if report.rows == 0 and memory.keeps_nothing:
         return "Nothing is remembered here, so nothing can pollute it.", "", (("esc", "back"),)
     if report.rows == 0:
         return (

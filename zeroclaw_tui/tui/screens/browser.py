@@ -71,7 +71,7 @@ class BrowserScreen(ScoresScreen):
             banner.show("quiet", f"Another install here: {other_install}", "i", "to see", "choose_install")
         self.query_one("#copies", Banner).hide()
         self._close_bar()
-        if view.query and library.memory.name != "none":
+        if view.query and not library.memory.keeps_nothing:
             with self.prevent(Input.Changed):
                 self.query_one(SearchBar).input.value = view.query
             self.add_class("-searching")

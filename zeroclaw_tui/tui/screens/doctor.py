@@ -16,7 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker
 
-from zeroclaw_tui.curation.doctor import examining
+from zeroclaw_tui.curation.doctor import examination
 from zeroclaw_tui.curation.doctor.finding import DoctorFinding, DoctorReport
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.commands import bindings
@@ -196,7 +196,7 @@ class DoctorScreen(WorkingScreen):
         self._say(words, stops)
         me = self._looking
         try:
-            self.report = await examining.examine(self.library.config, self.library, deep=is_deep)
+            self.report = await examination.examine(self.library.config, self.library, deep=is_deep)
             self._is_deep = is_deep
         except InspectorError as error:
             self._fail(error)

@@ -11,15 +11,14 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.backends.sqlite.writing import why_not_writable
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation import reindex as reindexing
-from zeroclaw_tui.curation.doctor import repairing
+from zeroclaw_tui.curation.doctor import repairs
 from zeroclaw_tui.curation.doctor.finding import DoctorFinding
-from zeroclaw_tui.curation.doctor.repairing import Repaired
+from zeroclaw_tui.curation.doctor.repairs import Repaired
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan
+from zeroclaw_tui.files.database import why_not_writable
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.tui.handing_over import with_store_closed
 from zeroclaw_tui.tui.screens.confirm import NumberInput
@@ -35,15 +34,15 @@ _FOLLOWED = 0.2
 def why_not_repaired(library: Library) -> str | None:
     """Why nothing can be repaired, in a sentence. Blocks for two looks at the folder."""
     because, memory = library.read_only_because, library.memory
-    if because is None or library.config.read_only or not isinstance(memory, SqliteMemory):
+    if because is None or library.config.read_only or memory.file is None:
         return because
-    return why_not_writable(memory.path)
+    return why_not_writable(memory.file)
 
 
 async def repaired(screen: WorkingScreen, finding: DoctorFinding) -> str:
     """Do the repair of a finding; gives what was done. Raises InspectorError kinds."""
     library, now = screen.library, screen.clock()
-    done = await repairing.repair_finding(library.config, library, finding, now)
+    done = await repairs.repair_finding(library.config, library, finding, now)
     return repaired_words(done)
 
 
@@ -58,7 +57,7 @@ async def compacted(screen: WorkingScreen, finding: DoctorFinding) -> str:
 
     async def compact() -> Repaired:
         # Called on another thread: only the list passes between the two.
-        return await repairing.compact(library.config, now, steps.append)
+        return await repairs.compact(library.config, now, steps.append)
 
     following = screen.set_interval(_FOLLOWED, follow)
     try:
@@ -76,8 +75,8 @@ async def vectors_filled(screen: WorkingScreen) -> str | None:
     wish = await screen.app.push_screen_wait(ReindexScreen(plan, library.config.embedding))
     if wish is None:
         return None
-    if isinstance(library.memory, SqliteMemory):
-        await repairing.back_up(library.config, screen.clock())
+    if library.memory.file is not None:
+        await repairs.back_up(library.config, screen.clock())
 
     async def fill(advance: Advance) -> Reindexed:
         return await reindexing.reindex(library, plan, per_minute=wish or None, advance=advance)

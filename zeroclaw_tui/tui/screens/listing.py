@@ -338,11 +338,11 @@ class ListingScreen(LitScreen):
         told = self.recalled.notes if self.recalled is not None else ()
         # What holds for every recall here comes last.
         told = tuple(sorted(told, key=lambda note: note == library.why_no_vectors))
-        notes = memory.notices if memory.name == "none" else (*told, self._vector_words())
+        notes = memory.notices if memory.keeps_nothing else (*told, self._vector_words())
         can_write, is_watched = why_read_only(library) is None, memory.capabilities.watch
         return why_empty(
             self.view,
-            memory.name,
+            memory,
             self._found,
             words=self._words,
             can_write=can_write,

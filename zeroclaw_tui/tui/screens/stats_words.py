@@ -47,7 +47,7 @@ def title_facts(counted: StoreStats) -> tuple[str, ...]:
 
 def empty_words(memory: Memory) -> EmptyWords:
     """Why there is nothing to count."""
-    if memory.name == "none":
+    if memory.keeps_nothing:
         return (
             "Nothing is remembered here, so there is nothing to count.",
             'The config names the backend "none". With another backend there, growth, sizes and ages are drawn here.',

@@ -14,6 +14,7 @@ from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import Static
 
+from zeroclaw_tui.backends.profiles import backend_profile
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.commands import Command, bindings, say_why_not
 from zeroclaw_tui.tui.screens.confirm import QuestionScreen
@@ -196,7 +197,8 @@ class StoresScreen(Screen["Candidate | None"]):
             return "No store is open to copy from."
         if candidate.is_current:
             return "These memories are in it already: choose another store."
-        if candidate.config.backend == "none":
+        kind = backend_profile(candidate.config.backend)
+        if kind is not None and kind.keeps_nothing:
             return "It keeps nothing."
         if candidate.config.read_only:
             return "It is only read, so nothing is copied into it."

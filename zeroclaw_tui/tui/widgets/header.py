@@ -47,7 +47,7 @@ class StoreHeader(Widget):
         """The facts of an open store."""
         install = library.config.install
         # Without a store the config is what a person looks at.
-        is_stored = library.memory.name != "none"
+        is_stored = not library.memory.keeps_nothing
         location = library.memory.location if is_stored else str(install.config_dir or install.root)
         self.location = one_line(mask_secrets(with_tilde(location)))
         self.scoring = scoring_words(library)
@@ -81,7 +81,7 @@ def scoring_words(library: Library) -> tuple[str, ...]:
     name = memory.name
     theirs = library.config.zeroclaw_backend
     long_name = name if theirs == library.config.backend else f"{name} (ZeroClaw would use {theirs})"
-    if name == "none":
+    if memory.keeps_nothing:
         return ("backend none: nothing is remembered", "backend none")
     if memory.not_read_because is not None:
         told = memory.not_read_because.rstrip(".")
@@ -104,7 +104,7 @@ def notices_of(library: Library) -> tuple[str, ...]:
     because = library.why_no_vectors
     keyword_only = (because,) if because and library.memory.capabilities.keyword else ()
     # Without a store there is nothing to write to, and its own words say so.
-    has_store = library.memory.name != "none"
+    has_store = not library.memory.keeps_nothing
     read_only = (library.read_only_because,) if library.read_only_because and has_store else ()
     found = (*read_only, *library.memory.notices, *library.config.warnings, *keyword_only)
     return tuple(dict.fromkeys(found))
@@ -113,7 +113,7 @@ def notices_of(library: Library) -> tuple[str, ...]:
 def needing_attention(library: Library) -> tuple[str, ...]:
     """Those of `notices_of` that are no plain facts, and that the line does not say in other words already."""
     facts = {*library.memory.facts, *library.config.warned_about("fact"), library.why_no_vectors}
-    if library.memory.name != "none":
+    if not library.memory.keeps_nothing:
         facts.add(library.read_only_because)
     return tuple(sentence for sentence in notices_of(library) if sentence not in facts)
 

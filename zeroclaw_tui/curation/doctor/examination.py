@@ -1,28 +1,23 @@
-"""Examining a store and what lies around it; reading only."""
+"""Examining a store and what lies around it, and why one does not open; reading only."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from functools import partial
+from pathlib import Path
 
 from zeroclaw_tui.backends.base import Health, Memory
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.sqlite.connection import Reading
-from zeroclaw_tui.backends.sqlite.upkeep.alone import holders
-from zeroclaw_tui.backends.sqlite.upkeep.integrity import check_integrity
-from zeroclaw_tui.backends.sqlite.upkeep.row_facts import RowFacts, row_facts
-from zeroclaw_tui.backends.sqlite.upkeep.stoppable import Stoppable
-from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
+from zeroclaw_tui.config.layouts import names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.doctor.finding import DoctorFinding, DoctorReport, Risk
-from zeroclaw_tui.curation.doctor.in_database import database_findings, integrity_findings
-from zeroclaw_tui.curation.doctor.in_files import file_findings
-from zeroclaw_tui.curation.doctor.in_vectors import vector_findings
-from zeroclaw_tui.curation.doctor.not_open import not_open_finding
+from zeroclaw_tui.curation.doctor.database import database_findings, page_findings
+from zeroclaw_tui.curation.doctor.finding import DoctorFinding, DoctorReport, Risk, size
+from zeroclaw_tui.curation.doctor.repairs import backups_of
+from zeroclaw_tui.curation.doctor.surroundings import file_findings
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.snapshot.text import NAME as SNAPSHOT
 from zeroclaw_tui.curation.superseded import among_fact, superseded_hidden
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.errors import InspectorError, Locked
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
 
@@ -40,8 +35,8 @@ async def examine(config: MemoryConfig, library: Library | None, *, deep: bool =
         found = await _of_closed_store(config)
         if deep:
             notes.append("The pages are only checked of a store that opens.")
-    elif isinstance(library.memory, WritableSqlite):
-        found = await _of_database(config, library, library.memory)
+    elif library.memory.file is not None:
+        found = await _of_database(config, library)
         notes += await _counted_too(library)
         if deep:
             found += await _deep(library.memory, notes)
@@ -63,21 +58,17 @@ async def _of_closed_store(config: MemoryConfig) -> list[DoctorFinding]:
             with suppress(InspectorError):
                 await memory.close()
     except InspectorError as error:
-        return [await asyncio.to_thread(not_open_finding, config, error)]
+        return [await asyncio.to_thread(_not_open_finding, config, error)]
     return []
 
 
-async def _of_database(config: MemoryConfig, library: Library, memory: WritableSqlite) -> list[DoctorFinding]:
+async def _of_database(config: MemoryConfig, library: Library) -> list[DoctorFinding]:
     try:
-        health = await memory.health()
-        schema = memory.schema
-        rows: RowFacts = await Reading(memory.path).run(lambda connection: row_facts(connection, schema))
+        facts = await library.memory.examine()
     except InspectorError as error:
         # Damage deep in a file shows only when its rows are read.
-        return [await asyncio.to_thread(not_open_finding, config, error)]
-    others = await asyncio.to_thread(holders, memory.path)
-    found = database_findings(config, memory, health, rows, others)
-    return found + vector_findings(library, health, rows)
+        return [await asyncio.to_thread(_not_open_finding, config, error)]
+    return database_findings(library, facts)
 
 
 async def _counted_too(library: Library) -> list[str]:
@@ -90,19 +81,18 @@ async def _counted_too(library: Library) -> list[str]:
     return [f"Counted is every memory, {among_fact(hidden)} and hidden from the agent."] if hidden else []
 
 
-async def _deep(memory: WritableSqlite, notes: list[str]) -> list[DoctorFinding]:
-    stoppable = Stoppable()
+async def _deep(memory: Memory, notes: list[str]) -> list[DoctorFinding]:
     try:
-        found = await stoppable.run(partial(check_integrity, memory.path, memory.schema, stoppable))
+        found = await memory.check_pages()
     except InspectorError as error:
         notes.append(f"The deep check could not be made: {error.message}")
         return []
-    return integrity_findings(memory, found)
+    return page_findings(found, str(memory.file))
 
 
 async def _of_other_store(memory: Memory) -> list[DoctorFinding]:
     health = await memory.health()
-    if memory.name == "none":
+    if memory.keeps_nothing:
         return [DoctorFinding("store", "Nothing is stored, so there is nothing to examine.", "fine", "")]
     count = health.facts.get("memories", 0)
     title = f"The {memory.name} store answers and holds {count:,} {'memory' if count == 1 else 'memories'}."
@@ -117,3 +107,33 @@ def _from_health(memory: Memory, health: Health, number: int, sentence: str) -> 
     follows = "" if health.ok else "What it holds is not read, by ZeroClaw neither."
     hint = "" if health.ok else "Correct the file or its permissions, then look again."
     return DoctorFinding(f"store-{number}", sentence, risk, follows, by_hand=hint, target=memory.location)
+
+
+def _not_open_finding(config: MemoryConfig, error: InspectorError) -> DoctorFinding:
+    """The error as a finding, with every place its memories could come back from."""
+    hints = [error.hint] if error.hint else []
+    details: list[tuple[str, str]] = []
+    if not isinstance(error, Locked):
+        for backup in _backups(config):
+            details.append(("backup", f"{backup} ({size(backup.stat().st_size)})"))
+        snapshot = config.install.root / SNAPSHOT
+        if config.location is None and snapshot.is_file():
+            details.append(("snapshot", str(snapshot)))
+            hints.append(f"`zeroclaw memory hydrate` makes a database of {SNAPSHOT}, which holds the core memories.")
+    return DoctorFinding(
+        "not-open",
+        error.message,
+        "serious",
+        "Neither this program nor ZeroClaw gets at the memories.",
+        by_hand=" ".join(hints),
+        target=str(config.database),
+        details=tuple(details),
+    )
+
+
+def _backups(config: MemoryConfig) -> list[Path]:
+    database = config.database
+    beside = [
+        database.with_name(name) for name in names_in(database.parent) if name.startswith(f"{database.name}.backup-")
+    ]
+    return [path for path in (*backups_of(config), *beside) if path.is_file()]

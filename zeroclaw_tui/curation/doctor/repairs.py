@@ -1,42 +1,80 @@
-"""Repairs, each after a backup of the database."""
+"""Repairs of what the doctor found, compacting, and the backup of the database that comes first."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.backends.sqlite.upkeep.alone import check_alone
-from zeroclaw_tui.backends.sqlite.upkeep.compacting import compact_database
-from zeroclaw_tui.backends.sqlite.upkeep.folding import fold_log
-from zeroclaw_tui.backends.sqlite.upkeep.mending import name_unknown_agents, repair_hydrated
-from zeroclaw_tui.backends.sqlite.upkeep.stoppable import Stoppable
-from zeroclaw_tui.backends.sqlite.writable import WritableSqlite
-from zeroclaw_tui.backends.sqlite.writing import Writing, why_not_writable
-from zeroclaw_tui.config.document.replacing import remove_abandoned
+from zeroclaw_tui.backends.answers import Repair
+from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.profiles import has_database
+from zeroclaw_tui.backends.waiting import Stoppable
+from zeroclaw_tui.config.document.replacing import (
+    FULL,
+    MAKE_ROOM,
+    make_folder,
+    remove_abandoned,
+    remove_left_over,
+    sync_folder,
+    work_folder,
+)
+from zeroclaw_tui.config.layouts import file_size, names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changing import Outcome, carried_out, refuse_read_only
-from zeroclaw_tui.curation.doctor.backups import back_up
-from zeroclaw_tui.curation.doctor.compact_plan import CompactPlan, plan_compact, refuse_other_backends
-from zeroclaw_tui.curation.doctor.finding import DoctorFinding
-from zeroclaw_tui.curation.doctor.words import counted, size
+from zeroclaw_tui.curation.doctor.finding import DoctorFinding, counted, size
 from zeroclaw_tui.curation.files.doing import FileVanished, remove_file
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import plan_reindex, reindex, zeros_words
+from zeroclaw_tui.files.database import Reading, wal_file, why_not_writable
+from zeroclaw_tui.files.whole_database import (
+    check_alone,
+    copy_database,
+    free_bytes,
+    holders,
+    named,
+    remove_database,
+)
 from zeroclaw_tui.memory.change import Advance
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Locked, NotThere, Refused
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DiskFull, Locked, NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.text import one_line
 
-__all__ = ["CompactPlan", "Repaired", "back_up", "compact", "plan_compact", "repair_finding"]
-
-Answer = TypeVar("Answer")
+FOLD: Repair = "fold in write-ahead log"
 Done = tuple[str, ...]
+KEPT = 5
+_FOLDER = "backups"
+_END = ".db"
+
+
+@dataclass(frozen=True, slots=True)
+class CompactPlan:
+    """`size` of the database with its log and `free` of it, in bytes. `open_in` names the programs that have it open,
+    where that can be told; empty else."""
+
+    database: Path
+    size: int
+    free: int
+    open_in: str
+
+
+async def plan_compact(config: MemoryConfig) -> CompactPlan:
+    """Look at the database. Raises Refused where the backend has none, and what opening it raises."""
+    _refuse_other_backends(config)
+    path = config.database
+    free = await Reading(path).run(free_bytes)
+    found = await asyncio.to_thread(holders, path)
+    return CompactPlan(path, file_size(path) + file_size(wal_file(path)), free, named(found or ()))
+
+
+def _refuse_other_backends(config: MemoryConfig) -> None:
+    """Raise Refused where memories are not in a database file here."""
+    if not has_database(config.backend):
+        raise Refused(f"The {config.backend} backend has no database file here.", hint="Nothing was changed.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,32 +102,26 @@ async def repair_finding(
         return await asyncio.to_thread(_remove_unfinished, library, Path(finding.target))
     _refuse_unwritable(config)
     if finding.repair == "compact":
-        async with AsyncExitStack() as stack:
-            if isinstance(library.memory, SqliteMemory):
-                await stack.enter_async_context(library.memory.without_connections())
+        async with library.memory.without_connections():
             return await compact(config, now)
     if finding.repair == "fill vectors":
         return await _fill_vectors(config, library, now, advance)
-    memory = _database(library)
     backup = await back_up(config, now)
+    mended = await library.memory.repair(finding.repair)
     match finding.repair:
         case "rebuild keyword index":
-            await memory.repair()
             done: Done = ("The keyword index was built anew, with ZeroClaw's own triggers.",)
         case "repair hydrated database":
-            await _written(memory, repair_hydrated)
             done = ("The database has ZeroClaw's own tables, indexes and triggers now; every memory is as it was.",)
         case "name unknown agents":
-            names = await _written(memory, name_unknown_agents)
-            done = tuple(f"Added the agent {one_line(name)}." for name in names)
+            done = tuple(f"Added the agent {one_line(name)}." for name in mended.agents)
         case "fold in write-ahead log":
-            done = (f"{size(await _written(memory, fold_log))} of log were folded into the database.",)
-    await memory.open_anew()
-    if finding.repair != "fold in write-ahead log":
+            done = (f"{size(mended.log_bytes)} of log were folded into the database.",)
+    if finding.repair != FOLD:
         # What a repair wrote belongs into the file, since ZeroClaw's move to 0.8 leaves a log behind; another program
         # that has it open does that itself.
         with suppress(Locked):
-            await _written(memory, fold_log)
+            await library.memory.repair(FOLD)
     return Repaired(done, backup)
 
 
@@ -101,12 +133,11 @@ async def compact(config: MemoryConfig, now: datetime, tell: Callable[[str], Non
     _refuse_unwritable(config)
     say = tell or (lambda sentence: None)
     before = (await plan_compact(config)).size
-    stoppable = Stoppable()
-    await stoppable.run(partial(check_alone, config.database))
+    await asyncio.to_thread(check_alone, config.database)
     say("Making a backup")
     backup = await back_up(config, now)
     say("Writing the database anew")
-    found = await stoppable.run(partial(compact_database, config.database, stoppable))
+    found = await create_memory(config).compact()
     done = [
         f"The database has {size(found.after)} now, {size(before)} before; "
         f"each of its {counted(found.memories)} is as it was."
@@ -157,21 +188,63 @@ def _remove_unfinished(library: Library, path: Path) -> Repaired:
     return Repaired((f"{one_line(path.name)} was removed.",), None)
 
 
-async def _written(memory: WritableSqlite, work: Callable[[Writing], Answer]) -> Answer:
-    """Repairs write also where the store is read-only for what they repair."""
-    return await Writing(memory.path, memory.schema).run(work)
-
-
-def _database(library: Library) -> WritableSqlite:
-    if not isinstance(library.memory, WritableSqlite):
-        raise Refused(f"The {library.memory.name} store has no database to repair.")
-    return library.memory
-
-
 def _refuse_unwritable(config: MemoryConfig) -> None:
-    refuse_other_backends(config)
+    _refuse_other_backends(config)
     if config.read_only:
         raise Refused(ASKED_READ_ONLY, hint="Nothing was changed.")
     because = why_not_writable(config.database)
     if because is not None:
         raise Refused(because, hint="Nothing was changed.")
+
+
+async def back_up(config: MemoryConfig, now: datetime) -> Path:
+    """A whole copy of the database (SQLite's backup API, so the log is in it), under `<own dir>/backups/`, 0600; the
+    last five stay. Raises Unreadable when there is no room."""
+    stoppable = Stoppable()
+    return await stoppable.run(partial(_made, config, now, stoppable))
+
+
+def backups_of(config: MemoryConfig) -> list[Path]:
+    """The backups of this database, the newest first."""
+    folder = _folder(config)
+    beginning = f"{config.database.name}."
+    names = [name for name in names_in(folder) if name.startswith(beginning) and name.endswith(_END)]
+    return [folder / name for name in sorted(names, reverse=True) if name != config.database.name]
+
+
+def _made(config: MemoryConfig, now: datetime, stoppable: Stoppable) -> Path:
+    folder = _folder(config)
+    try:
+        make_folder(folder)
+        remove_left_over(folder)
+        target = _free_name(folder, config.database.name, now)
+        with work_folder(target) as room:
+            made = room / target.name
+            copy_database(config.database, made, stoppable.check)
+            os.rename(made, target)
+        sync_folder(folder)
+    except OSError as error:
+        raise _no_backup(folder, error) from error
+    # Never the one just made: a clock that was put back makes it look like the oldest.
+    for old in [backup for backup in backups_of(config) if backup != target][KEPT - 1 :]:
+        remove_database(old)
+    return target
+
+
+def _no_backup(folder: Path, error: OSError) -> Unreadable:
+    if error.errno in FULL:
+        return DiskFull(f"No backup can be made in {folder}: the disk is full.", hint=MAKE_ROOM)
+    return Unreadable(f"No backup can be made in {folder}: {error.strerror}.", hint="Check its permissions.")
+
+
+def _free_name(folder: Path, name: str, now: datetime) -> Path:
+    at = now.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    number, target = 1, folder / f"{name}.{at}{_END}"
+    while target.exists():
+        number += 1
+        target = folder / f"{name}.{at}_{number}{_END}"
+    return target
+
+
+def _folder(config: MemoryConfig) -> Path:
+    return config.install.own_dir / _FOLDER

@@ -8,12 +8,12 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from zeroclaw_tui.backends.sqlite.connection import wal_file
+from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.config.layouts import file_size, names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.doctor.finding import DoctorFinding, Risk
-from zeroclaw_tui.curation.doctor.words import fine, size
+from zeroclaw_tui.curation.doctor.finding import DoctorFinding, Risk, fine, size
 from zeroclaw_tui.curation.leftovers import Leftover, find_leftovers
+from zeroclaw_tui.files.database import wal_file
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
 
@@ -22,7 +22,6 @@ _IN_TRASH = ("Keep its bytes in the trash.", "Remove it; undo brings it back.")
 _REMOVED = ("Remove it for good: nobody is writing it any more, and it was never put in its place.",)
 _LITTLE_ROOM = 64 * 1024 * 1024
 _LEGACY = Path("legacy-workspace", "memory")
-_DATABASES = ("sqlite", "lucid")
 
 
 def file_findings(config: MemoryConfig, is_open: bool) -> list[DoctorFinding]:
@@ -48,7 +47,7 @@ def _leftovers(config: MemoryConfig, is_open: bool) -> list[DoctorFinding]:
                 found.append(_leftover(path, name, _config_words(name), is_open))
             elif name.startswith("backup-") and path.is_dir():
                 found.append(_tree(path, name))
-    if config.backend in _DATABASES:
+    if has_database(config.backend):
         database = config.database
         for name in names_in(database.parent):
             if name.startswith(f"{database.name}.backup-"):
@@ -125,7 +124,7 @@ def _two_databases(config: MemoryConfig, is_open: bool) -> list[DoctorFinding]:
     places = [install.root / "memory" / "brain.db", install.root / "memory.db"]
     if install.config_dir is not None:
         places += [install.config_dir / name / "memory" / "brain.db" for name in ("workspace", "data")]
-    own = os.path.realpath(config.database) if config.backend in _DATABASES else ""
+    own = os.path.realpath(config.database) if has_database(config.backend) else ""
     others = {os.path.realpath(path): path for path in places if path.is_file()}
     others.pop(own, None)
     if not others:
@@ -182,7 +181,7 @@ def _split_log(config: MemoryConfig, is_open: bool) -> list[DoctorFinding]:
 
 
 def _permissions(config: MemoryConfig, is_open: bool) -> list[DoctorFinding]:
-    if config.backend not in _DATABASES:
+    if not has_database(config.backend):
         return []
     database = config.database
     try:
@@ -211,12 +210,12 @@ def _is_reachable(path: Path) -> bool:
 
 
 def _room(config: MemoryConfig, is_open: bool) -> Iterator[DoctorFinding]:
-    folder = config.database.parent if config.backend in _DATABASES else config.install.root
+    folder = config.database.parent if has_database(config.backend) else config.install.root
     try:
         free = shutil.disk_usage(folder).free
     except OSError:
         return
-    needed = 2 * file_size(config.database) if config.backend in _DATABASES else 0
+    needed = 2 * file_size(config.database) if has_database(config.backend) else 0
     if free >= max(_LITTLE_ROOM, needed):
         yield fine("room", f"The disk has {size(free)} free.", str(folder))
         return

@@ -1,4 +1,4 @@
-"""Connections that only read, and what SQLite's errors mean to a person."""
+"""SQLite databases of any program: opened to be read or written, and what SQLite's errors mean to a person."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import aiosqlite
 
-from zeroclaw_tui.config.document.replacing import MAKE_ROOM, is_full
+from zeroclaw_tui.config.document.replacing import FULL, MAKE_ROOM, is_full
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.memory.errors import (
     Corrupt,
@@ -22,9 +22,11 @@ from zeroclaw_tui.memory.errors import (
     InspectorError,
     Locked,
     NothingYet,
+    Refused,
     SearchInterrupted,
     Unreadable,
 )
+from zeroclaw_tui.memory.text import is_unicode
 
 Answer = TypeVar("Answer")
 FileIdentity = tuple[int, int]
@@ -334,3 +336,84 @@ def explained(path: Path, name: str, error: sqlite3.Error) -> InspectorError:
 def is_for_want_of_room(path: Path, name: str) -> bool:
     """Whether a result code means that the disk of a database is full. Blocks."""
     return name == "SQLITE_FULL" or (name.startswith(_FOR_WANT_OF_ROOM) and is_full(path.absolute().parent))
+
+
+def connect_to_write(path: Path, *, zero: bool = False) -> sqlite3.Connection:
+    """Open a database to write it, for any thread, one at a time. Raises Unreadable, and what sqlite3 raises.
+
+    What is written is on the disk when it is committed. With `zero` what is freed is overwritten.
+    """
+    check_file(path)
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.text_factory = any_text
+        # See the connections that read: a mapped file that is cut short ends the process.
+        connection.execute("PRAGMA mmap_size = 0")
+        connection.execute("PRAGMA synchronous = FULL")
+        if zero:
+            connection.execute("PRAGMA secure_delete = ON").fetchall()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def take_back_unfinished_write(path: Path) -> None:
+    """Let SQLite take back what a program that died left in its rollback journal. Raises InspectorError kinds."""
+    with translated(path), closing(connect_to_write(path)) as connection:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+
+
+def why_not_writable(path: Path) -> str | None:
+    """A sentence when this user may not write the database, its folder or the files SQLite keeps beside it."""
+    file = path.resolve()
+    if not os.access(file.parent, os.W_OK):
+        return f"The folder {file.parent} may not be written by this user."
+    beside = [wal_file(file), file.with_name(file.name + "-shm")]
+    for needed in (file, *(other for other in beside if other.exists())):
+        if not os.access(needed, os.W_OK):
+            return f"The file {needed} may not be written by this user."
+    return None
+
+
+def could_not_be_made(path: Path, error: OSError | sqlite3.Error) -> InspectorError:
+    """The sentence for what SQLite or the system answers to the making of a database. Blocks."""
+    name = getattr(error, "sqlite_errorname", None) or ""
+    folder = next(folder for folder in path.parents if folder.is_dir())
+    if isinstance(error, OSError) and error.errno not in FULL:
+        return Refused(f"{path} could not be made: {error.strerror or error}.", title="Not written")
+    if isinstance(error, OSError) or name == "SQLITE_FULL" or is_full(folder):
+        return DiskFull(f"{path} could not be made: the disk is full.", hint=f"Nothing is in its place. {MAKE_ROOM}")
+    return Unreadable(f"{path} could not be made: {error}.", hint="Nothing is in its place; check its disk.")
+
+
+def quoted(name: str) -> str:
+    """An identifier in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:
+    """Placeholders, comma-separated, and what to bind, for values read from the database earlier.
+
+    The sqlite3 module refuses text with surrogate escapes; such text goes in as its bytes and is cast back.
+    """
+    marks: list[str] = []
+    ready: list[Any] = []
+    for value in values:
+        if isinstance(value, str) and not is_unicode(value):
+            marks.append("CAST(? AS TEXT)")
+            ready.append(value.encode("utf-8", "surrogatepass" if _has_true_surrogates(value) else "surrogateescape"))
+        else:
+            marks.append("?")
+            ready.append(value)
+    return ", ".join(marks), ready
+
+
+def _has_true_surrogates(text: str) -> bool:
+    return any("\ud800" <= character < "\udc80" or "\udcff" < character <= "\udfff" for character in text)

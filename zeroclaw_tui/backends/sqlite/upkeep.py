@@ -1,0 +1,268 @@
+"""What a person does to a whole database: examining it, repairing it, compacting it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from zeroclaw_tui.backends.answers import MOST_FAULTS, Compacted, Health, Pages, StoreFacts
+from zeroclaw_tui.backends.clock import utc_now
+from zeroclaw_tui.backends.sqlite.ddl import KEYWORD_INDEX, TRIGGERS, statements
+from zeroclaw_tui.backends.sqlite.health import RESPELLED
+from zeroclaw_tui.backends.sqlite.raw_rows import FARTHEST
+from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.sqlite.writing import Transaction, Writing, missing_of_index
+from zeroclaw_tui.backends.waiting import Stoppable
+from zeroclaw_tui.config.document.replacing import temporary_folder
+from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.files.database import any_text, as_text, bound, translated, wal_file
+from zeroclaw_tui.files.whole_database import alone, check_room, copy_database, free_bytes, holders, refuse_holders
+from zeroclaw_tui.memory.errors import Corrupt, Locked, Refused
+from zeroclaw_tui.memory.text import WHITE_SPACE
+from zeroclaw_tui.scoring.generations import COLUMNS
+
+_COVERAGE = (
+    "SELECT category, sum(length(embedding) > 0), sum(coalesce(length(embedding), 0) = 0 AND trim(content, ?) <> '') "
+    "FROM memories GROUP BY category ORDER BY count(*) DESC, category"
+)
+_SUPERSEDED_BY_NONE = (
+    "SELECT count(*) FROM memories AS m WHERE m.superseded_by IS NOT NULL AND NOT EXISTS "
+    "(SELECT 1 FROM memories AS w WHERE w.key = m.superseded_by OR w.id = m.superseded_by)"
+)
+_HAS_INDEX = "SELECT count(*) FROM sqlite_master WHERE name = 'memories_fts' AND sql LIKE '%fts5%'"
+_CACHE = "embedding_cache"
+_INDEX_OF = re.compile(r"CREATE INDEX (\w+) ON (?:memories|embedding_cache)\(")
+_UNKNOWN = "SELECT DISTINCT agent_id FROM memories WHERE agent_id NOT IN (SELECT id FROM agents WHERE id IS NOT NULL)"
+_SHOWN = 8
+
+
+def check_pages(path: Path, schema: Schema, stoppable: Stoppable) -> Pages:
+    """Copy the database into a folder that only this user may enter, check the copy, and remove it again.
+
+    Raises Unreadable without room, and what reading raises.
+    """
+    with temporary_folder("zeroclaw-tui-check-") as folder:
+        copy = folder / "copy.db"
+        copy_database(path, copy, stoppable.check)
+        with closing(sqlite3.connect(copy, isolation_level=None, check_same_thread=False)) as connection:
+            connection.text_factory = any_text
+            stoppable.using(connection)
+            try:
+                return Pages(_faults(connection), _is_in_step(connection) if schema.has_fts else None)
+            finally:
+                stoppable.using(None)
+
+
+def _faults(connection: sqlite3.Connection) -> tuple[str, ...]:
+    try:
+        found = connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})").fetchall()
+    except sqlite3.DatabaseError as error:
+        if _is_interrupt(error):
+            raise
+        return (str(error),)
+    sentences = tuple(as_text(sentence) for (sentence,) in found)
+    return () if sentences == ("ok",) else sentences
+
+
+def _is_in_step(connection: sqlite3.Connection) -> bool:
+    try:
+        # The 1 has FTS5 compare its words with the table they come from, in every SQLite version.
+        connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
+    except sqlite3.DatabaseError as error:
+        if _is_interrupt(error):
+            raise
+        return False
+    return True
+
+
+def _is_interrupt(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorname", "") == "SQLITE_INTERRUPT"
+
+
+def store_facts(connection: sqlite3.Connection, schema: Schema, health: Health) -> StoreFacts:
+    """What `examine` answers, but who has the database open: every row once or twice; for a thread of its own."""
+    return StoreFacts(
+        health=health,
+        is_hydrated=schema.hydrate_made,
+        shape_because=schema.read_only_because,
+        has_keyword_index=schema.has_fts,
+        has_triggers=schema.has_triggers,
+        embedded=_coverage(connection) if schema.has("embedding") else {},
+        superseded_by_none=_count(connection, _SUPERSEDED_BY_NONE) if schema.has("superseded_by") else 0,
+        old_sessions=health.facts.get(RESPELLED),
+        highest_place=_count(connection, "SELECT coalesce(max(rowid), 0) FROM memories"),
+        farthest_place=FARTHEST,
+        free_bytes=free_bytes(connection),
+    )
+
+
+def _coverage(connection: sqlite3.Connection) -> dict[str, tuple[int, int]]:
+    rows = connection.execute(_COVERAGE, (WHITE_SPACE,))
+    return {as_text(category): (embedded or 0, lacking or 0) for category, embedded, lacking in rows}
+
+
+def _count(connection: sqlite3.Connection, statement: str) -> int:
+    return int(connection.execute(statement).fetchone()[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """How many memories, a digest of their ids, keys and contents, one of their places, and one of all that words
+    find."""
+
+    memories: int
+    rows: str
+    places: str
+    words: str
+
+
+def compact_database(path: Path, stoppable: Stoppable) -> Compacted:
+    """The keyword index built anew, VACUUM, and the log folded in; the journal mode stays.
+
+    SQLite does each step wholly or not at all, so that an end at any moment leaves a whole database. Raises Locked,
+    Unreadable without room, Corrupt should the memories not be what they were.
+    """
+    check_room(path.parent, 3 * _size(path))
+    with translated(path), alone(path) as connection:
+        stoppable.using(connection)
+        try:
+            found = _contents(connection)
+            # First, so that what the index sheds is not left as free pages.
+            _rebuild_index(connection)
+            connection.execute("VACUUM")
+            now = _contents(connection)
+            if found.places != now.places:
+                # SQLite does not promise to keep the places of rows without an INTEGER PRIMARY KEY.
+                _rebuild_index(connection)
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            stoppable.using(None)
+    if (found.memories, found.rows) != (now.memories, now.rows):
+        raise Corrupt(
+            f"The memories of {path} are not what they were before.", hint="Stop ZeroClaw and put the backup back."
+        )
+    return Compacted(_size(path), now.memories, found.words != now.words)
+
+
+def _contents(connection: sqlite3.Connection) -> _Contents:
+    rows, places = hashlib.sha256(), hashlib.sha256()
+    count = 0
+    for place, *row in connection.execute("SELECT rowid, id, key, content FROM memories ORDER BY rowid"):
+        count += 1
+        places.update(b"%d " % place)
+        for value in row:
+            data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
+            rows.update(f"{len(data)}:".encode() + data)
+    return _Contents(count, rows.hexdigest(), places.hexdigest(), _words(connection))
+
+
+def _words(connection: sqlite3.Connection) -> str:
+    """A digest of every word of the keyword index with how often it stands in how many memories."""
+    digest = hashlib.sha256()
+    if _has_index(connection):
+        connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab(main, memories_fts, row)")
+        for row in connection.execute("SELECT term, doc, cnt FROM temp.words"):
+            digest.update(repr(row).encode("utf-8", "surrogateescape"))
+        connection.execute("DROP TABLE temp.words")
+    return digest.hexdigest()
+
+
+def _rebuild_index(connection: sqlite3.Connection) -> None:
+    if _has_index(connection):
+        connection.execute("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
+
+
+def _has_index(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute(_HAS_INDEX).fetchone()[0])
+
+
+def _size(path: Path) -> int:
+    return file_size(path) + file_size(wal_file(path))
+
+
+def repair_hydrated(writing: Writing) -> None:
+    """Give a database that ZeroClaw's hydration made what it lacks, so that ZeroClaw and this program open it.
+
+    The memories stay as they are. The embedding cache, which such a database cannot have used, is made anew. Raises
+    Refused where columns are missing that hydration always makes.
+    """
+    generation = writing.schema.generation
+    with writing.transaction(needs_index=False) as transaction:
+        connection = transaction.connection
+        if "session_id" not in writing.schema.columns:
+            connection.execute("ALTER TABLE memories ADD COLUMN session_id TEXT")
+        lacking = set(COLUMNS[generation]) - writing.schema.columns - {"session_id"}
+        if lacking:
+            raise Refused(
+                f"The memories table lacks {', '.join(sorted(lacking))}, which hydration always makes.",
+                hint="Nothing was changed. Export the memories and import them into a new store.",
+            )
+        connection.execute(f"DROP TABLE IF EXISTS {_CACHE}")
+        made = statements(generation)
+        for statement in (made[at] for at in range(len(made)) if made[at].startswith(f"CREATE TABLE {_CACHE} ")):
+            connection.execute(statement)
+        _make_indexes(transaction, made)
+        for name in missing_of_index(connection):
+            connection.execute(TRIGGERS.get(name, KEYWORD_INDEX))
+        connection.execute("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
+
+
+def name_unknown_agents(writing: Writing) -> tuple[str, ...]:
+    """Give every agent that owns memories but is not among the agents a row and a name; gives the names."""
+    names: list[str] = []
+    with writing.transaction(needs_index=False) as transaction:
+        taken = set(transaction.aliases.values())
+        for (agent,) in transaction.connection.execute(_UNKNOWN).fetchall():
+            alias = _free(f"recovered-{as_text(agent)[:_SHOWN]}", taken)
+            taken.add(alias)
+            marks, values = bound([agent, alias, utc_now()])
+            transaction.connection.execute(f"INSERT INTO agents (id, alias, created_at) VALUES ({marks})", values)
+            names.append(alias)
+    return tuple(names)
+
+
+def _make_indexes(transaction: Transaction, made: tuple[str, ...]) -> None:
+    found = {as_text(name) for (name,) in transaction.connection.execute("SELECT name FROM sqlite_master")}
+    for statement in made:
+        index = _INDEX_OF.match(statement)
+        if index is not None and index.group(1) not in found:
+            transaction.connection.execute(statement)
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    number, name = 1, wanted
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+def fold_log(writing: Writing) -> int:
+    """Write the log back and cut it to nothing; gives its bytes before.
+
+    Only where no other program is known to have the database open. Raises Locked, also when a reader is in the way.
+    """
+    path: Path = writing.path
+    refuse_holders(path, holders(path) or ())
+    before = file_size(wal_file(path))
+    is_busy = _checkpoint(writing.connection)
+    if is_busy:
+        raise Locked(f"{path} is being read, so its log could only be folded in partly.", hint="Try again in a moment.")
+    return before
+
+
+def _checkpoint(connection: sqlite3.Connection) -> bool:
+    is_busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return bool(is_busy)
+
+
+def rebuild_index(writing: Writing) -> None:
+    """Make ZeroClaw's own index and triggers where they are missing, and fill the index anew, all at once."""
+    with writing.transaction(needs_index=False) as transaction:
+        for name in missing_of_index(transaction.connection):
+            transaction.connection.execute(TRIGGERS.get(name, KEYWORD_INDEX))
+        transaction.connection.execute("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")

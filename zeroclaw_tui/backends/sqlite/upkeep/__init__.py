@@ -1,1 +1,0 @@
-"""Looking after a database file: copies, checks, repairs, and making it small."""

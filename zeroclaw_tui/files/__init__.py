@@ -1,0 +1,1 @@
+"""Files of any program, read and replaced without harm: bytes, and SQLite databases."""
