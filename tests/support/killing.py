@@ -89,5 +89,5 @@ def _chosen(calls: int, points: int | None) -> Sequence[int]:
         return range(1, calls + 1)
     # Two runs differ by a few calls, so that the last of one may be past the end of another.
     chance = random.Random(calls)
-    width = 0.95 * calls / points
+    width = 0.8 * calls / points
     return [int(part * width + chance.random() * width) + 1 for part in range(points)]
