@@ -15,7 +15,7 @@ import pytest
 from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.testing.contract import MemoryContract

@@ -20,7 +20,7 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.listing import matches
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.none import NoneMemory
-from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Draft, Edit, RowChange
 from zeroclaw_tui.memory.entry import MemoryEntry
