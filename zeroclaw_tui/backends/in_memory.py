@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from zeroclaw_tui.backends import write
 from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored, Stamps
-from zeroclaw_tui.backends.generic_writing import entry_of, row_of, stamp_of
+from zeroclaw_tui.backends.generic import entry_of, row_of, stamp_of
 from zeroclaw_tui.backends.listing import left_in_thread, left_of
 from zeroclaw_tui.backends.revert import Reverting
 from zeroclaw_tui.backends.rows import Rows
