@@ -397,7 +397,7 @@ class Memory(ABC):
     async def stored(self, id: str) -> StoredRow | None:
         """One memory exactly as the store holds it; None when there is none of this id."""
         entry = await self.with_id(id)
-        return None if entry is None else generic.row_of(entry)
+        return None if entry is None else StoredRow.of(entry)
 
     async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row whole, one at a time, in the order of storing, superseded ones too unless a filter says else.
@@ -428,7 +428,7 @@ class Memory(ABC):
         if type(self).stored is Memory.stored:
             # The trait has no verb for one id: everything is read once, not once an id.
             everything = await self.entries(MemoryFilter(superseded=Superseded.SHOW))
-            rows = {entry.id: generic.row_of(entry) for entry in everything}
+            rows = {entry.id: StoredRow.of(entry) for entry in everything}
             return {id: rows[id] for id in ids if id in rows}  # noqa: A001
         found = {id: await self.stored(id) for id in ids}  # noqa: A001
         return {id: row for id, row in found.items() if row is not None}  # noqa: A001
@@ -436,7 +436,7 @@ class Memory(ABC):
     async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
         """The rows of these handles as `stored` gives them, in that order; rows gone meanwhile are left out."""
         if type(self).stored is Memory.stored:
-            return [generic.row_of(entry) for entry in await self.whole_rows(handles)]
+            return [StoredRow.of(entry) for entry in await self.whole_rows(handles)]
         found = [await self.stored(entry.id) for entry in await self.rows(handles)]
         return [row for row in found if row is not None]
 

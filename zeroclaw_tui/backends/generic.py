@@ -6,7 +6,6 @@ Ids and times are the store's own business then: what comes back is stored anew.
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -181,29 +180,8 @@ async def whole_rows(memory: Memory, handles: Sequence[Handle]) -> list[MemoryEn
     return found
 
 
-def row_of(entry: MemoryEntry) -> StoredRow:
-    """The row a memory is, by the names of ZeroClaw's columns."""
-    values: dict[str, Value] = {
-        "id": entry.id,
-        "key": entry.key,
-        "content": entry.content,
-        "category": entry.category,
-        "created_at": entry.timestamp,
-        "updated_at": entry.updated_at,
-        "session_id": entry.session_id,
-        "namespace": entry.namespace,
-        "importance": entry.importance,
-        "superseded_by": entry.superseded_by,
-        "pinned": entry.pinned,
-        "kind": _kind_as_stored(entry.kind),
-        "tenant_id": entry.tenant_id,
-        "embedding_dimensions": entry.embedding_dimensions,
-    }
-    return StoredRow(entry.id, values, entry.handle, entry.agent)
-
-
 def entry_of(row: StoredRow) -> MemoryEntry:
-    """The memory a row of `row_of` is, every field as it was."""
+    """The memory a row of `StoredRow.of` is, every field as it was."""
     dimensions = row.values.get("embedding_dimensions")
     return with_parts(row.entry(), embedding_dimensions=dimensions if isinstance(dimensions, int) else None)
 
@@ -212,7 +190,7 @@ def stamp_of(entry: MemoryEntry) -> Stamp:
     """The stamp of a memory with its full content; its state is the row's fingerprint."""
     return Stamp(
         id=entry.id,
-        state=row_of(entry).fingerprint,
+        state=StoredRow.of(entry).fingerprint,
         key=entry.key,
         category=entry.category,
         size=entry.size,
@@ -225,7 +203,7 @@ def stamp_of(entry: MemoryEntry) -> Stamp:
 
 async def show(entries: Iterable[MemoryEntry], see: See) -> None:
     """Show the rows of memories one by one, on a thread; cancelling the await ends it."""
-    await show_rows(map(row_of, entries), see)
+    await show_rows(map(StoredRow.of, entries), see)
 
 
 async def show_rows(rows: Iterable[StoredRow], see: See) -> None:
@@ -301,14 +279,14 @@ class TraitRows(Rows):
         for entry in entries:
             if entry.id in wanted and keys[entry.key, entry.agent] > 1:
                 raise self._several("memories", entry.key)
-        return {entry.id: row_of(entry) for entry in entries if entry.id in wanted}
+        return {entry.id: StoredRow.of(entry) for entry in entries if entry.id in wanted}
 
     async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
         """The row of that key. Raises Refused where several agents have it."""
         found = [entry for entry in await self._memory.with_key(key) if entry.key == key]
         if len(found) > 1:
             raise self._several("agents", key)
-        return row_of(found[0]) if found else None
+        return StoredRow.of(found[0]) if found else None
 
     def identity(self, row: StoredRow) -> str:
         """Its key."""
@@ -337,7 +315,7 @@ class TraitRows(Rows):
             pinned=draft.pinned,
             agent=draft.agent,
         )
-        return row_of(entry)
+        return StoredRow.of(entry)
 
     def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
         """With the time of the last store, which the store alone sets."""
@@ -383,10 +361,3 @@ class TraitRows(Rows):
 
     def _lost(self, name: str, capability: str) -> str:
         return self._memory.capabilities.why_not.get(capability) or f"{self._memory.name} did not take the {name}."
-
-
-def _kind_as_stored(kind: str | None) -> str | None:
-    if kind is None:
-        return None
-    base, colon, what = kind.partition(":")
-    return json.dumps({base: what} if colon else base)
