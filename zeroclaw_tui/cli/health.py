@@ -48,7 +48,7 @@ async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace) -> 
         _tell(given, _not_reachable(error), _unopened(configs[0]), configs)
         return NOT_REACHABLE
     try:
-        found = await library.health()
+        found = await library.memory.health()
         code = DONE if found.ok else REFUSED
     except InspectorError as error:
         # Damage deep in a file shows only when its rows are read.
