@@ -127,10 +127,20 @@ async def test_few_rows_come_over_where_there_is_an_index(place, opens, fetched)
     assert sum(count for _, count in fetched) < 1.5 * MANY
 
 
-async def test_of_common_words_alone_those_with_all_of_them_come_first(place, opens):
+async def test_of_words_that_everybody_uses_the_answer_is_said_to_be_approximate(place, opens):
     await filled(place, ["common note", "note", "common"], 2 * MANY)
     make_indexes(place)
     memory = await opens()
     found = await memory.nearest_by_words("common note", 3)
     assert found.is_approximate
     assert found.compared == 2 * MANY + 3
+
+
+async def test_a_view_of_many_rows_is_read_twice(place, opens):
+    """The server takes no sample of a view."""
+    contents = texts(random.Random(8), PLAIN, 50)
+    await filled(place, contents, MANY)
+    place.run("CREATE VIEW shown AS SELECT * FROM memories")
+    found, expected = await both(await opens(table="shown"), contents[3], "id-00003")
+    assert found.counts == expected.counts
+    assert [id_ for id_, _ in found.nearest] == [id_ for id_, _ in expected.nearest]

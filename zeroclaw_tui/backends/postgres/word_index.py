@@ -14,7 +14,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections, in_batches, patience
+from zeroclaw_tui.backends.postgres.connect import (
+    NOT_SUPPORTED,
+    PASS_SECONDS,
+    Connections,
+    expected,
+    in_batches,
+    patience,
+)
 from zeroclaw_tui.backends.postgres.schema import Table
 from zeroclaw_tui.backends.postgres.sql import IDS_AT_ONCE, ROWS_AT_ONCE, Parameters, can_hold, conditions, ids_are
 from zeroclaw_tui.memory.entry import Handle
@@ -38,6 +45,7 @@ FEW = 20_000
 """A table of so many rows is read whole."""
 _BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL work_mem = '64MB'; SET LOCAL jit = off"
 _TSVECTOR = "to_tsvector('simple', m.content)"
+_SAMPLE = "TABLESAMPLE"
 _SAMPLED = 20_000
 _OFTEN = 20
 """A word met so often in the sample is not counted, but taken for as frequent as it is there."""
@@ -70,15 +78,19 @@ async def nearest_by_words(
     `is_approximate` where the index has told them. Without one, or for a long text or one of a script without
     blanks, all rows are read twice. Raises SearchInterrupted.
     """
+    samples = _SAMPLE not in connections.refused
     async with connections.reading(seconds=PASS_SECONDS) as connection:
-        table_words = _TableWords(connection, table, limit, without)
-        if not await table_words.look():
-            return None
-        words = words_of(asked)
-        if table.has_word_indexes and len(words) <= _MOST_WORDS and not any(map(is_cut_in_twos, words)):
-            await connection.execute(_BY_INDEX)
-            return await _Index(table_words, words, asked).nearest()
-        return await _Passes(table_words, words).nearest()
+        with expected(*(NOT_SUPPORTED if samples else ())):
+            table_words = _TableWords(connection, table, limit, without)
+            if not await table_words.look(samples=samples):
+                return None
+            words = words_of(asked)
+            if table.has_word_indexes and len(words) <= _MOST_WORDS and not any(map(is_cut_in_twos, words)):
+                await connection.execute(_BY_INDEX)
+                return await _Index(table_words, words, asked).nearest()
+            return await _Passes(table_words, words).nearest()
+    connections.refused.add(_SAMPLE)
+    return await nearest_by_words(connections, table, asked, limit, without)
 
 
 class _TableWords:
@@ -92,13 +104,18 @@ class _TableWords:
         self.condition, self.values = conditions(MemoryFilter(), table)
         self.columns = f"m.id::text, m.key::text, left(m.content, {LOOKED_AT})"
 
-    async def look(self) -> bool:
-        """Count the rows, and the words of a few; False where they are few altogether."""
+    async def look(self, *, samples: bool) -> bool:
+        """Count the rows, and the words of a few; False where they are few altogether.
+
+        Without `samples`, for servers that cannot choose rows by lot, and of views the first ones are taken.
+        """
         counting = f"SELECT count(*) FROM {self.table.quoted} AS m WHERE {self.condition}"
         self.texts = int(await self.fetchval(counting, *self.values))
         if self.texts <= FEW:
             return False
-        sample = f"TABLESAMPLE SYSTEM ({100 * _SAMPLED / self.texts}) REPEATABLE (1)" if self.table.kind in "rp" else ""
+        sample = f"{_SAMPLE} SYSTEM ({100 * _SAMPLED / self.texts}) REPEATABLE (1)"
+        if not samples or self.table.kind not in ("r", "p"):
+            sample = ""
         statement = f"SELECT {self.columns} FROM {self.table.quoted} AS m {sample} WHERE {self.condition} LIMIT {FEW}"
 
         def count(records: Sequence[Any]) -> None:
@@ -281,9 +298,9 @@ class _Index:
             if not query or len(query) > _LONGEST_QUERY:
                 continue
             found = await self._all.fetch(statement, query)
-            if len(found) < _MOST_READ or need > rest / 2:
-                for (id_,) in found:
-                    self._shared.setdefault(id_, 0.0)
+            for (id_,) in found:
+                self._shared[id_] = max(self._shared.get(id_, 0.0), need)
+            if len(found) < _MOST_READ:
                 return
 
     def _enough(self, words: Sequence[tuple[str, float]], need: float, deep: int) -> str:
