@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Way = Literal["vector", "rare words"]
 _NO_VECTOR = "This memory has no vector"
-_APPROXIMATE = "The scores are approximate, and a memory that is as near may be missing: not every one was read."
+_APPROXIMATE = "The scores are approximate, and one as near may be missing: of so many, not all words were counted."
 _SPARE = 50
 """How many more are asked for, because superseded ones and the memory itself are left out."""
 
