@@ -28,15 +28,20 @@ def make(path: Path, generation: str, rows: Iterable[dict[str, Any]]) -> Path:
 
 
 def add(path: Path, rows: Iterable[dict[str, Any]], start: int = 0) -> None:
-    """Insert rows as another program would."""
+    """Insert rows as another program would; `agent` names the agent of a row, who is made where it is new."""
     with closing(sqlite3.connect(path)) as connection, connection:
         columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('memories')")}
+        agents = dict(connection.execute("SELECT alias, id FROM agents")) if "agent_id" in columns else {}
         for at, row in enumerate(rows, start):
             moment = MOMENT.format(at % 60)
             plain = {"id": f"id-{at:03d}", "key": f"key{at}", "content": "text", "category": "core"}
             full = plain | {"created_at": moment, "updated_at": moment} | row
+            alias = full.pop("agent", "default")
             if "agent_id" in columns:
-                full.setdefault("agent_id", AGENT)
+                if alias not in agents:
+                    agents[alias] = f"agent-{alias}"
+                    connection.execute("INSERT INTO agents VALUES (?, ?, ?)", (agents[alias], alias, moment))
+                full.setdefault("agent_id", agents[alias])
             names = ", ".join(full)
             marks = ", ".join("?" * len(full))
             connection.execute(f"INSERT INTO memories ({names}) VALUES ({marks})", list(full.values()))

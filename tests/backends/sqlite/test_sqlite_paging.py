@@ -151,7 +151,7 @@ def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fi
         fill_store(path, [stored(row) for row in rows])
         with closing(sqlite3.connect(path)) as writer, writer:
             for at, row in enumerate(rows):
-                changed = (raw(row["content"]), f"id-{at}")
+                changed = (raw(row["content"]), f"id-{at:03d}")
                 writer.execute("UPDATE memories SET content = CAST(? AS TEXT) WHERE id = ?", changed)
         asyncio.run(check(path))
 
