@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.memory.entry import MemoryEntry
 
 MOMENT = "2026-03-01T10:00:{:02d}.000000001+00:00"
 AGENT = "00000000-0000-4000-8000-000000000001"
@@ -25,6 +26,12 @@ def make(path: Path, generation: str, rows: Iterable[dict[str, Any]]) -> Path:
     create_database(path, generation, default_agent_id=AGENT)
     add(path, rows)
     return path
+
+
+def row_of(entry: MemoryEntry) -> dict[str, Any]:
+    """The row ZeroClaw would have written for a memory."""
+    fields = ("id", "key", "content", "category", "session_id", "updated_at")
+    return {name: getattr(entry, name) for name in fields} | {"created_at": entry.timestamp}
 
 
 def add(path: Path, rows: Iterable[dict[str, Any]], start: int = 0) -> None:
