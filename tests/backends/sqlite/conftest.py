@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from changed_stores import opened
 from support import small_store
-
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-
-
-@asynccontextmanager
-async def opened(path: Path) -> AsyncIterator[SqliteMemory]:
-    memory = SqliteMemory(path)
-    await memory.open()
-    try:
-        yield memory
-    finally:
-        await memory.close()
 
 
 @pytest.fixture
