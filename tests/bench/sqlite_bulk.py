@@ -16,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 
 from zeroclaw_tui.backends.clock import local_now
-from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Draft
 

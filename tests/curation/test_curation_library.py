@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import save_profile
 from zeroclaw_tui.curation import profile_choice

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support import kill_points, killing, small_store
 
-from zeroclaw_tui.backends.sqlite.ddl import HYDRATED, create_database
+from zeroclaw_tui.backends.sqlite.schema import HYDRATED, create_database
 from zeroclaw_tui.curation.doctor import examination, repairs
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for

@@ -14,7 +14,6 @@ ONE_CHILD = {
     "MemoryFilter",
     "Scope",
     "ScoresScreen",
-    "SearchableSqlite",
     "SnapshotListing",
     "SqliteMemory",
     "StoredRow",
@@ -22,6 +21,5 @@ ONE_CHILD = {
     "TriggersMissing",
     "UpkeepScreen",
     "WhatIfListing",
-    "WritableSqlite",
 }
 """Classes with exactly one child."""

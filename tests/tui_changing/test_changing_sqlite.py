@@ -14,7 +14,7 @@ from changing_samples import asked, back, rows_of, said, screen_of
 from support.terminal import Terminal
 from tui_samples import NARROW, STILL, WIDE, click_text, screen_text, screen_words, settled
 
-from zeroclaw_tui.backends.sqlite.ddl import create_database
+from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 

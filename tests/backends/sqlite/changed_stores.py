@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.whole_store import everything, hits
 
-from zeroclaw_tui.backends.sqlite import writing
+from zeroclaw_tui.backends.sqlite import transaction
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Batches, RowChange
 from zeroclaw_tui.testing import tools
@@ -47,14 +47,14 @@ async def opened(path: Path, **given: Any) -> AsyncIterator[SqliteMemory]:
 
 def connecting(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Set once a change has its connection, just before it asks for the lock."""
-    begun, connected = threading.Event(), writing._connected
+    begun, connected = threading.Event(), transaction._connected
 
     def watched(path: Path, *, zero: bool) -> sqlite3.Connection:
         connection = connected(path, zero=zero)
         begun.set()
         return connection
 
-    monkeypatch.setattr(writing, "_connected", watched)
+    monkeypatch.setattr(transaction, "_connected", watched)
     return begun
 
 

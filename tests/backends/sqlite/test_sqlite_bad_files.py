@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from zeroclaw_tui.backends.sqlite import store
-from zeroclaw_tui.backends.sqlite.making import make_database
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.backends.sqlite.upkeep import make_database
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, Corrupt, InspectorError, Locked, Unreadable
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter

@@ -16,11 +16,9 @@ from support import golden
 from support.small_store import blob, make
 from support.store_recall import recall_of
 
-from zeroclaw_tui.backends.sqlite.ddl import statements
-from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.sqlite.hits import scope_of, search_keywords
+from zeroclaw_tui.backends.sqlite.schema import Schema, statements
 from zeroclaw_tui.backends.sqlite.search import SqliteSearch
-from zeroclaw_tui.backends.sqlite.search_keywords import search_keywords
-from zeroclaw_tui.backends.sqlite.search_scope import scope_of
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import match_expression
 from zeroclaw_tui.scoring.profiles import LANDMARKS, profile_for

@@ -12,7 +12,7 @@ import pytest
 from changed_stores import GENERATIONS, Kept, everything, hits, opened, select, shape
 from support import small_store
 
-from zeroclaw_tui.backends.sqlite import writing
+from zeroclaw_tui.backends.sqlite import transaction
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Draft, Edit, TriggersMissing
 from zeroclaw_tui.memory.errors import Corrupt, DiskFull, InspectorError, Locked, Refused, Unreadable
@@ -65,7 +65,7 @@ async def test_a_lock_that_ends_is_waited_for(make_store, monkeypatch):
 
 async def test_a_full_disk_is_told_and_nothing_is_half_done(make_store, monkeypatch):
     path = make_store([{"content": "text"}])
-    connected = writing._connected
+    connected = transaction._connected
 
     def nearly_full(path, *, zero):
         connection = connected(path, zero=zero)
@@ -75,7 +75,7 @@ async def test_a_full_disk_is_told_and_nothing_is_half_done(make_store, monkeypa
 
     async with opened(path) as memory:
         row, before, kept = await memory.stored("id-000"), everything(path), Kept()
-        monkeypatch.setattr(writing, "_connected", nearly_full)
+        monkeypatch.setattr(transaction, "_connected", nearly_full)
         with pytest.raises(DiskFull, match="the disk is full") as caught:
             await memory.create(Draft("new", "words " * 4000), kept)
         assert caught.value.title == "Disk full"
@@ -124,7 +124,7 @@ async def test_each_of_sqlites_failures_has_its_sentence(name, kind, match, make
         raise error
 
     async with opened(make_store([{}])) as memory:
-        monkeypatch.setattr(writing, "_connected", failing)
+        monkeypatch.setattr(transaction, "_connected", failing)
         error = await fails(memory, kind, match)
         assert error.hint.startswith("Nothing was changed.")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from zeroclaw_tui.backends.base import Health
 from zeroclaw_tui.backends.session_ids import respelled
-from zeroclaw_tui.backends.sqlite.browse import created, moment_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.sqlite.sql import created, moment_of
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.files.database import as_text, is_wal, wal_file
 from zeroclaw_tui.scoring.generations import VERSIONS

@@ -1,23 +1,32 @@
-"""Which generation of ZeroClaw's schema a database has, told by its columns."""
+"""ZeroClaw's schema in a database: which generation it has, told by its columns, what can be done with that, and the
+statements that make one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+import os
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import aiosqlite
 
+from zeroclaw_tui.backends.base import Capabilities
+from zeroclaw_tui.config.document.replacing import new_file
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, is_wal, translated, wal_file
+from zeroclaw_tui.files.whole_database import put_on_disk
+from zeroclaw_tui.memory.change import EDITABLE
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.generations import COLUMNS, NEWEST_VERSION
+from zeroclaw_tui.scoring.generations import COLUMNS, NEWEST_VERSION, lacks
 
-TRIGGERS = frozenset({"memories_ai", "memories_ad", "memories_au"})
 _MOST_NAMES = 8
 
-HYDRATED = (
+_NEVER_OPENED = (
     "ZeroClaw's hydration made this database out of MEMORY_SNAPSHOT.md, and no ZeroClaw version can open it: "
     "its embedding_cache lacks the column accessed_at."
 )
@@ -73,7 +82,7 @@ async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
     hydrate_made = "embedding_cache" in tables and "accessed_at" not in cache
     generation = _generation(columns)
     has_agents = "agent_id" in columns and {"id", "alias"} <= set(agents)
-    because = HYDRATED if hydrate_made else _because(generation, columns, has_agents)
+    because = _NEVER_OPENED if hydrate_made else _because(generation, columns, has_agents)
     unknown = None if because else _unknown(columns - frozenset(COLUMNS[generation]))
     notice = connection.notice if isinstance(connection, ReadOnlyConnection) else None
     return Schema(
@@ -83,7 +92,7 @@ async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
         tables=frozenset(tables),
         has_fts="fts5" in tables.get("memories_fts", ""),
         has_agents=has_agents,
-        has_triggers=made["trigger"].keys() >= TRIGGERS,
+        has_triggers=made["trigger"].keys() >= TRIGGERS.keys(),
         hydrate_made=hydrate_made,
         read_only_because=because,
         notices=tuple(sentence for sentence in (notice, because, unknown) if sentence),
@@ -182,3 +191,179 @@ def _listed(names: Iterable[str]) -> str:
     if len(shown) > _MOST_NAMES:
         return f"{', '.join(shown[:_MOST_NAMES])} and {len(shown) - _MOST_NAMES} more"
     return ", ".join(shown)
+
+
+_TOLD = {
+    "superseded_by": "superseded", "agent_id": "agents", "namespace": "namespaces", "session_id": "sessions",
+    "pinned": "pinned", "importance": "importance", "kind": "kind",
+}  # fmt: skip
+
+
+def capabilities_of(schema: Schema, read_only_because: str | None) -> Capabilities:
+    """What works, and a sentence for each thing that does not."""
+    why_not = {} if read_only_because is None else {"write": read_only_because}
+    for column, what in _TOLD.items():
+        if not schema.has(column):
+            why_not[what] = lacks(what)
+    for field in EDITABLE:
+        if not schema.has(field):
+            why_not[field] = lacks(field)
+    if not schema.has("embedding"):
+        why_not["vectors"] = "This database has no column for vectors."
+    if not schema.has_fts:
+        why_not["keyword"] = "This database has no keyword index."
+    return Capabilities(
+        vectors=schema.has("embedding"),
+        keyword=schema.has_fts,
+        sessions=schema.has("session_id"),
+        agents=schema.has("agent_id"),
+        namespaces=schema.has("namespace"),
+        superseded=schema.has("superseded_by"),
+        pinned=schema.has("pinned"),
+        importance=schema.has("importance"),
+        kind=schema.has("kind"),
+        watch=True,
+        write=read_only_because is None,
+        editable=tuple(field for field in EDITABLE if schema.has(field)) if read_only_because is None else (),
+        cached_vectors="embedding_cache" in schema.tables and not schema.hydrate_made,
+        stages=True,
+        why_not=why_not,
+    )
+
+
+GENERATIONS = ("G1", "G2", "G3", "G4")
+
+HYDRATED = "hydrated"
+"""The database ZeroClaw makes from MEMORY_SNAPSHOT.md, and can no longer open."""
+
+_OLDEST = """
+  id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, category TEXT NOT NULL DEFAULT 'core',
+  embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
+"""
+_G1_TABLE = f"CREATE TABLE memories ({_OLDEST}, session_id TEXT)"
+_G2_TABLE = f"""CREATE TABLE memories ({_OLDEST}, session_id TEXT,
+  namespace TEXT DEFAULT 'default', importance REAL DEFAULT 0.5, superseded_by TEXT)"""
+_AGENTS = "CREATE TABLE agents (id TEXT PRIMARY KEY, alias TEXT NOT NULL UNIQUE, created_at TEXT NOT NULL)"
+_OWNED = """CREATE TABLE memories (
+  id TEXT PRIMARY KEY, key TEXT NOT NULL, content TEXT NOT NULL, category TEXT NOT NULL DEFAULT 'core',
+  embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, session_id TEXT,
+  namespace TEXT DEFAULT 'default', importance REAL DEFAULT 0.5, superseded_by TEXT,
+  agent_id TEXT NOT NULL REFERENCES agents(id){further}, UNIQUE (agent_id, key))"""
+_G4_COLUMNS = ", kind TEXT, pinned INTEGER NOT NULL DEFAULT 0, tenant_id TEXT"
+_SCHEMA_VERSION = (
+    "CREATE TABLE schema_version (component TEXT PRIMARY KEY, version INTEGER NOT NULL, applied_at TEXT NOT NULL)"
+)
+_META = "CREATE TABLE memory_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
+
+KEYWORD_INDEX = "CREATE VIRTUAL TABLE memories_fts USING fts5(key, content, content=memories, content_rowid=rowid)"
+_FORGET = (
+    "INSERT INTO memories_fts(memories_fts, rowid, key, content) VALUES ('delete', old.rowid, old.key, old.content);"
+)
+_LEARN = "INSERT INTO memories_fts(rowid, key, content) VALUES (new.rowid, new.key, new.content);"
+TRIGGERS = {
+    "memories_ai": f"CREATE TRIGGER memories_ai AFTER INSERT ON memories BEGIN {_LEARN} END",
+    "memories_ad": f"CREATE TRIGGER memories_ad AFTER DELETE ON memories BEGIN {_FORGET} END",
+    "memories_au": f"CREATE TRIGGER memories_au AFTER UPDATE ON memories BEGIN {_FORGET} {_LEARN} END",
+}
+"""What keeps the keyword index, by name."""
+_CACHE = (
+    "CREATE TABLE embedding_cache (content_hash TEXT PRIMARY KEY, embedding BLOB NOT NULL, created_at TEXT NOT NULL, "
+    "accessed_at TEXT NOT NULL)",
+    "CREATE INDEX idx_cache_accessed ON embedding_cache(accessed_at)",
+)
+_INDEXES = {
+    "G1": ("category", "key", "session_id"),
+    "G2": ("category", "key", "session_id", "namespace"),
+    "G3": ("category", "key", "session_id", "namespace", "agent_id"),
+    "G4": ("category", "key", "session_id", "namespace", "agent_id"),
+}
+_HYDRATED = (
+    f"CREATE TABLE memories ({_OLDEST})",
+    "CREATE INDEX idx_mem_key ON memories(key)",
+    "CREATE INDEX idx_mem_cat ON memories(category)",
+    "CREATE INDEX idx_mem_updated ON memories(updated_at)",
+    KEYWORD_INDEX,
+    "CREATE TABLE embedding_cache (content_hash TEXT PRIMARY KEY, embedding BLOB NOT NULL, created_at TEXT NOT NULL)",
+)
+
+
+def statements(generation: str) -> tuple[str, ...]:
+    """What makes an empty database of a generation ("G1" to "G4"), or the hydrated one (HYDRATED)."""
+    if generation == HYDRATED:
+        return _HYDRATED
+    return (*_tables(generation), *_indexes(generation), KEYWORD_INDEX, *TRIGGERS.values(), *_CACHE)
+
+
+def create_database(
+    path: Path, generation: str, *, now: str = "2026-01-01T00:00:00+00:00", default_agent_id: str | None = None
+) -> None:
+    """Make an empty database as `new_database` does."""
+    with new_database(path, generation, now=now, default_agent_id=default_agent_id):
+        pass
+
+
+@contextmanager
+def new_database(
+    path: Path, generation: str, *, now: str = "2026-01-01T00:00:00+00:00", default_agent_id: str | None = None
+) -> Iterator[sqlite3.Connection]:
+    """Make a database in WAL mode as ZeroClaw leaves it, 0600; `path` must not exist. What is to be in it is written
+    within.
+
+    From G3 on it holds the agent `default`, whose id is a new UUID unless one is given, and the schema's version.
+    At the end all of it is in the one file and on the disk, and SQLite finds every page whole. Raises FileExistsError,
+    sqlite3.Error and OSError, also where the disk did not take all of it; what is at `path` is then of no use.
+    """
+    # SQLite would make it readable by all, and its -wal and -shm like it.
+    os.close(new_file(path))
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in statements(generation):
+            connection.execute(statement)
+        if generation in ("G3", "G4"):
+            agent = (default_agent_id or str(uuid.uuid4()), "default", now)
+            connection.execute("INSERT INTO agents (id, alias, created_at) VALUES (?, ?, ?)", agent)
+            connection.execute("INSERT INTO schema_version VALUES ('memories', 1, ?)", (now,))
+        yield connection
+        connection.execute("COMMIT")
+        size = _finish(connection)
+    put_on_disk(path, size)
+
+
+def _finish(connection: sqlite3.Connection) -> int:
+    """Fold in the log while its failures are still told: SQLite keeps them to itself when it closes a database.
+
+    Gives the bytes that the file must have.
+    """
+    ((is_busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    if is_busy:
+        raise sqlite3.OperationalError("another program has it open")
+    ((found, *_), *_) = connection.execute("PRAGMA quick_check(1)").fetchall()
+    if found != "ok":
+        raise sqlite3.DatabaseError(f"its pages are not whole: {found}")
+    return math.prod(connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+
+
+def _tables(generation: str) -> Sequence[str]:
+    match generation:
+        case "G1":
+            return (_G1_TABLE,)
+        case "G2":
+            return (_G2_TABLE,)
+        case "G3":
+            return (_AGENTS, _OWNED.format(further=""), _SCHEMA_VERSION)
+        case "G4":
+            return (_AGENTS, _OWNED.format(further=_G4_COLUMNS), _SCHEMA_VERSION, _META)
+    raise ValueError(f"{generation!r} is none of {', '.join(GENERATIONS)}")
+
+
+def _indexes(generation: str) -> list[str]:
+    made = [
+        f"CREATE INDEX idx_memories_{column.removesuffix('_id') if column == 'session_id' else column} "
+        f"ON memories({column})"
+        for column in _INDEXES[generation]
+    ]
+    if generation == "G4":
+        made.append("CREATE INDEX idx_memories_namespace_category ON memories(namespace, category)")
+    return made

@@ -11,13 +11,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.backends.sqlite.evidence import KnownRows, gather, gather_cut, word_shares
+from zeroclaw_tui.backends.sqlite.hits import (
+    KeywordHits,
+    SearchThread,
+    SqlScope,
+    Ticket,
+    read_rows,
+    scope_of,
+    search_keywords,
+)
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.sqlite.search_evidence import KnownRows, gather, gather_cut, word_shares
-from zeroclaw_tui.backends.sqlite.search_keywords import KeywordHits, search_keywords
-from zeroclaw_tui.backends.sqlite.search_rows import read_rows
-from zeroclaw_tui.backends.sqlite.search_scope import SqlScope, scope_of
-from zeroclaw_tui.backends.sqlite.search_thread import SearchThread, Ticket
-from zeroclaw_tui.backends.sqlite.search_vectors import AllVectorHits, SqliteVectors, VectorFacts, VectorHits
+from zeroclaw_tui.backends.sqlite.vectors import AllVectorHits, SqliteVectors, VectorFacts, VectorHits
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import Neighbour, StageEvidence, WordShare

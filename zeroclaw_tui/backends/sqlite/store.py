@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import struct
-from collections.abc import AsyncIterator, Callable, Sequence
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -13,21 +14,39 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.answers import Compacted, Outdated, Pages, Retention, StoreFacts
-from zeroclaw_tui.backends.base import Entries, Health
-from zeroclaw_tui.backends.sqlite import browse
-from zeroclaw_tui.backends.sqlite.capabilities import capabilities_of
-from zeroclaw_tui.backends.sqlite.facets import facets
+from zeroclaw_tui.backends import generic_recall
+from zeroclaw_tui.backends.answers import Compacted, Mended, Outdated, Pages, Repair, Retention, StoreFacts
+from zeroclaw_tui.backends.base import Entries, Health, Memory, Neighbours, Scored, Stamps, StoreRecall
+from zeroclaw_tui.backends.revert import Reverting
+from zeroclaw_tui.backends.rows import finished, keep_nothing
+from zeroclaw_tui.backends.sqlite import sql
+from zeroclaw_tui.backends.sqlite.counts import facets, outdated_rows, statistics
 from zeroclaw_tui.backends.sqlite.health import health
-from zeroclaw_tui.backends.sqlite.making import fill_database, make_database
-from zeroclaw_tui.backends.sqlite.retention import outdated_rows
-from zeroclaw_tui.backends.sqlite.rows import agent_join, entry_columns, entry_from
-from zeroclaw_tui.backends.sqlite.schema import Schema, read_schema
-from zeroclaw_tui.backends.sqlite.searchable import SearchableSqlite
-from zeroclaw_tui.backends.sqlite.statistics import statistics
-from zeroclaw_tui.backends.sqlite.upkeep import check_pages, compact_database, store_facts
-from zeroclaw_tui.backends.sqlite.writing import Writing, fold_in
+from zeroclaw_tui.backends.sqlite.schema import Schema, capabilities_of, read_schema
+from zeroclaw_tui.backends.sqlite.sql import agent_join, entry_columns, entry_from, finding, stamp_of, stamps
+from zeroclaw_tui.backends.sqlite.table import RawTable
+from zeroclaw_tui.backends.sqlite.transaction import SchemaMoved, Writing, fold_in
+from zeroclaw_tui.backends.sqlite.upkeep import (
+    check_pages,
+    compact_database,
+    fill_database,
+    fold_log,
+    make_database,
+    name_unknown_agents,
+    rebuild_index,
+    repair_hydrated,
+    store_facts,
+)
+from zeroclaw_tui.backends.sqlite.word_index import nearest_by_index
+from zeroclaw_tui.backends.sqlite.write import (
+    SqliteRows,
+    another_model,
+    count_cached_vectors,
+    forget_cached_vectors,
+    other_model,
+)
 from zeroclaw_tui.backends.waiting import Stoppable, to_its_end
+from zeroclaw_tui.backends.write import Filling, Removing, Storing, create, update
 from zeroclaw_tui.config.layouts import exists, file_size, has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,
@@ -43,26 +62,49 @@ from zeroclaw_tui.files.database import (
     why_not_writable,
 )
 from zeroclaw_tui.files.whole_database import holders
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.change import (
+    EMBEDDING_CACHE,
+    Advance,
+    Batches,
+    Clash,
+    Draft,
+    Edit,
+    FilledVectors,
+    Keep,
+    NewVector,
+    Removal,
+    Reversal,
+    See,
+    Stamp,
+    StoredRow,
+    Vector,
+    Written,
+)
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotThere, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotThere, Refused, SearchInterrupted, Unreadable
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
+from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import Statistics
+from zeroclaw_tui.scoring.evidence import Evidence, WordShare
 from zeroclaw_tui.scoring.generations import generation_made_by
-from zeroclaw_tui.scoring.profiles import ScoringProfile
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
+from zeroclaw_tui.scoring.rare_words import WordNeighbours
+from zeroclaw_tui.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 Answer = TypeVar("Answer")
-
 _FOLDER_READ_ONLY = "The folder of the database is read-only."
 _TAKEN_BACK = "A program had ended in the middle of a write to this database: the unfinished write was taken back."
+_STILL_IN_LOG = "What was deleted may still be read in {}-wal until the last program that has it open closes it."
 
 
-class SqliteMemory(SearchableSqlite):
-    """A brain.db of any ZeroClaw version. Only the verbs of WritableSqlite change a byte of it.
+class SqliteMemory(Memory):
+    """A brain.db of any ZeroClaw version. Only the verbs that write change a byte of it.
 
     Listings use one connection kept open, searching another, and long passes and changes one of their own in a thread
     each, so that none waits for the other.
@@ -89,6 +131,7 @@ class SqliteMemory(SearchableSqlite):
         self._readings: set[Reading] = set()
         self._finds: set[Reading] = set()
         self._writings: set[Writing] = set()
+        self._has_written = False
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> SqliteMemory:
@@ -154,16 +197,6 @@ class SqliteMemory(SearchableSqlite):
             raise Refused(ASKED_READ_ONLY, hint="Leave --read-only out.")
         fill_database(self.path, generation, rows, now)
 
-    async def _connected(self) -> tuple[ReadOnlyConnection, Sequence[str]]:
-        """A connection, and what had to be done to the file for it."""
-        try:
-            return await connect_read_only(self.path), ()
-        except UnfinishedWrite:
-            if self._asked_read_only or why_not_writable(self.path):
-                raise
-        await asyncio.to_thread(take_back_unfinished_write, self.path)
-        return await connect_read_only(self.path), (_TAKEN_BACK,)
-
     async def close(self) -> None:
         """Stop what runs and let go of every connection.
 
@@ -211,7 +244,7 @@ class SqliteMemory(SearchableSqlite):
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
         """What ZeroClaw's own list returns: at most 1000 rows, cut before the session is looked at."""
-        found, order = browse.listing(self.schema, category)
+        found, order = sql.listing(self.schema, category)
         listed = await self._entries(found, order)
         return [entry for entry in listed if session_id is None or entry.session_id == session_id]
 
@@ -230,7 +263,7 @@ class SqliteMemory(SearchableSqlite):
 
     async def entries(self, filter: MemoryFilter) -> Entries:
         """Every memory a filter leaves, with full content, in the order of storing."""
-        schema, found = self.schema, browse.where(self.schema, filter)
+        schema, found = self.schema, sql.where(self.schema, filter)
         if not filter.looks_for_text:
             return await self._entries(found, "ORDER BY m.rowid")
         statement = _select(schema, found, "ORDER BY m.rowid")
@@ -240,18 +273,18 @@ class SqliteMemory(SearchableSqlite):
 
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
         """The rows after `cursor`, as excerpts; any depth costs the same. Cancelling the await stops a long pass."""
-        statement, values = browse.page_statement(self.schema, filter, sort, cursor, limit)
-        if browse.takes_long(filter, sort):
+        statement, values = sql.page_statement(self.schema, filter, sort, cursor, limit)
+        if sql.takes_long(filter, sort):
             chosen = await self._find(lambda connection: connection.execute(statement, values).fetchall(), filter)
         else:
             chosen = list(await self._fetch(statement, values))
-        handles, following = browse.page_of(chosen, limit)
+        handles, following = sql.page_of(chosen, limit)
         return Page(tuple(await self.rows(handles)), following)
 
     async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
         """The rowids of all rows in order as an array; cancelling the await stops the pass."""
         schema = self.schema
-        return await self._find(lambda connection: browse.ordered_handles(connection, schema, filter, sort), filter)
+        return await self._find(lambda connection: sql.ordered_handles(connection, schema, filter, sort), filter)
 
     async def order_part(
         self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
@@ -264,10 +297,10 @@ class SqliteMemory(SearchableSqlite):
             return await super().order_part(filter, sort, offset, limit)
         schema, count = self.schema, offset + limit if limit else 0
         ordering = asyncio.ensure_future(
-            self._find(lambda connection: browse.ordered_handles(connection, schema, filter, sort, count), filter)
+            self._find(lambda connection: sql.ordered_handles(connection, schema, filter, sort, count), filter)
         )
         try:
-            found = browse.where(schema, filter)
+            found = sql.where(schema, filter)
             statement = f"SELECT count(*) FROM memories AS m {found.sql}"
             ((total,),) = await self._find(lambda one: one.execute(statement, found.values).fetchall(), filter)
             return (await ordering)[offset:], total
@@ -277,20 +310,20 @@ class SqliteMemory(SearchableSqlite):
     async def rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of these rowids, in that order, as excerpts; rows gone meanwhile are left out."""
         by_handle: dict[Handle, MemoryEntry] = {}
-        for start in range(0, len(handles), browse.ROWS_AT_ONCE):
-            some = handles[start : start + browse.ROWS_AT_ONCE]
-            wanted = browse.Where().also(f"m.rowid IN ({', '.join('?' * len(some))})", some)
+        for start in range(0, len(handles), sql.ROWS_AT_ONCE):
+            some = handles[start : start + sql.ROWS_AT_ONCE]
+            wanted = sql.Where().also(f"m.rowid IN ({', '.join('?' * len(some))})", some)
             for entry in await self._entries(wanted, excerpt=EXCERPT):
                 by_handle[entry.handle] = entry
         for entry in [entry for entry in by_handle.values() if entry.is_excerpt and len(entry.content) < EXCERPT]:
             # SQLite's substr() ends at a NUL; the memory goes on behind it.
-            for whole in await self._entries(browse.Where().also("m.rowid = ?", [entry.handle])):
+            for whole in await self._entries(sql.Where().also("m.rowid = ?", [entry.handle])):
                 by_handle[entry.handle] = whole.excerpt()
         return [by_handle[handle] for handle in handles if handle in by_handle]
 
     async def whole(self, handle: Handle) -> MemoryEntry:
         """One row with its full content. Raises NotThere when it has gone."""
-        for entry in await self._entries(browse.Where().also("m.rowid = ?", [handle])):
+        for entry in await self._entries(sql.Where().also("m.rowid = ?", [handle])):
             return entry
         raise NotThere("This memory is no longer there.", hint="r reloads the list.")
 
@@ -308,22 +341,20 @@ class SqliteMemory(SearchableSqlite):
         """Every row of that key, the oldest stored first, with full content."""
         of_agent = MemoryFilter(agent=None if agent is None else (agent,), superseded=Superseded.SHOW)
         mark, value = bound([key])
-        return await self._entries(
-            browse.where(self.schema, of_agent).also(f"m.key = {mark}", value), "ORDER BY m.rowid"
-        )
+        return await self._entries(sql.where(self.schema, of_agent).also(f"m.key = {mark}", value), "ORDER BY m.rowid")
 
     async def with_id(self, id: str) -> MemoryEntry | None:
         """The memory of that id with its full content, or None."""
         if not self.schema.has("id"):
             return None
         mark, value = bound([id])
-        for entry in await self._entries(browse.Where().also(f"m.id = {mark}", value)):
+        for entry in await self._entries(sql.Where().also(f"m.id = {mark}", value)):
             return entry
         return None
 
     async def keys_starting(self, prefix: str, limit: int) -> Entries:
         """Rows whose key begins so, `updated_at` descending, with full content."""
-        found, order = browse.starting_with(self.schema, prefix)
+        found, order = sql.starting_with(self.schema, prefix)
         return await self._entries(found, f"{order} LIMIT {limit:d}")
 
     async def facets(self, filter: MemoryFilter, now: str) -> Facets:
@@ -335,7 +366,7 @@ class SqliteMemory(SearchableSqlite):
         """How much there is, counted in a thread; cancelling the await stops it."""
         schema, path = self.schema, self.path
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
-        found = browse.where(schema, wanted)
+        found = sql.where(schema, wanted)
         return await self._find(lambda connection: statistics(connection, schema, path, found), wanted)
 
     async def data_version(self) -> int | None:
@@ -359,20 +390,10 @@ class SqliteMemory(SearchableSqlite):
                 self._changes += 1
             return self._changes
 
-    @property
-    def _is_blind(self) -> bool:
-        """Whether the file is read as it was when opened, since the disk had no room for SQLite's -shm file."""
-        return self._connection is not None and self._connection.is_full
-
     async def open_anew(self) -> None:
         """Look at the file again, and let go of every earlier connection."""
         async with self._looking:
             await self._open_anew()
-
-    async def _open_anew(self) -> None:
-        await self.open()
-        async with self._search_opening:
-            await self._close_search()
 
     def interrupt(self) -> None:
         """Stop the search that runs now, and listings and counts that look for a text."""
@@ -407,7 +428,256 @@ class SqliteMemory(SearchableSqlite):
         stoppable = Stoppable()
         return await stoppable.run(partial(compact_database, self.path, stoppable))
 
-    async def _entries(self, found: browse.Where, order: str = "", excerpt: int | None = None) -> Entries:
+    async def recall(
+        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
+    ) -> Scored:
+        """The store's recall by the rules of the newest version with this schema, without a query vector."""
+        request = RecallRequest(query, limit, session_id=session_id, since=since, until=until, layer="store")
+        found = await self.search(request, profile_for(self.newest_version or NEWEST), ScoringSettings())
+        return list(found.entries)
+
+    async def search(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> StoreRecall:
+        """ZeroClaw's recall with every part of the score, by the rules of `profile`."""
+        # Its own, whatever a store that adds to these rows gives as evidence.
+        evidence = await SqliteMemory.recall_evidence(self, request, profile, settings, query_vector)
+        return generic_recall.store_recall(evidence, request, profile, settings)
+
+    async def recall_evidence(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> Evidence:
+        """The keyword, vector and LIKE hits that this recall looks at, cut as ZeroClaw's statements cut them."""
+        return await (await self._searching()).recall_evidence(request, profile, settings, query_vector)
+
+    async def cached_vector(self, text: str) -> np.ndarray | None:
+        """The vector ZeroClaw's cache holds for exactly this text."""
+        return await (await self._searching()).cached_vector(text)
+
+    async def prepare_vectors(self) -> None:
+        """Load the vectors ahead of the first search."""
+        await (await self._searching()).prepare_vectors()
+
+    async def evidence(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> Evidence:
+        """Every hit of the keyword, vector and LIKE stages, uncut, and what the filters look at."""
+        return await (await self._searching()).evidence(request, profile, settings, query_vector)
+
+    async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
+        """Each word as FTS5 finds it by the rules of `profile`, with its part of -bm25 and the rows that hold it."""
+        if not isinstance(entry.handle, int):
+            return generic_recall.word_shares(entry, query)
+        shares = await (await self._searching()).word_shares(entry.handle, query, profile)
+        return generic_recall.word_shares(entry, query) if shares is None else shares
+
+    async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
+        """The rows nearest by cosine among all vectors of that length, superseded ones too."""
+        rowid = entry.handle if entry is not None and isinstance(entry.handle, int) else None
+        return await (await self._searching()).nearest(rowid, vector, limit)
+
+    async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> WordNeighbours:
+        """As every row read would tell, out of the keyword index where that knows it."""
+        schema, stop = self.schema, threading.Event()
+
+        def going() -> None:
+            if stop.is_set():
+                raise SearchInterrupted
+
+        try:
+            found = await self._in_thread(
+                lambda connection: nearest_by_index(connection, schema, text, limit, without, going)
+            )
+        finally:
+            stop.set()
+        return await super().nearest_by_words(text, limit, without) if found is None else found
+
+    async def whole_rows(self, handles: Sequence[Handle]) -> Entries:
+        """The rows of these rowids with their whole content, read on the thread that searches."""
+        rowids = [handle for handle in handles if isinstance(handle, int)]
+        return await (await self._searching()).whole_rows(rowids)
+
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
+        await self.create(Draft(key, content, category, session_id), keep_nothing, replace=True)
+
+    async def store_batch(self, drafts: Sequence[Draft]) -> None:
+        """Write many memories in transactions of about 40 ms each, with pauses for other writers."""
+        await self._by_rows(Storing(drafts).run)
+
+    async def forget(self, key: str) -> bool:
+        """Delete the memory of that key. Raises Refused with the agents' names when several hold one."""
+        while True:
+            held = await self.with_key(key)
+            if len(held) > 1:
+                names = ", ".join(sorted(str(entry.agent) for entry in held))
+                raise Refused(f"Several agents hold the key {key!r}: {names}.", hint="Name the agent, or the id.")
+            removal = await self.remove(await self.stamps_of([entry.handle for entry in held]), keep_nothing)
+            if not removal.changed:
+                return removal.removed > 0
+
+    async def stamps(self, filter: MemoryFilter) -> Stamps:
+        """Every memory a filter leaves, in the order of storing; cancelling the await stops the pass."""
+        schema, found = self.schema, sql.where(self.schema, filter)
+        return await self._find(lambda connection: stamps(connection, schema, found), filter)
+
+    async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
+        """The stamps of these rowids, in that order; rows gone meanwhile are left out."""
+        schema = self.schema
+
+        def look(connection: Connection) -> Stamps:
+            by_handle: dict[Handle, Stamp] = {}
+            for start in range(0, len(handles), sql.ROWS_AT_ONCE):
+                some = handles[start : start + sql.ROWS_AT_ONCE]
+                wanted = sql.Where().also(f"m.rowid IN ({', '.join('?' * len(some))})", some)
+                by_handle |= {stamp.handle: stamp for stamp in stamps(connection, schema, wanted)}
+            return [by_handle[handle] for handle in handles if handle in by_handle]
+
+        return await self._in_thread(look)
+
+    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+        """Show every row with every column, on a thread, in one consistent read; its vector is in `embedding`."""
+        wanted = filter or MemoryFilter(superseded=Superseded.SHOW)
+        found = None if filter is None else sql.where(self.schema, filter)
+
+        def look(connection: Connection) -> None:
+            chosen = "1" if found is None else f"rowid IN (SELECT m.rowid FROM memories AS m {found.sql})"
+            for row in RawTable(connection).where(f"{chosen} ORDER BY rowid", () if found is None else found.values):
+                see(row)
+                # It would stay until the next one is read, and both can be many megabytes.
+                del row
+
+        await self._find(look, wanted)
+
+    def stamp_of(self, row: StoredRow) -> Stamp:
+        """The stamp of a row with every column."""
+        return stamp_of(row)
+
+    async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
+        """The rows of these rowids with every column, in that order; rows gone meanwhile are left out."""
+
+        def look(connection: Connection) -> Sequence[StoredRow]:
+            memories, found = RawTable(connection), dict[Handle | None, StoredRow]()
+            for start in range(0, len(handles), sql.ROWS_AT_ONCE):
+                some = handles[start : start + sql.ROWS_AT_ONCE]
+                found |= {row.handle: row for row in memories.where(f"rowid IN ({', '.join('?' * len(some))})", some)}
+            return [found[handle] for handle in handles if handle in found]
+
+        return await self._in_thread(look)
+
+    async def stored(self, id: str) -> StoredRow | None:
+        """One memory with every column, or None."""
+        if not self.schema.has("id"):
+            return None
+        return await self._in_thread(lambda connection: RawTable(connection).with_id(id))
+
+    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
+        """Store a new memory, durably."""
+        return await self._by_rows(lambda rows: create(rows, draft, keep, replace), vector)
+
+    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
+        """Change a row. An edit that changes nothing is neither kept nor written."""
+        return await self._by_rows(lambda rows: update(rows, id, edit, expected, keep), vector)
+
+    async def remove(
+        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
+    ) -> Removal:
+        """Delete rows in batches that hold the write lock for about 40 ms each, with pauses for other writers.
+
+        With `zero` SQLite overwrites what it frees (PRAGMA secure_delete); cancelling the await stops at a batch's end.
+        """
+        removing = Removing(stamps, keep, advance)
+
+        def work(writing: Writing) -> Removal:
+            removal = finished(removing.run(SqliteRows(writing)))
+            if not zero or not removal.removed or removal.cancelled or writing.zeroed():
+                return removal
+            return replace(removal, notes=(*removal.notes, _STILL_IN_LOG.format(writing.path.name)))
+
+        return await self._write(work, zero=zero)
+
+    async def revert(
+        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
+    ) -> Reversal:
+        """Take changes back in such batches, rowids and vectors too."""
+        return await self._by_rows(Reverting(changes, keep, clash, advance).run)
+
+    async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
+        """Write the vectors of rows that did not change, in short transactions."""
+        if not self.capabilities.vectors:
+            raise self._no_vectors()
+        return await self._by_rows(Filling(vectors).run)
+
+    async def check_model(self, provider: str, model: str, dimensions: int) -> None:
+        """As ZeroClaw >= 0.8.3 notes the model in memory_meta."""
+        schema = self.schema
+        theirs = await self._in_thread(lambda one: other_model(one, schema, provider, model, dimensions))
+        if theirs is not None:
+            raise another_model(theirs)
+
+    async def forget_cached_vectors(self, contents: Sequence[str], keep: Keep) -> int:
+        """Remove ZeroClaw's cached vectors of these contents."""
+        if not self.capabilities.cached_vectors:
+            return 0
+        return await self._write(partial(forget_cached_vectors, contents=contents, keep=keep))
+
+    async def count_cached_vectors(self, contents: Sequence[str]) -> int:
+        """How many of these contents ZeroClaw's embedding cache holds."""
+        if not self.capabilities.cached_vectors:
+            return 0
+        return await self._in_thread(
+            lambda connection: count_cached_vectors(RawTable(connection, EMBEDDING_CACHE), contents)
+        )
+
+    async def repair(self, what: Repair = "rebuild keyword index") -> Mended:
+        """Each by ZeroClaw's own statements; the file is looked at anew afterwards."""
+        match what:
+            case "rebuild keyword index":
+                await self._write(rebuild_index)
+                mended = Mended()
+            case "repair hydrated database":
+                await self._mend(repair_hydrated)
+                mended = Mended()
+            case "name unknown agents":
+                mended = Mended(agents=await self._mend(name_unknown_agents))
+            case "fold in write-ahead log":
+                mended = Mended(log_bytes=await self._mend(fold_log))
+        await self.open_anew()
+        return mended
+
+    async def _connected(self) -> tuple[ReadOnlyConnection, Sequence[str]]:
+        """A connection, and what had to be done to the file for it."""
+        try:
+            return await connect_read_only(self.path), ()
+        except UnfinishedWrite:
+            if self._asked_read_only or why_not_writable(self.path):
+                raise
+        await asyncio.to_thread(take_back_unfinished_write, self.path)
+        return await connect_read_only(self.path), (_TAKEN_BACK,)
+
+    @property
+    def _is_blind(self) -> bool:
+        """Whether the file is read as it was when opened, since the disk had no room for SQLite's -shm file."""
+        return self._connection is not None and self._connection.is_full
+
+    async def _open_anew(self) -> None:
+        await self.open()
+        async with self._search_opening:
+            await self._close_search()
+
+    async def _entries(self, found: sql.Where, order: str = "", excerpt: int | None = None) -> Entries:
         schema = self.schema
         statement = _select(schema, found, order, excerpt)
         return [entry_from(row, schema) for row in await self._fetch(statement, found.values)]
@@ -429,6 +699,64 @@ class SqliteMemory(SearchableSqlite):
             self._readings.discard(reading)
             self._finds.discard(reading)
 
+    async def _close_search(self) -> None:
+        """Stop every search and let go of its connections and vectors."""
+        search, self._search = self._search, None
+        if search is not None:
+            await search.close()
+
+    async def _searching(self) -> SqliteSearch:
+        """The search of this store, made at the first use: who only browses pays nothing for it."""
+        from zeroclaw_tui.backends.sqlite.search import SqliteSearch
+
+        async with self._search_opening:
+            if self._search is None:
+                search = SqliteSearch(self.path, self.schema)
+                await search.open()
+                self._search = search
+            return self._search
+
+    async def _find(self, work: Callable[[Connection], Answer], filter: MemoryFilter) -> Answer:
+        """The same with what the filter's text is compared by; one that looks for text can be interrupted."""
+        seconds = self.find_seconds
+
+        def look(connection: Connection) -> Answer:
+            with finding(connection, filter, seconds):
+                return work(connection)
+
+        return await self._in_thread(look, is_find=filter.looks_for_text)
+
+    async def _mend(self, work: Callable[[Writing], Answer]) -> Answer:
+        """Write also where the store is read-only for what this repairs."""
+        return await Writing(self.path, self.schema).run(work)
+
+    async def _by_rows(
+        self, work: Callable[[SqliteRows], Coroutine[Any, Any, Answer]], vector: Vector | None = None
+    ) -> Answer:  # fmt: skip
+        return await self._write(lambda writing: finished(work(SqliteRows(writing, vector))))
+
+    async def _write(self, work: Callable[[Writing], Answer], *, zero: bool = False) -> Answer:
+        try:
+            return await self._written(work, zero)
+        except SchemaMoved:
+            # ZeroClaw has migrated the file: nothing was written, and what may be written is decided again.
+            await self.open_anew()
+            return await self._written(work, zero)
+
+    async def _written(self, work: Callable[[Writing], Answer], zero: bool) -> Answer:
+        if self.read_only_because is not None:
+            raise self.refuse_to_write()
+        writing = Writing(self.path, self.schema, zero=zero)
+        self._writings.add(writing)
+        self._has_written = True
+        try:
+            written = await writing.run(work)
+        finally:
+            self._writings.discard(writing)
+        if self._is_blind:
+            await self.open_anew()
+        return written
+
 
 def _leave_whole(path: Path) -> None:
     """Where another program has it open, that one folds in the log when it ends."""
@@ -440,6 +768,6 @@ def _nothing() -> None:
     """Folding in a log cannot be asked to stop."""
 
 
-def _select(schema: Schema, found: browse.Where, order: str, excerpt: int | None = None) -> str:
+def _select(schema: Schema, found: sql.Where, order: str, excerpt: int | None = None) -> str:
     columns = entry_columns(schema, excerpt=excerpt)
     return f"SELECT {columns} FROM memories AS m {agent_join(schema)} {found.sql} {order}"

@@ -12,11 +12,10 @@ from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.clock import local_now, utc_now
 from zeroclaw_tui.backends.rows import MOST_ROWS
-from zeroclaw_tui.backends.sqlite.identity import other_model
-from zeroclaw_tui.backends.sqlite.raw_rows import FAR, RawTable
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.sqlite.stamps import state_of
-from zeroclaw_tui.backends.sqlite.writing import Pace, Transaction, Writing, check_index
+from zeroclaw_tui.backends.sqlite.sql import state_of
+from zeroclaw_tui.backends.sqlite.table import FAR, RawTable
+from zeroclaw_tui.backends.sqlite.transaction import Pace, Transaction, Writing, check_index
 from zeroclaw_tui.backends.table_rows import TableRows
 from zeroclaw_tui.files.database import as_text, bound, quoted
 from zeroclaw_tui.memory.change import (
@@ -407,3 +406,20 @@ def _as_stored(values: Mapping[str, Any]) -> dict[str, Value]:
         else:
             plain[name] = value
     return plain
+
+
+_NAMES = ("embedding_provider", "embedding_model", "embedding_dimensions")
+
+
+def other_model(
+    connection: sqlite3.Connection, schema: Schema, provider: str, model: str, dimensions: int
+) -> str | None:
+    """The model the store names where it is not this one, in words; None where they agree or the store names none."""
+    if "memory_meta" not in schema.tables:
+        return None
+    pairs = connection.execute("SELECT key, value FROM memory_meta")
+    stamped = {as_text(key): as_text(value) for key, value in pairs}
+    ours = dict(zip(_NAMES, (provider, model, str(dimensions)), strict=True))
+    if all(stamped.get(name, value) == value for name, value in ours.items()):
+        return None
+    return ", ".join(stamped[name] for name in _NAMES if name in stamped)

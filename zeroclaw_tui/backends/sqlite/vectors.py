@@ -11,9 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from zeroclaw_tui.backends.sqlite.hits import Conditions, SearchThread, Ticket
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.sqlite.search_scope import Conditions
-from zeroclaw_tui.backends.sqlite.search_thread import SearchThread, Ticket
 from zeroclaw_tui.scoring.evidence import Hit, VectorFaults
 from zeroclaw_tui.scoring.vectors import VectorIndex
 

@@ -8,12 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.backends.sqlite.hits import (
+    Conditions,
+    KeywordHits,
+    SqlScope,
+    Ticket,
+    is_refusal,
+    read_rows,
+    search_all_keywords,
+    share_of,
+)
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.sqlite.search_keywords import KeywordHits, is_refusal, search_all_keywords, share_of
-from zeroclaw_tui.backends.sqlite.search_rows import read_rows
-from zeroclaw_tui.backends.sqlite.search_scope import Conditions, SqlScope
-from zeroclaw_tui.backends.sqlite.search_thread import Ticket
-from zeroclaw_tui.backends.sqlite.search_vectors import AllVectorHits, VectorHits
+from zeroclaw_tui.backends.sqlite.vectors import AllVectorHits, VectorHits
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import rank

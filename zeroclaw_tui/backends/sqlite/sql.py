@@ -1,21 +1,180 @@
-"""Listings: filters and orders compiled to SQL, pages by key, the order of all rows. Values are always bound."""
+"""The statements that choose, order and read memories, and what comes of their rows."""
 
 from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.backends.sqlite.finding import conditions as text_conditions
-from zeroclaw_tui.backends.sqlite.rows import size_of
+from zeroclaw_tui.backends.matching import Needle, TextSearch, needles_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.files.database import bound
+from zeroclaw_tui.files.database import as_text, bound
+from zeroclaw_tui.memory.change import Stamp, StoredRow
+from zeroclaw_tui.memory.entry import MemoryEntry, kind_from
+from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Sort, SortField, Superseded
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.sqlite.schema import Schema
+
+OWNER = "owner"
+"""What `agent_join` calls the agents table."""
+
+_FIELDS = 17
+# octet_length() knows the size without reading the value, but SQLite has it only from 3.43 on.
+_SIZE = "octet_length({})" if sqlite3.sqlite_version_info >= (3, 43) else "length(CAST({} AS BLOB))"
+
+
+def entry_columns(schema: Schema, *, excerpt: int | None, table: str = "m") -> str:
+    """The SELECT list for `entry_from`; needs `agent_join`. What the generation lacks is NULL.
+
+    `excerpt` is how many characters of the content to read, None for all. The vector itself is never read.
+    """
+
+    def column(name: str) -> str:
+        return f"{table}.{name}" if schema.has(name) else "NULL"
+
+    content = f"{table}.content"
+    columns = [
+        f"{table}.rowid",
+        column("id"),
+        f"{table}.key",
+        content if excerpt is None else f"substr({content}, 1, {excerpt:d})",
+        size_of(content),
+        column("category"),
+        column("created_at"),
+        column("updated_at"),
+        column("session_id"),
+        column("namespace"),
+        column("importance"),
+        column("superseded_by"),
+        column("kind"),
+        column("pinned"),
+        agent_of(schema, table),
+        f"length({column('embedding')}) / 4",
+        column("tenant_id"),
+    ]
+    return ", ".join(columns)
+
+
+def agent_join(schema: Schema, table: str = "m") -> str:
+    """The join that `entry_columns` needs to name agents; empty where there are none."""
+    return f"LEFT JOIN agents AS {OWNER} ON {OWNER}.id = {table}.agent_id" if schema.has_agents else ""
+
+
+def agent_of(schema: Schema, table: str = "m") -> str:
+    """The agent's alias, its id where no agent has that id, NULL in generations without agents."""
+    if schema.has_agents:
+        return f"coalesce({OWNER}.alias, {table}.agent_id)"
+    return f"{table}.agent_id" if schema.has("agent_id") else "NULL"
+
+
+def size_of(expression: str) -> str:
+    """The SQL for a text's length in bytes."""
+    return _SIZE.format(expression)
+
+
+def entry_from(row: Sequence[Any], schema: Schema) -> MemoryEntry:
+    """A memory out of a row of `entry_columns`; further columns are ignored. The handle is the rowid."""
+    (rowid, memory_id, key, content, size, category, created, updated, session, namespace, importance, superseded, kind,
+     pinned, agent, dimensions, tenant) = row[:_FIELDS]  # fmt: skip
+    text = as_text(content)
+    size = size or 0
+    return MemoryEntry(
+        id=as_text(memory_id),
+        key=as_text(key),
+        content=text,
+        category=as_text(category),
+        timestamp=as_text(created),
+        updated_at=_text_or_none(updated),
+        session_id=_text_or_none(session),
+        namespace=_text_or_none(namespace),
+        importance=float(importance) if isinstance(importance, int | float) else None,
+        superseded_by=_text_or_none(superseded),
+        kind=kind_from(kind),
+        pinned=None if pinned is None or not schema.has("pinned") else bool(pinned),
+        agent=_text_or_none(agent),
+        embedding_dimensions=dimensions,
+        tenant_id=_text_or_none(tenant),
+        handle=rowid,
+        size=size,
+        is_excerpt=len(text.encode("utf-8", "surrogateescape")) < size,
+    )
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else as_text(value)
+
+
+_HOLDS = "holds_in_any_case"
+_MATCHES = "matches_pattern"
+_TEXTS = "CAST(m.content AS BLOB), CAST(m.key AS BLOB)"
+
+Condition = tuple[str, tuple[Any, ...]]
+
+
+def text_conditions(filter: MemoryFilter) -> list[Condition]:
+    """The conditions of a filter's text parts and what to bind, over the memories table as `m`, for use in `finding`.
+
+    Compared as bytes: LIKE would stop at a NUL and read `%` and `_` as wildcards, and text that is no UTF-8 stays
+    what it is.
+    """
+    found = [_condition(needle, number) for number, needle in enumerate(needles_of(filter))]
+    return [*found, (f"{_MATCHES}({_TEXTS})", ())] if filter.regex else found
+
+
+def _condition(needle: Needle, number: int) -> Condition:
+    if not needle.is_plain:
+        return f"{_HOLDS}({number:d}, {_TEXTS})", ()
+    wanted = needle.text.encode()
+    looked = [f"instr(CAST(lower({column}) AS BLOB), ?) > 0" for column in ("m.content", "m.key")]
+    return f"({' OR '.join(looked)})", (wanted, wanted)
+
+
+@contextmanager
+def finding(connection: sqlite3.Connection, filter: MemoryFilter, seconds: float) -> Iterator[None]:
+    """Within this the connection has the functions that `conditions` of the same filter names; for a thread.
+
+    Raises WrongUse for a pattern that cannot be read or is matched for longer than `seconds` in all.
+    """
+    if not filter.looks_for_text:
+        yield
+        return
+    search = TextSearch(filter, seconds)
+    needles = search.needles
+    failed: list[WrongUse] = []
+
+    def holds(at: int, content: bytes | None, key: bytes | None) -> bool:
+        return needles[at].is_in(_text(content)) or needles[at].is_in(_text(key))
+
+    def matches(content: bytes | None, key: bytes | None) -> bool:
+        try:
+            return is_in(_text(content), _text(key))
+        except WrongUse as error:
+            # SQLite says of a function no more than that it failed.
+            failed.append(error)
+            raise
+
+    connection.create_function(_HOLDS, 3, holds)
+    if search.pattern is not None:
+        is_in = search.pattern.is_in
+        connection.create_function(_MATCHES, 2, matches)
+    try:
+        yield
+    except sqlite3.OperationalError:
+        if failed:
+            raise failed[0] from None
+        raise
+
+
+def _text(value: bytes | None) -> str:
+    return "" if value is None else value.decode("utf-8", "surrogateescape")
+
 
 ROWS_AT_ONCE = 500
 """The most rows fetched in one statement, so that the event loop never waits for Python objects to be made."""
@@ -227,3 +386,48 @@ def _never_null(schema: Schema, column: str) -> str:
 def _order(keys: Sequence[str], sort: Sort) -> str:
     direction = "DESC" if sort.descending else "ASC"
     return ", ".join(f"{key} {direction}" for key in (*keys, "m.rowid"))
+
+
+def stamps(connection: sqlite3.Connection, schema: Schema, found: Where) -> list[Stamp]:
+    """The stamps of the rows a condition leaves, in the order of storing; for a thread of its own."""
+    columns = ("id", "key", "category", "created_at", "updated_at", "superseded_by")
+    named = [f"m.{column}" if schema.has(column) else "NULL" for column in columns]
+    selected = ", ".join(["m.rowid", *named, size_of("m.content"), agent_of(schema)])
+    statement = f"SELECT {selected} FROM memories AS m {agent_join(schema)} {found.sql} ORDER BY m.rowid"
+    return [_stamp(row) for row in connection.execute(statement, found.values)]
+
+
+def state_of(row: StoredRow) -> str:
+    """The state a stamp of this row has."""
+    values = row.values
+    size = len(as_text(values["content"]).encode("utf-8", "surrogateescape"))
+    return _state(values.get("updated_at"), size, values.get("superseded_by"))
+
+
+def stamp_of(row: StoredRow) -> Stamp:
+    """The stamp of a row with every column."""
+    values = row.values
+    size = len(as_text(values["content"]).encode("utf-8", "surrogateescape"))
+    created, updated = values.get("created_at"), values.get("updated_at")
+    seen = (row.handle, row.id, values["key"], values.get("category"), created, updated, values.get("superseded_by"))
+    return _stamp((*seen, size, row.agent))
+
+
+def _stamp(row: tuple[Any, ...]) -> Stamp:
+    rowid, memory_id, key, category, created, updated, superseded, size, agent = row
+    return Stamp(
+        id=as_text(memory_id),
+        state=_state(updated, size or 0, superseded),
+        key=as_text(key),
+        category=as_text(category),
+        size=size or 0,
+        timestamp=as_text(created),
+        updated_at=as_text(updated),
+        agent=None if agent is None else as_text(agent),
+        handle=rowid,
+    )
+
+
+def _state(updated: object, size: int, superseded: object) -> str:
+    """Every store of ZeroClaw's gives a new `updated_at`; only replacing a memory by another sets just that."""
+    return f"{as_text(updated)} {size}" + ("" if superseded is None else f" {as_text(superseded)}")
