@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -183,12 +182,6 @@ async def test_a_key_of_several_agents_is_not_written_by_key_alone() -> None:
     memory.with_key = with_key  # type: ignore[method-assign]
     with pytest.raises(Refused, match="Several agents"):
         await memory.create(Draft(SAMPLES[0].key, "x"), Kept(), replace=True)
-
-
-async def test_ten_changes_at_once_all_arrive() -> None:
-    memory = InMemory()
-    await asyncio.gather(*(memory.create(Draft(f"key {number}", "x"), Kept()) for number in range(10)))
-    assert await memory.count() == 10
 
 
 async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -> None:
