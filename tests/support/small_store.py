@@ -38,7 +38,8 @@ def add(path: Path, rows: Iterable[dict[str, Any]], start: int = 0) -> None:
     """Insert rows as another program would; `agent` names the agent of a row, who is made where it is new."""
     with closing(sqlite3.connect(path)) as connection, connection:
         columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('memories')")}
-        agents = dict(connection.execute("SELECT alias, id FROM agents")) if "agent_id" in columns else {}
+        found = connection.execute("SELECT alias, id FROM agents") if "agent_id" in columns else ()
+        agents = {"default": AGENT} | dict(found)
         for at, row in enumerate(rows, start):
             moment = MOMENT.format(at % 60)
             plain = {"id": f"id-{at:03d}", "key": f"key{at}", "content": "text", "category": "core"}
