@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.backends.choice import chosen_line
+from zeroclaw_tui.backends.profiles import chosen_line
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 
 PROVIDER = '[memory]\nbackend = "sqlite"\n[storage.provider.config]\nprovider = "postgres"\n'

@@ -36,7 +36,7 @@ async def _copies(library: Library) -> object:
 
 
 async def _health(library: Library) -> object:
-    return await library.health()
+    return await library.memory.health()
 
 
 @pytest.mark.parametrize("look", [_copies, _health])

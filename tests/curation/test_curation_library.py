@@ -131,7 +131,7 @@ async def test_rows_are_marked_by_their_full_content_where_the_version_scans(con
         )
     library = await open_library(config, "0.8.4")
     try:
-        page = await library.page(MemoryFilter(), NEWEST_STORED, None, 10)
+        page = await library.memory.page(MemoryFilter(), NEWEST_STORED, None, 10)
         with closing(sqlite3.connect(config.database)) as connection, connection:
             connection.execute("DELETE FROM memories WHERE id = 'gone'")
         marked = {entry.key: entry.withheld for entry in await library.scanned(page.entries)}
@@ -162,12 +162,12 @@ async def test_a_long_content_is_scanned_anew_only_when_it_changed(
     monkeypatch.setattr(library.memory, "whole", whole)
     try:
         for _ in range(2):
-            page = await library.page(MemoryFilter(), NEWEST_STORED, None, 10)
+            page = await library.memory.page(MemoryFilter(), NEWEST_STORED, None, 10)
             assert [entry.withheld for entry in await library.scanned(page.entries)] == ["exfil_curl"]
         assert len(handles) == 1
         with closing(sqlite3.connect(config.database)) as connection, connection:
             connection.execute("UPDATE memories SET content = ?, updated_at = '2'", ["harmless " * 100])
-        page = await library.page(MemoryFilter(), NEWEST_STORED, None, 10)
+        page = await library.memory.page(MemoryFilter(), NEWEST_STORED, None, 10)
         assert [entry.withheld for entry in await library.scanned(page.entries)] == [None]
     finally:
         await library.close()

@@ -118,7 +118,7 @@ async def test_as_a_repair_the_open_library_steps_aside_and_goes_on(make_patient
         (finding,) = [finding for finding in report.findings if finding.id == "free-space"]
         await repair_finding(patient.config, library, finding, NOW)
         assert patient.database.stat().st_size < size
-        page = await library.page(MemoryFilter(), NEWEST_STORED, None, 50)
+        page = await library.memory.page(MemoryFilter(), NEWEST_STORED, None, 50)
         assert len(page.entries) == len(patient.rows())
 
 

@@ -90,7 +90,7 @@ def opened(path: Path, folder: Path, version: str, embedder: str | None) -> Any:
 async def all_rows(library: Library) -> dict[Handle, MemoryEntry]:
     """Every row with its whole content."""
     wanted = MemoryFilter(superseded=Superseded.SHOW)
-    handles = await library.order(wanted, NEWEST_STORED)
+    handles = await library.memory.order(wanted, NEWEST_STORED)
     return {entry.handle: entry for entry in await library.memory.whole_rows(list(handles))}
 
 

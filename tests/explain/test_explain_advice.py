@@ -35,7 +35,7 @@ async def test_all_advice_holds_to_the_end(version: str, tmp_path: Path) -> None
             gathered = await gather_evidence(library, asked)
             found = [scored.entry for scored in (await gathered.replayed(asked)).results]
             for entry in (*found, *chance.sample(entries, 6)):
-                whole = await library.whole(entry.handle)
+                whole = await library.memory.whole(entry.handle)
                 told = await advised(gathered, await explained_by(gathered, whole, asked), asked)
                 last = told.steps[-1]
                 if told.is_injected:

@@ -74,7 +74,7 @@ def _ids(plan: purge.PurgePlan) -> list[str]:
 
 
 async def _shown(library: Library, filter: MemoryFilter) -> set[str]:
-    return {entry.id for entry in (await library.page(filter, NEWEST_STORED, None, 100)).entries}
+    return {entry.id for entry in (await library.memory.page(filter, NEWEST_STORED, None, 100)).entries}
 
 
 @pytest.mark.parametrize("filter", FILTERS, ids=repr)

@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from support.small_store import blob, change, make
 
-from zeroclaw_tui.backends.counting import count_entries
 from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.listing import count_entries
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory

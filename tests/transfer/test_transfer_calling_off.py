@@ -27,7 +27,7 @@ async def test_a_search_that_is_called_off_is_a_cancelled_export_only_where_nobo
         exporting = asyncio.create_task(export)
         async with asyncio.timeout(20):
             while not exporting.done():
-                library.interrupt()
+                library.memory.interrupt()
                 await asyncio.sleep(0)
         if is_wanted:
             with pytest.raises(SearchInterrupted):

@@ -13,8 +13,8 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.counting import count_entries
 from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.listing import count_entries
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library

@@ -26,7 +26,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends import generic_recall, generic_writing
+from zeroclaw_tui.backends import generic
 from zeroclaw_tui.backends.answers import (
     THE_TRAIT,
     Capabilities,
@@ -41,8 +41,7 @@ from zeroclaw_tui.backends.answers import (
     StoreFacts,
     StoreRecall,
 )
-from zeroclaw_tui.backends.counting import count_entries, facets_of
-from zeroclaw_tui.backends.listing import left_in_thread, page_after, sort_key, told_apart
+from zeroclaw_tui.backends.listing import count_entries, facets_of, left_in_thread, page_after, sort_key, told_apart
 from zeroclaw_tui.backends.matching import SECONDS
 from zeroclaw_tui.memory.change import (
     Advance,
@@ -318,7 +317,7 @@ class Memory(ABC):
         query_vector: np.ndarray | None = None,
     ) -> StoreRecall:
         """The store's own recall with every part of the score, by the rules of `profile`."""
-        return await generic_recall.search(self, request)
+        return await generic.search(self, request)
 
     async def evidence(
         self,
@@ -328,7 +327,7 @@ class Memory(ABC):
         query_vector: np.ndarray | None = None,
     ) -> Evidence:
         """Everything that `search` decides from, so that it can be decided again with other numbers."""
-        return await generic_recall.evidence(self, request, profile, settings, query_vector)
+        return await generic.evidence(self, request, profile, settings, query_vector)
 
     async def recall_evidence(
         self,
@@ -339,11 +338,11 @@ class Memory(ABC):
     ) -> Evidence:
         """What this one recall is decided from: the answer of `search`, or the hits of the stages, cut for it."""
         found = await self.search(request, profile, settings, query_vector)
-        return generic_recall.as_found(request, found, profile, settings)
+        return generic.as_found(request, found, profile, settings)
 
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """What each word of a query adds to the score of this memory (with its whole content)."""
-        return generic_recall.word_shares(entry, query)
+        return generic.word_shares(entry, query)
 
     async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
         """The rows nearest to the vector of a row, or to a given one, best first, and how many were compared.
@@ -355,11 +354,11 @@ class Memory(ABC):
     async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> WordNeighbours:
         """The current rows nearest to a text by the rare words both have, but the row `without`; no network but to the
         store itself."""
-        return await generic_recall.nearest_by_words(self, text, limit, without)
+        return await generic.nearest_by_words(self, text, limit, without)
 
     async def whole_rows(self, handles: Sequence[Handle]) -> Entries:
         """Rows with their whole content, in that order; rows gone meanwhile are left out."""
-        return await generic_recall.whole_rows(self, handles)
+        return await generic.whole_rows(self, handles)
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
         """A vector this store already holds for exactly this text; reading only."""
@@ -382,11 +381,11 @@ class Memory(ABC):
 
     async def stamps(self, filter: MemoryFilter) -> Stamps:
         """Every memory a filter leaves, in the order of storing, with the state it has now."""
-        return [generic_writing.stamp_of(entry) for entry in await self._ordered(filter, Sort(descending=False))]
+        return [generic.stamp_of(entry) for entry in await self._ordered(filter, Sort(descending=False))]
 
     async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
         """The same for rows of a listing; rows gone meanwhile are left out."""
-        return [generic_writing.stamp_of(entry) for entry in await self.whole_rows(handles)]
+        return [generic.stamp_of(entry) for entry in await self.whole_rows(handles)]
 
     async def stamps_by_row(self, handles: Sequence[Handle]) -> dict[Handle, Stamps]:
         """The same by the row they belong to; a row that means several memories has one for each."""
@@ -398,7 +397,7 @@ class Memory(ABC):
     async def stored(self, id: str) -> StoredRow | None:
         """One memory exactly as the store holds it; None when there is none of this id."""
         entry = await self.with_id(id)
-        return None if entry is None else generic_writing.row_of(entry)
+        return None if entry is None else StoredRow.of(entry)
 
     async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row whole, one at a time, in the order of storing, superseded ones too unless a filter says else.
@@ -407,7 +406,7 @@ class Memory(ABC):
         ends the pass and comes out here; cancelling the await ends it too.
         """
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
-        await generic_writing.show(await self._ordered(wanted, Sort(descending=False)), see)
+        await generic.show(await self._ordered(wanted, Sort(descending=False)), see)
 
     def text_to_embed(self, row: StoredRow) -> str:
         """What of a memory its vector is made of."""
@@ -415,7 +414,7 @@ class Memory(ABC):
 
     def stamp_of(self, row: StoredRow) -> Stamp:
         """The stamp of a row that `each_row` showed, as `stamps` would give it; the store is not asked."""
-        return generic_writing.stamp_of(generic_writing.entry_of(row))
+        return generic.stamp_of(generic.entry_of(row))
 
     def other_fields(self, row: StoredRow, name: str) -> Sequence[str]:
         """What stands in a value of a row that is no field of a memory, by the names a person there knows.
@@ -429,7 +428,7 @@ class Memory(ABC):
         if type(self).stored is Memory.stored:
             # The trait has no verb for one id: everything is read once, not once an id.
             everything = await self.entries(MemoryFilter(superseded=Superseded.SHOW))
-            rows = {entry.id: generic_writing.row_of(entry) for entry in everything}
+            rows = {entry.id: StoredRow.of(entry) for entry in everything}
             return {id: rows[id] for id in ids if id in rows}  # noqa: A001
         found = {id: await self.stored(id) for id in ids}  # noqa: A001
         return {id: row for id, row in found.items() if row is not None}  # noqa: A001
@@ -437,7 +436,7 @@ class Memory(ABC):
     async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
         """The rows of these handles as `stored` gives them, in that order; rows gone meanwhile are left out."""
         if type(self).stored is Memory.stored:
-            return [generic_writing.row_of(entry) for entry in await self.whole_rows(handles)]
+            return [StoredRow.of(entry) for entry in await self.whole_rows(handles)]
         found = [await self.stored(entry.id) for entry in await self.rows(handles)]
         return [row for row in found if row is not None]
 
@@ -454,14 +453,14 @@ class Memory(ABC):
 
         Raises DuplicateKey without `replace`, TriggersMissing, Locked, Refused.
         """
-        return await generic_writing.create(self, draft, keep, replace)
+        return await generic.create(self, draft, keep, replace)
 
     async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
         """Change fields of the row whose fingerprint is `expected`. New content takes `vector`, or loses its own.
 
         Raises Conflict when it has another, NotThere when it has gone, DuplicateKey, and what `create` raises.
         """
-        return await generic_writing.update(self, id, edit, expected, keep)
+        return await generic.update(self, id, edit, expected, keep)
 
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
@@ -470,7 +469,7 @@ class Memory(ABC):
 
         With `zero` the space they used is overwritten, where the store can do that.
         """
-        return await generic_writing.remove(self, stamps, keep, advance)
+        return await generic.remove(self, stamps, keep, advance)
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
@@ -480,7 +479,7 @@ class Memory(ABC):
         With "refuse" every row is looked at first, and Clashes raised before anything is done. A row that already is
         as it was before counts as taken back.
         """
-        return await generic_writing.revert(self, changes, keep, clash, advance)
+        return await generic.revert(self, changes, keep, clash, advance)
 
     async def forget_cached_vectors(self, contents: Sequence[str], keep: Keep) -> int:
         """Remove the cached vectors of these contents, where the store keeps such; gives how many."""

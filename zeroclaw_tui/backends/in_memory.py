@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from zeroclaw_tui.backends import write
 from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored, Stamps
-from zeroclaw_tui.backends.generic_writing import entry_of, row_of, stamp_of
+from zeroclaw_tui.backends.generic import entry_of, stamp_of
 from zeroclaw_tui.backends.listing import left_in_thread, left_of
 from zeroclaw_tui.backends.revert import Reverting
 from zeroclaw_tui.backends.rows import Rows
@@ -179,7 +179,7 @@ class InMemory(Memory):
             agent=draft.agent,
             handle=old.handle if old else self._next_handle(),
         )
-        return row_of(entry)
+        return StoredRow.of(entry)
 
     def _hold(self, entry: MemoryEntry) -> MemoryEntry:
         held = entry.whole(entry.content)
@@ -219,12 +219,12 @@ class HeldRows(Rows):
     async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
         """Rows by id."""
         found = map(self._memory._of_id, ids)
-        return {entry.id: row_of(entry) for entry in found if entry is not None}
+        return {entry.id: StoredRow.of(entry) for entry in found if entry is not None}
 
     async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
         """The row of that key."""
         entry = self._memory._by_key.get(key)
-        return None if entry is None else row_of(entry)
+        return None if entry is None else StoredRow.of(entry)
 
     def identity(self, row: StoredRow) -> str:
         """Its id."""
@@ -250,7 +250,7 @@ class HeldRows(Rows):
         """With its own id and handle where they are still free, and every field: some may only be named in `over`."""
         memory = self._memory
         named = over.values if over is not None and over.id == row.id and not apart else {}
-        row = with_parts(row, values=row_of(entry_of(with_parts(row, values={**named, **row.values}))).values)
+        row = with_parts(row, values=StoredRow.of(entry_of(with_parts(row, values={**named, **row.values}))).values)
         if row.handle is None:
             row = with_parts(row, handle=memory._next_handle() if over is None or apart else over.handle)
         if apart:
@@ -263,7 +263,7 @@ class HeldRows(Rows):
         """Hold it in place of `over`."""
         if over is not None:
             self._memory._let_go(over.entry())
-        return row_of(self._memory._hold(entry_of(row)))
+        return StoredRow.of(self._memory._hold(entry_of(row)))
 
     async def drop(self, row: StoredRow) -> bool:
         """Let it go."""

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends import generic_recall
+from zeroclaw_tui.backends import generic
 from zeroclaw_tui.backends.base import Entries, Health, Memory, Stamps, StoreRecall
 from zeroclaw_tui.backends.clock import local_now
 from zeroclaw_tui.backends.listing import moment
@@ -579,7 +579,7 @@ class LucidMemory(SqliteMemory):
         """That of the database, unless lucid's rows take part in this recall: then only its answer can be judged."""
         found = await self.search(request, profile, settings, query_vector)
         if any(_is_lucid(scored.entry.handle) for scored in found.entries):
-            return generic_recall.as_found(request, found, profile, settings)
+            return generic.as_found(request, found, profile, settings)
         evidence = await super().evidence(request, profile, settings, query_vector)
         local = await super().search(request, profile, settings, query_vector)
         notes = tuple(note for note in found.notes if note not in local.notes)

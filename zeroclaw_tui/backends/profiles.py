@@ -4,6 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from zeroclaw_tui.config.environment import STORAGE_PROVIDER, source_of
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.notes import DEFAULT, FILE, OPTION, shown
+from zeroclaw_tui.config.server_url import SCHEME
+
+_LATER = "{} is not opened by this release; a later one brings it{}."
+_LUCID_HINT = "Its own rows lie in a local brain.db: --backend sqlite opens them."
+_QDRANT_HINT = "Nothing of it lies on this machine."
+_OF_THE_PAST = "This program does not open {}."
+_OTHER_NAMES = {
+    "hybrid": "sqlite_qdrant_hybrid",
+    "cortex": "cortex-mem",
+    "cortex_mem": "cortex-mem",
+    "cortexmem": "cortex-mem",
+    "postgresql": "postgres",
+    "in_memory": "in-memory",
+    "md": "markdown",
+}
+_KEY = "memory.backend"
+
 
 @dataclass(frozen=True, slots=True)
 class BackendProfile:
@@ -45,11 +65,6 @@ class BackendProfile:
         """How many vectors the cache keeps."""
         return 10_000 if self.uses_hygiene else 0
 
-
-_LATER = "{} is not opened by this release; a later one brings it{}."
-_LUCID_HINT = "Its own rows lie in a local brain.db: --backend sqlite opens them."
-_QDRANT_HINT = "Nothing of it lies on this machine."
-_OF_THE_PAST = "This program does not open {}."
 
 BACKENDS: tuple[BackendProfile, ...] = (
     BackendProfile(
@@ -108,16 +123,6 @@ BACKENDS: tuple[BackendProfile, ...] = (
     BackendProfile("cortex-mem", "Cortex-Mem: ZeroClaw 0.1.8 only", not_yet=_OF_THE_PAST.format("cortex-mem")),
 )
 
-_OTHER_NAMES = {
-    "hybrid": "sqlite_qdrant_hybrid",
-    "cortex": "cortex-mem",
-    "cortex_mem": "cortex-mem",
-    "cortexmem": "cortex-mem",
-    "postgresql": "postgres",
-    "in_memory": "in-memory",
-    "md": "markdown",
-}
-
 
 def backend_profile(name: str) -> BackendProfile | None:
     """The profile of a backend by its name or another spelling of it; None when nobody knows it."""
@@ -136,3 +141,44 @@ def has_notes(name: str) -> bool:
     """Whether a backend keeps its memories in a folder of Markdown."""
     profile = backend_profile(name)
     return profile is not None and profile.has_notes
+
+
+def chosen_line(config: MemoryConfig) -> str:
+    """The backend, what chose it over what, and what ZeroClaw itself would use where that is another.
+
+    For example `postgres: [storage.provider.config] provider stands above memory.backend = "sqlite".`
+    """
+    name = shown(f"{config.backend}.{config.alias}" if config.alias else config.backend)
+    line = f"{name}: {_why(config)}"
+    differs = config.install.layout != "lone" and config.zeroclaw_backend != _kind(config)
+    return f"{line}; ZeroClaw itself would use {config.zeroclaw_backend}{_because(config)}." if differs else f"{line}."
+
+
+def _why(config: MemoryConfig) -> str:
+    source = config.sources.get(_KEY, DEFAULT)
+    written = config.values.get("backend")
+    below = f'memory.backend = "{shown(written)}"' if isinstance(written, str) else None
+    if source == DEFAULT:
+        return "the default, since memory.backend is not set" if below is None else f"{below} in {FILE}"
+    if source == FILE or (below is None and source.startswith(FILE)):
+        return f"{below} in {FILE}" if below else source
+    if source.startswith("environment") and source != source_of(STORAGE_PROVIDER):
+        return source
+    if config.install.layout == "lone":
+        return "named by --backend" if source == OPTION else source
+    chosen = "--backend" if source == OPTION else source.removeprefix(f"{FILE}, ")
+    return f"{chosen} stands above {below or 'the default, sqlite'}"
+
+
+def _because(config: MemoryConfig) -> str:
+    """Why ZeroClaw would: it does not know the name, or it is not told of the option."""
+    if config.sources.get(_KEY) in (OPTION, SCHEME):
+        return ""
+    profile = backend_profile(config.backend)
+    known = profile is not None and profile.in_zeroclaw
+    return "" if known else ", since it does not know that name"
+
+
+def _kind(config: MemoryConfig) -> str:
+    profile = backend_profile(config.backend)
+    return config.backend if profile is None else profile.key

@@ -19,7 +19,7 @@ from zeroclaw_tui.memory.query import MemoryFilter
 async def facets(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print how many memories the filter leaves, by each value."""
     wanted = filter_given(given, now)
-    found = await library.facets(wanted, now.isoformat())
+    found = await library.memory.facets(wanted, now.isoformat())
     hidden = await superseded_hidden(library, wanted)
     if not given.json:
         write_lines(facets_lines(found, hidden, library.memory.name, library.memory.location))
@@ -50,7 +50,7 @@ async def stats(library: Library, given: argparse.Namespace, now: datetime) -> i
         document(await full_stats(library.memory, now.isoformat(), chosen))
         return DONE
     whole = await memory_stats(library.memory, now.isoformat())
-    left = None if chosen is None else await library.facets(chosen, now.isoformat())
+    left = None if chosen is None else await library.memory.facets(chosen, now.isoformat())
     write_lines(
         stats_lines(
             whole.backend,

@@ -28,11 +28,11 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
     wanted = filter_given(given, now)
     hidden, (handles, total) = await asyncio.gather(
         superseded_hidden(library, wanted),
-        library.order_part(wanted.but(blocks=given.blocks), NEWEST_UPDATED, given.offset, given.limit),
+        library.memory.order_part(wanted.but(blocks=given.blocks), NEWEST_UPDATED, given.offset, given.limit),
     )
     entries = [entry async for page in _pages(library, handles) for entry in page]
     if given.json:
-        whole = [await library.whole(entry.handle) if entry.is_excerpt else entry for entry in entries]
+        whole = [await library.memory.whole(entry.handle) if entry.is_excerpt else entry for entry in entries]
         document(
             {
                 "backend": library.memory.name,
@@ -64,7 +64,7 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
         raise NotThere(nothing_found(given.key, given.id), hint=HOW_TO_FIND)
     if len(found) > 1:
         raise several_agents(found)
-    entry = await library.whole(found[0].handle) if found[0].is_excerpt else found[0]
+    entry = await library.memory.whole(found[0].handle) if found[0].is_excerpt else found[0]
     if given.json:
         document(entry.as_json())
     else:
@@ -74,7 +74,7 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
 
 async def _pages(library: Library, handles: Sequence[Handle]) -> AsyncIterator[list[MemoryEntry]]:
     for start in range(0, len(handles), ROWS_AT_ONCE):
-        yield await library.rows(handles[start : start + ROWS_AT_ONCE])
+        yield await library.memory.rows(handles[start : start + ROWS_AT_ONCE])
 
 
 def too_many(given: argparse.Namespace, found: Sequence[MemoryEntry]) -> int:

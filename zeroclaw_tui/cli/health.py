@@ -9,10 +9,9 @@ from dataclasses import fields, replace
 from typing import Any
 
 from zeroclaw_tui.backends.base import Health
-from zeroclaw_tui.backends.choice import chosen_line
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.plugins import shadowed_sentences
-from zeroclaw_tui.backends.profiles import has_database
+from zeroclaw_tui.backends.profiles import chosen_line, has_database
 from zeroclaw_tui.cli.output import document, write_lines
 from zeroclaw_tui.cli.tables import health_lines, value_shown
 from zeroclaw_tui.config.document.masking import is_secret_name, masked_text
@@ -49,7 +48,7 @@ async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace) -> 
         _tell(given, _not_reachable(error), _unopened(configs[0]), configs)
         return NOT_REACHABLE
     try:
-        found = await library.health()
+        found = await library.memory.health()
         code = DONE if found.ok else REFUSED
     except InspectorError as error:
         # Damage deep in a file shows only when its rows are read.

@@ -48,7 +48,7 @@ def spared_lines(plan: PurgePlan, verb: str) -> list[Line]:
 
 async def what_lines(library: Library, plan: PurgePlan, question: str) -> list[Line]:
     """A question, and which memories it is about."""
-    samples = await library.rows([stamp.handle for stamp in plan.samples])
+    samples = await library.memory.rows([stamp.handle for stamp in plan.samples])
     lines: list[Line] = [(Styled(question, BOLD),), ("  ", one_line(_facts(plan))), *map(_sample_line, samples)]
     if plan.count > len(samples):
         lines.append((Styled(f"  … {plan.count - len(samples):,} more", DIM),))

@@ -441,7 +441,7 @@ async def _check_agent(library: Library, agent: str | None) -> None:
     capabilities = library.memory.capabilities
     if not capabilities.agents:
         raise Refused(capabilities.why_not.get("agents", "This store knows no agents."), hint="Leave the agent out.")
-    facets = await library.facets(MemoryFilter(superseded=Superseded.SHOW), library.trash.now().isoformat())
+    facets = await library.memory.facets(MemoryFilter(superseded=Superseded.SHOW), library.trash.now().isoformat())
     known = sorted({*library.config.agents, *(facets.agent or {})})
     if agent not in known:
         raise Refused(

@@ -36,7 +36,7 @@ async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explana
 
     Reads only. Raises InspectorError kinds; NotThere when the memory has gone meanwhile.
     """
-    whole = await library.whole(entry.handle)
+    whole = await library.memory.whole(entry.handle)
     gathered = await gather_evidence(library, trial)
     return await advised(gathered, await explained_by(gathered, whole, trial), trial)
 

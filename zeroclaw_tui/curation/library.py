@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import get_args
 
-from zeroclaw_tui.backends.base import Health, Memory
+from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
@@ -19,9 +19,8 @@ from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder
 from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.embeddings.patient import PatientEmbedder
 from zeroclaw_tui.embeddings.remote_calls import Tell
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere
-from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.scoring.scanner import ScanMode, scan
 from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, SearchMode
@@ -56,28 +55,6 @@ class Library:
         """Why nothing can be changed here, in a sentence; None when it can."""
         return self.memory.read_only_because
 
-    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
-        """The next rows of a listing."""
-        return await self.memory.page(filter, sort, cursor, limit)
-
-    async def order(self, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
-        """The handles of all rows of a listing, in order."""
-        return await self.memory.order(filter, sort)
-
-    async def order_part(
-        self, filter: MemoryFilter, sort: Sort, offset: int, limit: int
-    ) -> tuple[Sequence[Handle], int]:
-        """Some of them, and how many there are in all."""
-        return await self.memory.order_part(filter, sort, offset, limit)
-
-    async def rows(self, handles: Sequence[Handle]) -> list[MemoryEntry]:
-        """The rows of at most 500 handles."""
-        return await self.memory.rows(handles)
-
-    async def whole(self, handle: Handle) -> MemoryEntry:
-        """One row with its full content."""
-        return await self.memory.whole(handle)
-
     async def scanned(self, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
         """The same rows, each with what ZeroClaw of this profile withholds it from the agent for, by its full content.
 
@@ -103,14 +80,6 @@ class Library:
             while len(self._findings) > FINDINGS_KEPT:
                 self._findings.pop(next(iter(self._findings)))
         return self._findings[state]
-
-    async def vector_norm(self, handle: Handle) -> float | None:
-        """The length of one row's vector, or None."""
-        return await self.memory.vector_norm(handle)
-
-    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
-        """Counts by category, session, agent, namespace and age."""
-        return await self.memory.facets(filter, now)
 
     async def recall(self, request: RecallRequest, settings: ScoringSettings | None = None) -> RecallResult:
         """What ZeroClaw of this profile recalls, with every part of the score; `settings` in place of the config's."""
@@ -146,18 +115,6 @@ class Library:
     def _asking(self) -> list[AsksEndpoint]:
         parts: tuple[object, ...] = (self.embedder, self.memory)
         return [part for part in parts if isinstance(part, AsksEndpoint)]
-
-    async def health(self) -> Health:
-        """How the store is."""
-        return await self.memory.health()
-
-    async def data_version(self) -> int | None:
-        """Changes when another process has written."""
-        return await self.memory.data_version()
-
-    def interrupt(self) -> None:
-        """Stop the search that runs now."""
-        self.memory.interrupt()
 
     def with_profile(self, version: str) -> None:
         """Score by the rules of another version from now on."""

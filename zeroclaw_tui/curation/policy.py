@@ -66,7 +66,7 @@ async def verdict_on(library: Library, content: str, category: str, namespace: s
         ("category", _value(policy, "max_entries_per_category"), MemoryFilter(category=(category,))),
     )
     for what, most, rows in counted:
-        count = (await library.facets(rows, datetime.now(UTC).isoformat())).total if most else 0
+        count = (await library.memory.facets(rows, datetime.now(UTC).isoformat())).total if most else 0
         if most and count >= most:
             refusal = f"memory write denied by policy: {what} quota exceeded: {count}/{most} entries"
             return Verdict(verdict.content, verdict.redacted, refusal)

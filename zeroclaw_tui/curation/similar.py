@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Way = Literal["vector", "rare words"]
 _NO_VECTOR = "This memory has no vector"
+_APPROXIMATE = "The scores are approximate, and one as near may be missing: of so many, not all words were counted."
 _SPARE = 50
 """How many more are asked for, because superseded ones and the memory itself are left out."""
 
@@ -127,7 +128,8 @@ async def similar_steps(
             # At hand now, the vector is not fetched again.
             yield await similar_memories(library, text=text, limit=limit)
         else:
-            yield replace(await by_words, because=because)
+            found = await by_words
+            yield replace(found, because=_told(because, found.because))
     finally:
         asking.cancel()
         by_words.cancel()
@@ -168,7 +170,12 @@ async def _by_words(
     results = await _read(library, near.nearest, limit, entry)
     # Long texts have thousands of words, and taking them apart keeps a frame waiting.
     shared = await asyncio.to_thread(_with_shared, near, results)
+    because = _told(because, _APPROXIMATE if near.is_approximate else None)
     return SimilarResult(memory.name, memory.location, entry, text, "rare words", because, shared, near.compared)
+
+
+def _told(*sentences: str | None) -> str | None:
+    return " ".join(filter(None, sentences)) or None
 
 
 async def _read(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry, kind_from
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 
 Value = str | int | float | bytes | None
@@ -58,37 +58,21 @@ class StoredRow:
     @property
     def key(self) -> str:
         """Its key as text."""
-        return _text(self.values.get("key"))
+        return column_text(self.values.get("key"))
 
     @property
     def size(self) -> int:
         """The bytes of its values."""
         return sum(_size(value) for value in self.values.values())
 
+    @classmethod
+    def of(cls, entry: MemoryEntry) -> StoredRow:
+        """The row that a memory with its full content is, by the names of ZeroClaw's columns."""
+        return cls(entry.id, entry.columns(), entry.handle, entry.agent)
+
     def entry(self) -> MemoryEntry:
         """The memory it is, with its full content."""
-        values = self.values
-        content = _text(values.get("content"))
-        importance, pinned, vector = values.get("importance"), values.get("pinned"), values.get("embedding")
-        return MemoryEntry(
-            id=self.id,
-            key=_text(values.get("key")),
-            content=content,
-            category=_text(values.get("category")),
-            timestamp=_text(values.get("created_at")),
-            updated_at=_text_or_none(values.get("updated_at")),
-            session_id=_text_or_none(values.get("session_id")),
-            namespace=_text_or_none(values.get("namespace")),
-            importance=float(importance) if isinstance(importance, int | float) else None,
-            superseded_by=_text_or_none(values.get("superseded_by")),
-            kind=kind_from(values.get("kind")),
-            pinned=None if pinned is None else bool(pinned),
-            agent=self.agent,
-            embedding_dimensions=len(vector) // 4 if isinstance(vector, bytes) else None,
-            tenant_id=_text_or_none(values.get("tenant_id")),
-            handle=self.id if self.handle is None else self.handle,
-            size=len(content.encode("utf-8", "surrogateescape")),
-        )
+        return MemoryEntry.from_columns(self.id, self.values, handle=self.handle, agent=self.agent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,12 +214,12 @@ def checked_values(values: Mapping[str, Value]) -> dict[str, Value]:
     if unknown:
         raise WrongUse(f"A memory has no {', '.join(unknown)} to set.", hint=f"It has {', '.join(EDITABLE)}.")
     checked = dict(values)
-    if "key" in values and not _text(values["key"]).strip():
+    if "key" in values and not column_text(values["key"]).strip():
         raise WrongUse("A memory needs a key.", hint="Any text will do, one no other memory of this agent has.")
-    if "content" in values and not _text(values["content"]).strip():
+    if "content" in values and not column_text(values["content"]).strip():
         raise WrongUse("A memory needs content.", hint="To remove one, delete it: the trash keeps it.")
     if "category" in values:
-        checked["category"] = category_meant(_text(values["category"]))
+        checked["category"] = category_meant(column_text(values["category"]))
     importance = values.get("importance")
     if importance is not None and not (isinstance(importance, int | float) and 0 <= importance <= 1):
         raise WrongUse(f"Importance lies between 0 and 1, and {importance!r} does not.", hint="0.5 is usual.")
@@ -342,7 +326,7 @@ class Clashes(Refused):
 
 
 def _clash_sentence(clash: ClashFound) -> str:
-    key = _text(clash.wanted.values.get("key"))
+    key = column_text(clash.wanted.values.get("key"))
     match clash.reason:
         case "key exists":
             return f"The key {key!r} exists again (id {clash.present.id if clash.present else '?'})."
@@ -360,13 +344,3 @@ def _size(value: Value) -> int:
     if isinstance(value, str):
         return len(value) if value.isascii() else len(value.encode("utf-8", "surrogateescape"))
     return len(value) if isinstance(value, bytes) else 8
-
-
-def _text(value: Value) -> str:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "surrogateescape")
-    return "" if value is None else str(value)
-
-
-def _text_or_none(value: Value) -> str | None:
-    return None if value is None else _text(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,6 +56,55 @@ class MemoryEntry:
         if not self.size and self.content:
             object.__setattr__(self, "size", len(self.content.encode("utf-8", "surrogatepass")))
 
+    @classmethod
+    def from_columns(
+        cls, id: str, columns: Mapping[str, Any], *, handle: Handle | None = None, agent: str | None = None
+    ) -> MemoryEntry:
+        """The memory of a row with its full content; `columns` by the names of ZeroClaw's table, each as it is stored.
+
+        Text that is no UTF-8 is there as bytes, or with surrogate escapes.
+        """
+        content = column_text(columns.get("content"))
+        importance, pinned, vector = columns.get("importance"), columns.get("pinned"), columns.get("embedding")
+        return cls(
+            id=id,
+            key=column_text(columns.get("key")),
+            content=content,
+            category=column_text(columns.get("category")),
+            timestamp=column_text(columns.get("created_at")),
+            updated_at=_text_or_none(columns.get("updated_at")),
+            session_id=_text_or_none(columns.get("session_id")),
+            namespace=_text_or_none(columns.get("namespace")),
+            importance=float(importance) if isinstance(importance, int | float) else None,
+            superseded_by=_text_or_none(columns.get("superseded_by")),
+            kind=kind_from(columns.get("kind")),
+            pinned=None if pinned is None else bool(pinned),
+            agent=agent,
+            embedding_dimensions=len(vector) // 4 if isinstance(vector, bytes) else None,
+            tenant_id=_text_or_none(columns.get("tenant_id")),
+            handle=id if handle is None else handle,
+            size=len(content.encode("utf-8", "surrogateescape")),
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """Back again, without the vector: of that, the length stands under `embedding_dimensions`."""
+        return {
+            "id": self.id,
+            "key": self.key,
+            "content": self.content,
+            "category": self.category,
+            "created_at": self.timestamp,
+            "updated_at": self.updated_at,
+            "session_id": self.session_id,
+            "namespace": self.namespace,
+            "importance": self.importance,
+            "superseded_by": self.superseded_by,
+            "pinned": self.pinned,
+            "kind": _kind_as_stored(self.kind),
+            "tenant_id": self.tenant_id,
+            "embedding_dimensions": self.embedding_dimensions,
+        }
+
     @property
     def when(self) -> str:
         """What its age counts from, where that is a moment; ZeroClaw itself goes by `timestamp` alone."""
@@ -81,6 +131,13 @@ JSON_FIELDS = (
 )  # fmt: skip
 
 
+def column_text(value: object) -> str:
+    """A value of a column as text: bytes read as UTF-8 with surrogate escapes, "" for nothing."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return "" if value is None else str(value)
+
+
 def uuid_for(id: str) -> str:
     """The id itself where it is a UUID, else one that always belongs to it."""
     try:
@@ -102,3 +159,14 @@ def kind_from(stored: Any) -> str | None:
     if isinstance(decoded, dict) and len(decoded) == 1 and decoded.get("semantic") in _SEMANTIC:
         return f"semantic:{decoded['semantic']}"
     return None
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else column_text(value)
+
+
+def _kind_as_stored(kind: str | None) -> str | None:
+    if kind is None:
+        return None
+    base, colon, what = kind.partition(":")
+    return json.dumps({base: what} if colon else base)

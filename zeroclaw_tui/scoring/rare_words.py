@@ -26,13 +26,21 @@ _IS_CJK = re.compile(f"[{_CJK}]")
 
 def words_of(text: str) -> tuple[str, ...]:
     """The words of a text in lower case, each once, in order; of scripts without blanks every two letters."""
+    runs = _RUN.findall(text[:LOOKED_AT].casefold())
+    if text.isascii() or not any(map(_IS_CJK.match, runs)):
+        return tuple(dict.fromkeys(runs))
     found: dict[str, None] = {}
-    for run in _RUN.findall(text[:LOOKED_AT].casefold()):
+    for run in runs:
         if len(run) > 1 and _IS_CJK.match(run):
             found.update(dict.fromkeys(run[at : at + 2] for at in range(len(run) - 1)))
         else:
             found[run] = None
     return tuple(found)
+
+
+def is_cut_in_twos(word: str) -> bool:
+    """Whether a word is of a script without blanks, so that a run of it was taken apart."""
+    return _IS_CJK.match(word) is not None
 
 
 def compared_text_of(key: str, content: str) -> str:
@@ -44,12 +52,14 @@ def compared_text_of(key: str, content: str) -> str:
 class WordNeighbours:
     """The texts nearest to one by their words, best first, those stored later first among equals; none below LEAST.
 
-    `counts` says how many of the texts have each word of that one; `compared` how many texts there are.
+    `counts` says how many of the texts have each word of that one; `compared` how many texts there are. With
+    `is_approximate` the counts may be a little off, so scores too, and a text that is as near may be missing.
     """
 
     nearest: Sequence[tuple[Handle, float]]
     compared: int
     counts: Mapping[str, int]
+    is_approximate: bool = False
 
     def shared(self, other: str, most: int = 5) -> tuple[str, ...]:
         """The words that the text asked about has in common with another, the rarest first."""

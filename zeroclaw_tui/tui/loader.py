@@ -146,7 +146,7 @@ class Loader:
     def _interrupt(self) -> None:
         ask = self._asks.get("list")
         if ask is not None and not ask.is_answered:
-            self._library.interrupt()
+            self._library.memory.interrupt()
 
     def _run(self, group: str, question: Callable[[Ask], Awaitable[None]]) -> None:
         old = self._asks.get(group)
@@ -186,9 +186,9 @@ class Loader:
         chosen = view.listing_filter(now)
         if self._version is None:
             # Read before the rows, so that what is written in between is seen by the next poll.
-            self._version = await self._library.data_version()
+            self._version = await self._library.memory.data_version()
         started = self._pace.stopwatch()
-        page = await self._library.page(chosen, view.sort, None, PAGE_ROWS)
+        page = await self._library.memory.page(chosen, view.sort, None, PAGE_ROWS)
         if not keep_place:
             self._post(PageLoaded(ask, page, self._since(started)))
         counted = await self._count(ask, view, now)
@@ -197,9 +197,9 @@ class Loader:
         known = max(len(self._listed[2]) if keep_place else 0, PAGE_ROWS)
         if page.next is not None:
             if self._library.memory.orders_in_parts and counted.total > MANY_ROWS >= known:
-                handles, total = await self._library.order_part(chosen, view.sort, 0, known)
+                handles, total = await self._library.memory.order_part(chosen, view.sort, 0, known)
             else:
-                handles = await self._library.order(chosen, view.sort)
+                handles = await self._library.memory.order(chosen, view.sort)
                 total = len(handles)
         self._listed = (chosen, view.sort, handles)
         self._post(OrderLoaded(ask, handles, total, page.entries, is_refresh=keep_place))
@@ -212,9 +212,9 @@ class Loader:
         chosen, sort, handles = self._listed
         more = max(rows - len(handles), ORDER_PART)
         if more > MANY_ROWS:
-            grown, is_whole = await self._library.order(chosen, sort), True
+            grown, is_whole = await self._library.memory.order(chosen, sort), True
         else:
-            part, total = await self._library.order_part(chosen, sort, len(handles), more)
+            part, total = await self._library.memory.order_part(chosen, sort, len(handles), more)
             # What was stored meanwhile has moved rows that are known already into this part.
             known = frozenset(handles)
             grown = [*handles, *(handle for handle in part if handle not in known)]
@@ -225,9 +225,9 @@ class Loader:
 
     async def _count(self, ask: Ask, view: View, now: datetime) -> Facets:
         moment = now.isoformat()
-        facets = await self._library.facets(view.listing_filter(now), moment)
+        facets = await self._library.memory.facets(view.listing_filter(now), moment)
         others: dict[Part, Facets] = {
-            part: await self._library.facets(wider, moment) for part, wider in view.facet_filters(now).items()
+            part: await self._library.memory.facets(wider, moment) for part, wider in view.facet_filters(now).items()
         }
         self._counted = _what_is_counted(view)
         self._post(FacetsLoaded(ask, facets, others))
@@ -248,12 +248,12 @@ class Loader:
         if self._counted != _what_is_counted(view):
             await self._count(ask, view, now)
         moment = now.isoformat()
-        found = await self._library.facets(view.finding_filter(now), moment)
+        found = await self._library.memory.facets(view.finding_filter(now), moment)
         words = view.finding_filter(now, Mode.WORDS)
         if words.words is None or words.words == (view.query,):
             self._post(FindCounted(ask, found.total))
         else:
-            self._post(FindCounted(ask, found.total, (await self._library.facets(words, moment)).total))
+            self._post(FindCounted(ask, found.total, (await self._library.memory.facets(words, moment)).total))
 
     async def _similar(self, ask: Ask, view: View, now: datetime) -> None:
         from zeroclaw_tui.curation.similar import similar_steps
@@ -269,7 +269,7 @@ class Loader:
                     await self._count(ask, view, now)
 
     async def _rows(self, ask: Ask, handles: Sequence[Handle]) -> None:
-        entries = await self._library.rows(handles)
+        entries = await self._library.memory.rows(handles)
         self._post(RowsLoaded(ask, entries))
         await self._scan(ask, entries)
         await self._look_further(ask, entries)
@@ -294,8 +294,8 @@ class Loader:
             self._post(RowsLoaded(ask, withheld))
 
     async def _entry(self, ask: Ask, entry: MemoryEntry, result: ScoredEntry | None) -> None:
-        whole = await self._library.whole(entry.handle) if entry.is_excerpt else entry
-        norm = await self._library.vector_norm(entry.handle) if entry.embedding_dimensions else None
+        whole = await self._library.memory.whole(entry.handle) if entry.is_excerpt else entry
+        norm = await self._library.memory.vector_norm(entry.handle) if entry.embedding_dimensions else None
         (scanned,) = await self._library.scanned([whole])
         self._post(EntryLoaded(ask, scanned, result, norm))
 
@@ -306,7 +306,7 @@ class Loader:
                 return
             self._is_away = False
             self._screen.post_message(StoreChanged())
-        version = await self._library.data_version()
+        version = await self._library.memory.data_version()
         before, self._version = self._version, version
         # Without an earlier version a listing is under way that is newer than any.
         if before is not None and version != before:

@@ -86,7 +86,7 @@ async def test_where_else_a_deleted_text_lies_is_asked_of_the_server(library, fi
     assert "key 8" in copy.remark
     assert "key 9" in copy.remark
     with pytest.raises(NotThere):
-        await library.whole("id-7")
+        await library.memory.whole("id-7")
 
 
 async def test_those_of_a_key_or_a_content_are_the_ones_that_are_found_one_by_one(library, filled):
@@ -113,7 +113,7 @@ async def test_a_look_for_contents_that_takes_too_long_is_given_up_and_told(libr
     found, is_whole = await library.memory.holding(["memory number 3"], ["key 4"], 0.3)
     assert [entry.handle for entry in found] == ["id-4"]
     assert not is_whole
-    assert (await library.whole("id-3")).content == "memory number 3"
+    assert (await library.memory.whole("id-3")).content == "memory number 3"
 
 
 async def test_that_contents_were_not_all_compared_is_told_with_the_copies(library, monkeypatch):

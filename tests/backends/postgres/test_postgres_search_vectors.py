@@ -150,3 +150,39 @@ async def test_the_nearest_rows_are_told_by_the_server(place, opens, form):
     assert compared == 3
     assert await memory.nearest(await memory.get("nowhere"), None, 10) is None
     assert await memory.nearest(None, np.ones(5, dtype=np.float32), 10) is None
+
+
+async def near_ids(memory, limit):
+    near, compared = await memory.nearest(None, np.array([1, 0.2, 0], dtype=np.float32), limit)
+    return [found.handle for found in near], compared
+
+
+async def test_of_rows_as_near_as_each_other_the_lower_ids_are_told(place, opens):
+    """Three hundred rows are equal, more than are looked at behind the last one; the nearest come before them."""
+    place.make_table("vector")
+    place.run(
+        "INSERT INTO memories (id, key, content, category, created_at, updated_at, embedding) "
+        "SELECT 'id-' || lpad(n::text, 4, '0'), 'key ' || n, 'text', 'core', now(), now(), CASE WHEN n > 2990 "
+        "THEN '[1,0.2,0]'::vector WHEN n % 10 = 3 THEN '[1,0,0]'::vector "
+        "ELSE ('[0.1,' || n % 100 || ',3]')::vector END FROM generate_series(1, 3000) n ORDER BY md5(n::text)"
+    )
+    memory = await opens()
+    expected = [f"id-{n}" for n in range(2991, 3001)] + [f"id-{n:04}" for n in range(3, 200, 10)]
+    assert await near_ids(memory, 30) == (expected, 3000)
+
+
+async def test_an_index_on_the_vectors_is_gone_by(place, opens):
+    """The server counts its uses; the answer has as many rows as are asked for."""
+    place.make_table("vector")
+    place.run(
+        "INSERT INTO memories (id, key, content, category, created_at, updated_at, embedding) "
+        "SELECT 'id-' || n, 'key ' || n, 'text', 'core', now(), now(), "
+        "ARRAY[sin(n), cos(n * 7), sin(n * 3)]::real[]::vector FROM generate_series(1, 20000) n"
+    )
+    place.run("CREATE INDEX near ON memories USING hnsw (embedding vector_cosine_ops); ANALYZE memories")
+    memory = await opens()
+    ids, compared = await near_ids(memory, 200)
+    assert len(set(ids)) == 200
+    assert compared == 20_000
+    await memory.close()
+    assert int(place.run("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'near'")) > 0

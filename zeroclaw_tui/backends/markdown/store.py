@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, Stamps, StoreRecall
-from zeroclaw_tui.backends.generic_writing import show
+from zeroclaw_tui.backends.generic import show
 from zeroclaw_tui.backends.listing import left_of, sort_key
-from zeroclaw_tui.backends.markdown.appending import append, store_all
 from zeroclaw_tui.backends.markdown.files import (
     NoteFile,
     NoteFolder,
@@ -35,7 +34,7 @@ from zeroclaw_tui.backends.markdown.files import (
 )
 from zeroclaw_tui.backends.markdown.folders import is_loose
 from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines, recall_of_agents
-from zeroclaw_tui.backends.markdown.write import NoteWriter, revert, stamp_of
+from zeroclaw_tui.backends.markdown.write import NoteWriter, append, revert, stamp_of, store_all
 from zeroclaw_tui.backends.waiting import to_its_end, unless
 from zeroclaw_tui.config.document.replacing import make_folder
 from zeroclaw_tui.config.layouts import exists, notes_root

@@ -47,6 +47,11 @@ _BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL work_mem = '64MB'"
 _WORD = re.compile(r"'(?:[^']|'')*'")
 """A word in a query as the server writes it."""
 _MOST_ODD_KEYS = 1000
+_MORE_BY_INDEX = "SET LOCAL hnsw.ef_search = {0}; SET LOCAL ivfflat.probes = 10"
+"""An index gives no more rows than it was told to look at."""
+_MOST_BY_INDEX = 1000
+_SPARE = 50
+"""So many rows more are read to see which are as near as the last."""
 _CANDIDATES = 4
 """The fusion takes this many times the limit from each side."""
 
@@ -233,23 +238,40 @@ def nearness_of(table: Table, query_vector: np.ndarray | None) -> Nearness:
 async def nearest(
     connections: Connections, table: Table, vector: np.ndarray, limit: int
 ) -> tuple[list[Neighbour], int] | None:
-    """The rows nearest to a vector and how many have one to compare; None where nothing can be compared."""
+    """The rows nearest to a vector and how many have one to compare; None where nothing can be compared.
+
+    Of rows as near as each other those of the lower ids. Where the vectors have an index (HNSW, IVFFlat) the server
+    may go by it, and then may leave out some that are as near.
+    """
     nearness = nearness_of(table, vector)
     if nearness.why_not is not None:
         return None
-    given = Parameters()
+    given, counting = Parameters(), Parameters()
     distance = nearness.distance(given)
-    statement = f"""
-        SELECT m.id, (1 - ({distance}))::float8 AS score FROM {table.quoted} AS m WHERE {nearness.condition(given)}
-        ORDER BY {distance}, m.id LIMIT {given.count(limit)}"""
-    counting = Parameters()
+    looked = min(limit + _SPARE, _MOST)
+    found = f"SELECT m.id, {distance} AS distance FROM {table.quoted} AS m WHERE {nearness.condition(given)}"
+    # An index has the order of the distance alone.
+    by_distance = (
+        f"SELECT id, distance::float8 FROM ({found} ORDER BY {distance} LIMIT {given.count(looked)}) AS near "
+        "ORDER BY distance, id"
+    )
     count = f"SELECT count(*) FROM {table.quoted} AS m WHERE {nearness.condition(counting)}"
     async with connections.reading() as connection:
-        rows = await connection.fetch(statement, *given.values)
-        counted = await connection.fetchval(count, *counting.values)
+        counted = int(await connection.fetchval(count, *counting.values))
+        await connection.execute(_MORE_BY_INDEX.format(min(looked, _MOST_BY_INDEX)))
+        rows = await connection.fetch(by_distance, *given.values)
+        if len(rows) < min(looked, counted) or _ends_in_ties(rows, limit):
+            await connection.execute("SET LOCAL enable_indexscan = off")
+            exact = f"{found} ORDER BY distance, m.id LIMIT ${len(given.values)}::bigint"
+            rows = await connection.fetch(exact, *given.values)
     # A vector of zeros has no direction, so that its distance is no number.
-    found = [Neighbour(str(row["id"]), row["score"]) for row in rows if row["score"] is not None and row["score"] > 0]
-    return found, int(counted)
+    nearer = [Neighbour(str(row["id"]), 1 - row["distance"]) for row in rows[:limit] if row["distance"] is not None]
+    return [near for near in nearer if near.score > 0], counted
+
+
+def _ends_in_ties(rows: Sequence[Mapping[str, Any]], limit: int) -> bool:
+    """Whether rows behind the last may be as near as the last one wanted, with lower ids."""
+    return len(rows) > limit > 0 and rows[-1]["distance"] == rows[limit - 1]["distance"]
 
 
 def vector_text(numbers: list[float]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Entries, Health, Memory, Neighbours, Readiness, Scored, Stamps, StoreRecall
 from zeroclaw_tui.backends.matching import TextSearch, needles_of
-from zeroclaw_tui.backends.postgres import health, search, sql
+from zeroclaw_tui.backends.postgres import health, search, sql, word_index
 from zeroclaw_tui.backends.postgres.address import (
     SHAPE,
     TABLE_OPTIONS,
@@ -92,6 +92,7 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.memory.text import is_unicode
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
+from zeroclaw_tui.scoring.rare_words import WordNeighbours
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
@@ -411,6 +412,11 @@ class PostgresMemory(Memory):
 
             vector = np.frombuffer(data, dtype="<f4")
         return await search.nearest(self.connections, self.table, vector, limit)
+
+    async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> WordNeighbours:
+        """As every row read would tell; of many rows by the server's word index, and then approximate."""
+        found = await word_index.nearest_by_words(self.connections, self.table, text, limit, without)
+        return await super().nearest_by_words(text, limit, without) if found is None else found
 
     async def with_key(self, key: str, agent: str | None = None) -> Entries:
         """Every row of that key, the oldest first, with full content."""

@@ -247,7 +247,7 @@ def point_id(id: str) -> int | str | None:
 
 
 def point_of(row: StoredRow) -> Point:
-    """The point a row of `row_of` is; a row without a vector gives a point without one."""
+    """The point a row is; one without a vector gives a point without one."""
     values = row.values
     payload: dict[str, Any] = json.loads(str(values.get(OTHERS) or "{}"))
     absent = str(values.get(ABSENT) or "").split()

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from zeroclaw_tui.backends.base import Neighbours, StoreRecall
-from zeroclaw_tui.backends.generic_recall import DEEPEST
+from zeroclaw_tui.backends.generic import DEEPEST
 from zeroclaw_tui.backends.listing import matches
 from zeroclaw_tui.backends.qdrant.browse import Condition, Points, any_of, of_agents
 from zeroclaw_tui.backends.qdrant.connect import Point

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends.answers import Health, Readiness, StoreRecall
 from zeroclaw_tui.backends.base import Entries, Memory, Neighbours, Scored, Stamps
-from zeroclaw_tui.backends.counting import count_entries
+from zeroclaw_tui.backends.listing import count_entries
 from zeroclaw_tui.backends.qdrant.browse import (
     TIMES_FROM,
     Place,

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.backends import write
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, Stamps, StoreRecall
 from zeroclaw_tui.backends.clock import local_now
-from zeroclaw_tui.backends.counting import count_entries
-from zeroclaw_tui.backends.listing import age_groups, left_of
+from zeroclaw_tui.backends.listing import age_groups, count_entries, left_of
 from zeroclaw_tui.backends.matching import SECONDS
-from zeroclaw_tui.backends.redis.changes import RedisRows, look, remove, store_all
 from zeroclaw_tui.backends.redis.connect import SHAPE, Connection, RedisAddress, read_url
 from zeroclaw_tui.backends.redis.documents import (
     PATTERN,
@@ -31,6 +29,7 @@ from zeroclaw_tui.backends.redis.documents import (
     read_everything,
     state_of,
 )
+from zeroclaw_tui.backends.redis.write import RedisRows, look, remove, store_all
 from zeroclaw_tui.backends.revert import Reverting
 from zeroclaw_tui.memory.change import (
     Advance,

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.answers import Budget, Outdated, Retention
-from zeroclaw_tui.backends.counting import quarter_of
-from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.backends.listing import moment, quarter_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.sql import (
     NO_MOMENT,
@@ -43,8 +42,18 @@ from zeroclaw_tui.memory.statistics import (
 
 _COLUMNS = ("category", "session_id", "agent_id", "namespace")
 _DAYS = (1, 7, 30)
-
 Counts = dict[str, Counter[str | None]]
+_QUARTERS_A_DAY = 96
+_FIRST_QUARTER = 234_296_400
+"""1970-01-01 00:00 UTC as quarter hours of Julian days (2440587.5 days)."""
+_HALF_A_MILLISECOND = 5e-7
+"""In quarter hours: SQLite's dates are whole milliseconds, but as Julian days they may lie a hair below one."""
+_ROWS_AT_ONCE = 2000
+_RESPONSE_CACHE = "response_cache.db"
+_BESIDE = ("audit.db", _RESPONSE_CACHE, "discord.db")
+"""ZeroClaw's own other databases in the same folder (audit.db and discord.db from 0.5.7 on)."""
+_EXCERPT = 120
+_ORDERS = {"value": "importance, created_at", "oldest": "created_at"}
 
 
 def facets(connection: sqlite3.Connection, schema: Schema, filter: MemoryFilter, now: str) -> Facets:
@@ -181,14 +190,6 @@ def _ordered(counts: Counter[str | None], *, blank: bool = False) -> dict[str, i
     return dict(sorted(named.items(), key=lambda item: (-item[1], item[0])))
 
 
-_QUARTERS_A_DAY = 96
-_FIRST_QUARTER = 234_296_400
-"""1970-01-01 00:00 UTC as quarter hours of Julian days (2440587.5 days)."""
-_HALF_A_MILLISECOND = 5e-7
-"""In quarter hours: SQLite's dates are whole milliseconds, but as Julian days they may lie a hair below one."""
-_ROWS_AT_ONCE = 2000
-
-
 def statistics(connection: sqlite3.Connection, schema: Schema, path: Path, found: Where) -> Statistics:
     """The statistics of the rows a condition leaves, and of the file; for a thread of its own."""
     total, content, size = _sizes(connection, found)
@@ -289,11 +290,6 @@ def _biggest(connection: sqlite3.Connection, schema: Schema, found: Where) -> tu
     return tuple(biggest)
 
 
-_RESPONSE_CACHE = "response_cache.db"
-_BESIDE = ("audit.db", _RESPONSE_CACHE, "discord.db")
-"""ZeroClaw's own other databases in the same folder (audit.db and discord.db from 0.5.7 on)."""
-
-
 def storage_of(connection: sqlite3.Connection, schema: Schema, path: Path) -> Storage:
     """What the file takes, and what lies beside it; for a thread of its own."""
     page_size, pages, free = (
@@ -352,10 +348,6 @@ def _side_files(path: Path, problems: list[str]) -> tuple[tuple[str, int], ...]:
     except OSError as error:
         problems.append(f"The folder of {path.name} could not be listed: {error.strerror}.")
     return tuple(sorted(found, key=lambda item: (-item[1], item[0])))
-
-
-_EXCERPT = 120
-_ORDERS = {"value": "importance, created_at", "oldest": "created_at"}
 
 
 def outdated_rows(connection: sqlite3.Connection, schema: Schema, retention: Retention) -> list[Outdated]:

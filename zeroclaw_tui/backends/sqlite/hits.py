@@ -29,6 +29,22 @@ if TYPE_CHECKING:
     import numpy as np
 
 Answer = TypeVar("Answer")
+_NOTHING = "0"
+_CHUNK = 100
+# bm25 is asked of the index alone and sorted by SQLite, which keeps only the best rows while it scores. FTS5's own
+# `ORDER BY rank` sorts every hit before the first comes out, and a join looks every hit up in the table.
+_INDEX_ONLY = (
+    "SELECT rowid, bm25(memories_fts) AS score FROM memories_fts WHERE memories_fts MATCH ? ORDER BY score LIMIT ?"
+)
+_JOINED = (
+    "SELECT m.rowid, bm25(memories_fts) AS score FROM memories_fts f JOIN memories m ON m.rowid = f.rowid"
+    " {where} ORDER BY score LIMIT ?"
+)
+_ALL = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ?"
+_ONE = f"{_ALL} AND rowid = ?"
+_COUNT = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
+_BATCH = 2000
+_SWALLOWED = ("SQLITE_ERROR", "SQLITE_CORRUPT_VTAB")
 
 
 class Ticket:
@@ -111,9 +127,6 @@ class SearchThread:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-
-_NOTHING = "0"
 
 
 class Conditions:
@@ -234,9 +247,6 @@ def scope_of(
     return SqlScope(left, profile, vector_live, schema=schema, asked=request), said
 
 
-_CHUNK = 100
-
-
 def ids_of(connection: sqlite3.Connection, rowids: Sequence[int]) -> dict[int, str]:
     """The ids of rows; rows that are not there are left out."""
     found: dict[int, str] = {}
@@ -267,22 +277,6 @@ def _chunks(values: Sequence[int]) -> Iterator[Sequence[int]]:
 
 def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
-
-
-# bm25 is asked of the index alone and sorted by SQLite, which keeps only the best rows while it scores. FTS5's own
-# `ORDER BY rank` sorts every hit before the first comes out, and a join looks every hit up in the table.
-_INDEX_ONLY = (
-    "SELECT rowid, bm25(memories_fts) AS score FROM memories_fts WHERE memories_fts MATCH ? ORDER BY score LIMIT ?"
-)
-_JOINED = (
-    "SELECT m.rowid, bm25(memories_fts) AS score FROM memories_fts f JOIN memories m ON m.rowid = f.rowid"
-    " {where} ORDER BY score LIMIT ?"
-)
-_ALL = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ?"
-_ONE = f"{_ALL} AND rowid = ?"
-_COUNT = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
-_BATCH = 2000
-_SWALLOWED = ("SQLITE_ERROR", "SQLITE_CORRUPT_VTAB")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,64 @@ from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.generations import COLUMNS, NEWEST_VERSION, lacks
 
 _MOST_NAMES = 8
-
 _NEVER_OPENED = (
     "ZeroClaw's hydration made this database out of MEMORY_SNAPSHOT.md, and no ZeroClaw version can open it: "
     "its embedding_cache lacks the column accessed_at."
+)
+_TOLD = {
+    "superseded_by": "superseded", "agent_id": "agents", "namespace": "namespaces", "session_id": "sessions",
+    "pinned": "pinned", "importance": "importance", "kind": "kind",
+}  # fmt: skip
+GENERATIONS = ("G1", "G2", "G3", "G4")
+HYDRATED = "hydrated"
+"""The database ZeroClaw makes from MEMORY_SNAPSHOT.md, and can no longer open."""
+_OLDEST = """
+  id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, category TEXT NOT NULL DEFAULT 'core',
+  embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
+"""
+_G1_TABLE = f"CREATE TABLE memories ({_OLDEST}, session_id TEXT)"
+_G2_TABLE = f"""CREATE TABLE memories ({_OLDEST}, session_id TEXT,
+  namespace TEXT DEFAULT 'default', importance REAL DEFAULT 0.5, superseded_by TEXT)"""
+_AGENTS = "CREATE TABLE agents (id TEXT PRIMARY KEY, alias TEXT NOT NULL UNIQUE, created_at TEXT NOT NULL)"
+_OWNED = """CREATE TABLE memories (
+  id TEXT PRIMARY KEY, key TEXT NOT NULL, content TEXT NOT NULL, category TEXT NOT NULL DEFAULT 'core',
+  embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, session_id TEXT,
+  namespace TEXT DEFAULT 'default', importance REAL DEFAULT 0.5, superseded_by TEXT,
+  agent_id TEXT NOT NULL REFERENCES agents(id){further}, UNIQUE (agent_id, key))"""
+_G4_COLUMNS = ", kind TEXT, pinned INTEGER NOT NULL DEFAULT 0, tenant_id TEXT"
+_SCHEMA_VERSION = (
+    "CREATE TABLE schema_version (component TEXT PRIMARY KEY, version INTEGER NOT NULL, applied_at TEXT NOT NULL)"
+)
+_META = "CREATE TABLE memory_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
+KEYWORD_INDEX = "CREATE VIRTUAL TABLE memories_fts USING fts5(key, content, content=memories, content_rowid=rowid)"
+_FORGET = (
+    "INSERT INTO memories_fts(memories_fts, rowid, key, content) VALUES ('delete', old.rowid, old.key, old.content);"
+)
+_LEARN = "INSERT INTO memories_fts(rowid, key, content) VALUES (new.rowid, new.key, new.content);"
+TRIGGERS = {
+    "memories_ai": f"CREATE TRIGGER memories_ai AFTER INSERT ON memories BEGIN {_LEARN} END",
+    "memories_ad": f"CREATE TRIGGER memories_ad AFTER DELETE ON memories BEGIN {_FORGET} END",
+    "memories_au": f"CREATE TRIGGER memories_au AFTER UPDATE ON memories BEGIN {_FORGET} {_LEARN} END",
+}
+"""What keeps the keyword index, by name."""
+_CACHE = (
+    "CREATE TABLE embedding_cache (content_hash TEXT PRIMARY KEY, embedding BLOB NOT NULL, created_at TEXT NOT NULL, "
+    "accessed_at TEXT NOT NULL)",
+    "CREATE INDEX idx_cache_accessed ON embedding_cache(accessed_at)",
+)
+_INDEXES = {
+    "G1": ("category", "key", "session_id"),
+    "G2": ("category", "key", "session_id", "namespace"),
+    "G3": ("category", "key", "session_id", "namespace", "agent_id"),
+    "G4": ("category", "key", "session_id", "namespace", "agent_id"),
+}
+_HYDRATED = (
+    f"CREATE TABLE memories ({_OLDEST})",
+    "CREATE INDEX idx_mem_key ON memories(key)",
+    "CREATE INDEX idx_mem_cat ON memories(category)",
+    "CREATE INDEX idx_mem_updated ON memories(updated_at)",
+    KEYWORD_INDEX,
+    "CREATE TABLE embedding_cache (content_hash TEXT PRIMARY KEY, embedding BLOB NOT NULL, created_at TEXT NOT NULL)",
 )
 
 
@@ -193,12 +247,6 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(shown)
 
 
-_TOLD = {
-    "superseded_by": "superseded", "agent_id": "agents", "namespace": "namespaces", "session_id": "sessions",
-    "pinned": "pinned", "importance": "importance", "kind": "kind",
-}  # fmt: skip
-
-
 def capabilities_of(schema: Schema, read_only_because: str | None) -> Capabilities:
     """What works, and a sentence for each thing that does not."""
     why_not = {} if read_only_because is None else {"write": read_only_because}
@@ -229,62 +277,6 @@ def capabilities_of(schema: Schema, read_only_because: str | None) -> Capabiliti
         stages=True,
         why_not=why_not,
     )
-
-
-GENERATIONS = ("G1", "G2", "G3", "G4")
-
-HYDRATED = "hydrated"
-"""The database ZeroClaw makes from MEMORY_SNAPSHOT.md, and can no longer open."""
-
-_OLDEST = """
-  id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, category TEXT NOT NULL DEFAULT 'core',
-  embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
-"""
-_G1_TABLE = f"CREATE TABLE memories ({_OLDEST}, session_id TEXT)"
-_G2_TABLE = f"""CREATE TABLE memories ({_OLDEST}, session_id TEXT,
-  namespace TEXT DEFAULT 'default', importance REAL DEFAULT 0.5, superseded_by TEXT)"""
-_AGENTS = "CREATE TABLE agents (id TEXT PRIMARY KEY, alias TEXT NOT NULL UNIQUE, created_at TEXT NOT NULL)"
-_OWNED = """CREATE TABLE memories (
-  id TEXT PRIMARY KEY, key TEXT NOT NULL, content TEXT NOT NULL, category TEXT NOT NULL DEFAULT 'core',
-  embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, session_id TEXT,
-  namespace TEXT DEFAULT 'default', importance REAL DEFAULT 0.5, superseded_by TEXT,
-  agent_id TEXT NOT NULL REFERENCES agents(id){further}, UNIQUE (agent_id, key))"""
-_G4_COLUMNS = ", kind TEXT, pinned INTEGER NOT NULL DEFAULT 0, tenant_id TEXT"
-_SCHEMA_VERSION = (
-    "CREATE TABLE schema_version (component TEXT PRIMARY KEY, version INTEGER NOT NULL, applied_at TEXT NOT NULL)"
-)
-_META = "CREATE TABLE memory_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
-
-KEYWORD_INDEX = "CREATE VIRTUAL TABLE memories_fts USING fts5(key, content, content=memories, content_rowid=rowid)"
-_FORGET = (
-    "INSERT INTO memories_fts(memories_fts, rowid, key, content) VALUES ('delete', old.rowid, old.key, old.content);"
-)
-_LEARN = "INSERT INTO memories_fts(rowid, key, content) VALUES (new.rowid, new.key, new.content);"
-TRIGGERS = {
-    "memories_ai": f"CREATE TRIGGER memories_ai AFTER INSERT ON memories BEGIN {_LEARN} END",
-    "memories_ad": f"CREATE TRIGGER memories_ad AFTER DELETE ON memories BEGIN {_FORGET} END",
-    "memories_au": f"CREATE TRIGGER memories_au AFTER UPDATE ON memories BEGIN {_FORGET} {_LEARN} END",
-}
-"""What keeps the keyword index, by name."""
-_CACHE = (
-    "CREATE TABLE embedding_cache (content_hash TEXT PRIMARY KEY, embedding BLOB NOT NULL, created_at TEXT NOT NULL, "
-    "accessed_at TEXT NOT NULL)",
-    "CREATE INDEX idx_cache_accessed ON embedding_cache(accessed_at)",
-)
-_INDEXES = {
-    "G1": ("category", "key", "session_id"),
-    "G2": ("category", "key", "session_id", "namespace"),
-    "G3": ("category", "key", "session_id", "namespace", "agent_id"),
-    "G4": ("category", "key", "session_id", "namespace", "agent_id"),
-}
-_HYDRATED = (
-    f"CREATE TABLE memories ({_OLDEST})",
-    "CREATE INDEX idx_mem_key ON memories(key)",
-    "CREATE INDEX idx_mem_cat ON memories(category)",
-    "CREATE INDEX idx_mem_updated ON memories(updated_at)",
-    KEYWORD_INDEX,
-    "CREATE TABLE embedding_cache (content_hash TEXT PRIMARY KEY, embedding BLOB NOT NULL, created_at TEXT NOT NULL)",
-)
 
 
 def statements(generation: str) -> tuple[str, ...]:

@@ -24,10 +24,20 @@ if TYPE_CHECKING:
 
 OWNER = "owner"
 """What `agent_join` calls the agents table."""
-
 _FIELDS = 17
 # octet_length() knows the size without reading the value, but SQLite has it only from 3.43 on.
 _SIZE = "octet_length({})" if sqlite3.sqlite_version_info >= (3, 43) else "length(CAST({} AS BLOB))"
+_HOLDS = "holds_in_any_case"
+_MATCHES = "matches_pattern"
+_TEXTS = "CAST(m.content AS BLOB), CAST(m.key AS BLOB)"
+Condition = tuple[str, tuple[Any, ...]]
+ROWS_AT_ONCE = 500
+"""The most rows fetched in one statement, so that the event loop never waits for Python objects to be made."""
+_HANDLES_AT_ONCE = 2000
+_MOST_ROWIDS = 2**63 - 1
+_BY_CONTENT = 200
+NO_MOMENT = "-1.0"
+"""SQL for what `moment_of` makes of a timestamp that is no moment."""
 
 
 def entry_columns(schema: Schema, *, excerpt: int | None, table: str = "m") -> str:
@@ -111,13 +121,6 @@ def _text_or_none(value: Any) -> str | None:
     return None if value is None else as_text(value)
 
 
-_HOLDS = "holds_in_any_case"
-_MATCHES = "matches_pattern"
-_TEXTS = "CAST(m.content AS BLOB), CAST(m.key AS BLOB)"
-
-Condition = tuple[str, tuple[Any, ...]]
-
-
 def text_conditions(filter: MemoryFilter) -> list[Condition]:
     """The conditions of a filter's text parts and what to bind, over the memories table as `m`, for use in `finding`.
 
@@ -174,16 +177,6 @@ def finding(connection: sqlite3.Connection, filter: MemoryFilter, seconds: float
 
 def _text(value: bytes | None) -> str:
     return "" if value is None else value.decode("utf-8", "surrogateescape")
-
-
-ROWS_AT_ONCE = 500
-"""The most rows fetched in one statement, so that the event loop never waits for Python objects to be made."""
-
-_HANDLES_AT_ONCE = 2000
-_MOST_ROWIDS = 2**63 - 1
-_BY_CONTENT = 200
-NO_MOMENT = "-1.0"
-"""SQL for what `moment_of` makes of a timestamp that is no moment."""
 
 
 @dataclass(frozen=True, slots=True)

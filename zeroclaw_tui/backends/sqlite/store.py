@@ -14,7 +14,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends import generic_recall
+from zeroclaw_tui.backends import generic
 from zeroclaw_tui.backends.answers import Compacted, Mended, Outdated, Pages, Repair, Retention, StoreFacts
 from zeroclaw_tui.backends.base import Entries, Health, Memory, Neighbours, Scored, Stamps, StoreRecall
 from zeroclaw_tui.backends.revert import Reverting
@@ -446,7 +446,7 @@ class SqliteMemory(Memory):
         """ZeroClaw's recall with every part of the score, by the rules of `profile`."""
         # Its own, whatever a store that adds to these rows gives as evidence.
         evidence = await SqliteMemory.recall_evidence(self, request, profile, settings, query_vector)
-        return generic_recall.store_recall(evidence, request, profile, settings)
+        return generic.store_recall(evidence, request, profile, settings)
 
     async def recall_evidence(
         self,
@@ -479,9 +479,9 @@ class SqliteMemory(Memory):
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """Each word as FTS5 finds it by the rules of `profile`, with its part of -bm25 and the rows that hold it."""
         if not isinstance(entry.handle, int):
-            return generic_recall.word_shares(entry, query)
+            return generic.word_shares(entry, query)
         shares = await (await self._searching()).word_shares(entry.handle, query, profile)
-        return generic_recall.word_shares(entry, query) if shares is None else shares
+        return generic.word_shares(entry, query) if shares is None else shares
 
     async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
         """The rows nearest by cosine among all vectors of that length, superseded ones too."""

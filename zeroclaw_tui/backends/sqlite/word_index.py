@@ -103,7 +103,9 @@ class _WordIndex:
                 words = words_of(compared_text_of(as_text(key), as_text(content))) if is_current else ()
                 self._more.update(words)
                 self.unlike[rowid] = tuple(word for word in words if word in wanted)
-            self._more.subtract(dict(beside.execute("SELECT term, doc FROM counted")))
+            # Of other words the index is not asked how many there are.
+            counted = beside.execute("SELECT term, doc FROM counted")
+            self._more.subtract({term: texts for term, texts in counted if term.isascii()})
         return True
 
     def _rows_unlike(self) -> Iterator[tuple[int, object, object, bool]]:

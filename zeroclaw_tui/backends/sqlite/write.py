@@ -35,13 +35,12 @@ from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.scoring.generations import USUAL, lacks
 
 Answer = TypeVar("Answer")
-
 RESET = ("kind", "tenant_id")
 """What ZeroClaw >= 0.8.0 empties in a memory that it overwrites."""
-
 _DRAFTS_AT_ONCE = 100
 _KEPT = frozenset({"id", "key", "created_at", "agent_id", "embedding"})
 """What a memory that is stored again keeps; its vector only for the content it was made of."""
+_NAMES = ("embedding_provider", "embedding_model", "embedding_dimensions")
 
 
 class SqliteRows(TableRows):
@@ -406,9 +405,6 @@ def _as_stored(values: Mapping[str, Any]) -> dict[str, Value]:
         else:
             plain[name] = value
     return plain
-
-
-_NAMES = ("embedding_provider", "embedding_model", "embedding_dimensions")
 
 
 def other_model(

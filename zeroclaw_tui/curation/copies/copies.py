@@ -122,9 +122,9 @@ async def texts_of_plan(library: Library, plan: PurgePlan) -> list[Text]:
     handles = [stamp.handle for stamp in plan.stamps]
     texts: list[Text] = []
     for start in range(0, len(handles), _ROWS_AT_ONCE):
-        for entry in await library.rows(handles[start : start + _ROWS_AT_ONCE]):
+        for entry in await library.memory.rows(handles[start : start + _ROWS_AT_ONCE]):
             try:
-                whole = await library.whole(entry.handle) if entry.is_excerpt else entry
+                whole = await library.memory.whole(entry.handle) if entry.is_excerpt else entry
             except NotThere:
                 continue
             texts.append(Text(whole.id, whole.key, whole.content))

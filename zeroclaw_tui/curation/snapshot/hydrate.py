@@ -178,7 +178,7 @@ async def _is_beside(library: Library, there: StoredRow, here: MemoryEntry) -> b
     """Whether an earlier "rename" put this very memory there."""
     wanted = there.entry()
     for found in await library.memory.keys_starting(f"{wanted.key}{_BESIDE}", _MOST_BESIDE):
-        if found.agent == here.agent and (await library.whole(found.handle)).content == wanted.content:
+        if found.agent == here.agent and (await library.memory.whole(found.handle)).content == wanted.content:
             return True
     return False
 

@@ -92,7 +92,7 @@ class AuditScreen(AuditChanging):
         if sample is None:
             return
         try:
-            whole = await self.library.whole(sample.stamp.handle)
+            whole = await self.library.memory.whole(sample.stamp.handle)
         except InspectorError as error:
             self.say_failure(error)
             return

@@ -33,7 +33,7 @@ _FIGURES = 9
 async def categories_of(library: Library) -> dict[str, int]:
     """The categories of a store with their counts, ZeroClaw's own among them even where they hold nothing."""
     now = library.trash.now().isoformat()
-    counts = dict((await library.facets(MemoryFilter(superseded=Superseded.SHOW), now)).category)
+    counts = dict((await library.memory.facets(MemoryFilter(superseded=Superseded.SHOW), now)).category)
     counts.pop("", None)
     return counts | {name: 0 for name in BUILT_IN_CATEGORIES if name not in counts}
 

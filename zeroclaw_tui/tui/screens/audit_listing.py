@@ -235,7 +235,7 @@ class AuditListing(WorkingScreen):
     async def _load_detail(self, sample: Sample) -> None:
         detail = self.query_one(MemoryDetail)
         try:
-            entry = await self.library.whole(sample.stamp.handle)
+            entry = await self.library.memory.whole(sample.stamp.handle)
         except NotThere:
             detail.show_nothing("This memory is no longer there: r audits again.")
             return

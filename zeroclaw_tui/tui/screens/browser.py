@@ -292,7 +292,7 @@ class BrowserScreen(ScoresScreen):
             self.notify("There is no memory to copy.", severity="warning", markup=False)
             return
         try:
-            whole = await self.library.whole(entry.handle) if entry.is_excerpt else entry
+            whole = await self.library.memory.whole(entry.handle) if entry.is_excerpt else entry
         except InspectorError as error:
             self.say_failure(error)
             return

@@ -262,7 +262,7 @@ class ChangingScreen(MarkingScreen):
             entry = self._entry_here()
             if entry is None:
                 return
-            whole = await library.whole(entry.handle)
+            whole = await library.memory.whole(entry.handle)
             found = await find_copies(library, [Text(whole.id, whole.key, whole.content)])
         banner.hide()
         outcome = await self.app.push_screen_wait(CopiesScreen(library, found))

@@ -237,7 +237,7 @@ class PurgeScreen(ModalScreen[bool]):
 
     async def _load(self, handles: Sequence[Handle]) -> None:
         try:
-            entries = await self._library.rows(handles)
+            entries = await self._library.memory.rows(handles)
         except InspectorError as error:
             self.notify(str(error), title=error.title, severity="error", markup=False)
             return

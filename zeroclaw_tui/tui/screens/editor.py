@@ -154,7 +154,7 @@ class EditorScreen(ModalScreen["Outcome | None"]):
 
     async def _suggest(self) -> None:
         try:
-            facets = await self._library.facets(MemoryFilter(), datetime.now(UTC).isoformat())
+            facets = await self._library.memory.facets(MemoryFilter(), datetime.now(UTC).isoformat())
         except InspectorError:
             # Without suggestions everything can be typed all the same; saving tells what is wrong with the store.
             return

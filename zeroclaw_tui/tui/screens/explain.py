@@ -124,7 +124,7 @@ class ExplainScreen(MessageScreen[Explanation]):
 
     async def answer_to(self, trial: Trial) -> Explanation:
         """The way of the memory as it is now. Raises InspectorError kinds."""
-        self.entry = await self.library.whole(self.entry.handle)
+        self.entry = await self.library.memory.whole(self.entry.handle)
         return await explaining.explain(self.library, self.entry, trial)
 
     def show_answer(self, answer: Explanation) -> None:

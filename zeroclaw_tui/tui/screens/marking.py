@@ -123,12 +123,12 @@ class MarkingScreen(ListingScreen):
     async def _mark_blocks(self, library: Library, handles: Sequence[Handle] | None) -> None:
         marks = self.query_one(MemoryList).marks
         if handles is None:
-            handles = await library.order(self.view.listing_filter(self._clock()), self.view.sort)
+            handles = await library.memory.order(self.view.listing_filter(self._clock()), self.view.sort)
             marks.anchor = None
         for start in range(0, len(handles), _STAMPS_AT_ONCE):
             some = handles[start : start + _STAMPS_AT_ONCE]
             stamps = await library.memory.stamps_by_row(some)
-            for block in await library.rows(some):
+            for block in await library.memory.rows(some):
                 marks.put_row(block.id, block.handle, stamps.get(block.handle, ()))
 
     def say_failure(self, error: InspectorError) -> None:

@@ -90,7 +90,7 @@ class MessageScreen(WorkingScreen, Generic[Answer]):
         """Ask again; an answer to what was asked before is dropped."""
         self._number += 1
         if self._is_asking:
-            self.library.interrupt()
+            self.library.memory.interrupt()
         self.paint_facts()
         if not self.has_message:
             self.workers.cancel_group(self, _GROUP)
@@ -133,7 +133,7 @@ class MessageScreen(WorkingScreen, Generic[Answer]):
         if not self.is_busy:
             self._number += 1
             if self._is_asking:
-                self.library.interrupt()
+                self.library.memory.interrupt()
         super().action_leave()
 
     def action_reload(self) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan, now: datetime) -> bool:
     """Ask, by the size of the plan; False when nothing shall be deleted. Raises NotThere for one that has gone."""
     if plan.count == 1:
-        entry = await library.whole(plan.stamps[0].handle)
+        entry = await library.memory.whole(plan.stamps[0].handle)
         return await app.push_screen_wait(delete_question(library, entry, plan))
     return await app.push_screen_wait(PurgeScreen(library, plan, now))
 

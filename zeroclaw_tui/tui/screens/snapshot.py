@@ -219,7 +219,7 @@ class SnapshotScreen(SnapshotListing):
     async def _agents(self) -> list[str]:
         if not self.library.memory.capabilities.agents:
             return []
-        return sorted((await self.library.health()).facts.get("agents") or ())
+        return sorted((await self.library.memory.health()).facts.get("agents") or ())
 
     async def _undo(self) -> None:
         await self.library.trash.settle(self.library.memory)

@@ -153,7 +153,7 @@ async def export_shown(
     app: App[Any], library: Library, filter: MemoryFilter, narrowed: str, now: datetime, patience: float
 ) -> str | None:
     """Ask where to, and export what a filter leaves; gives what was done, None when a person left it."""
-    count = (await library.facets(filter, now.isoformat())).total
+    count = (await library.memory.facets(filter, now.isoformat())).total
     if hidden := await superseded_hidden(library, filter):
         narrowed = f"{narrowed}\n{hidden_words(hidden)}"
     path = Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"

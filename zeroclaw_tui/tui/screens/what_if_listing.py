@@ -151,8 +151,8 @@ class WhatIfListing(MessageScreen[Answer]):
     async def answer_to(self, trial: Trial) -> Answer:
         """Everything the trial can be decided from; what was gathered before is kept where only more is wanted."""
         kept = self.answer if self._asks_more else None
-        self._version = await self.library.data_version()
-        facets = await self.library.facets(MemoryFilter(), trial.request.as_of)
+        self._version = await self.library.memory.data_version()
+        facets = await self.library.memory.facets(MemoryFilter(), trial.request.as_of)
         self._memories = facets.total
         gathered = list(kept.gathered) if kept is not None else [await self._gather(trial)]
         before = await gathered[0].replayed(trial)
@@ -288,7 +288,7 @@ class WhatIfListing(MessageScreen[Answer]):
         try:
             if self._is_away and not await self.library.memory.health_check():
                 return
-            version = await self.library.data_version()
+            version = await self.library.memory.data_version()
             if self._is_away or (self._version is not None and version != self._version):
                 self._version, self._is_away = version, False
                 self.reload()

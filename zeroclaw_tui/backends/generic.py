@@ -1,21 +1,23 @@
-"""Writing through the trait's own verbs, for backends that have nothing better.
+"""What a store of the trait's verbs alone does beyond them: its recall explained, and writing that can be taken back.
 
-Ids and times are the backend's own business then: what comes back is stored anew.
+Ids and times are the store's own business then: what comes back is stored anew.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from dataclasses import replace as with_parts
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from zeroclaw_tui.backends import write
+from zeroclaw_tui.backends.answers import StoreRecall
+from zeroclaw_tui.backends.listing import told_apart
 from zeroclaw_tui.backends.revert import Reverting
 from zeroclaw_tui.backends.rows import Rows
 from zeroclaw_tui.memory.change import (
@@ -33,37 +35,153 @@ from zeroclaw_tui.memory.change import (
     Value,
     Written,
 )
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import NotThere, Refused, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.decide import rank
+from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence, WordShare
+from zeroclaw_tui.scoring.keywords import words
+from zeroclaw_tui.scoring.profiles import ScoringProfile
+from zeroclaw_tui.scoring.rare_words import RareWords, WordNeighbours, compared_text_of
+from zeroclaw_tui.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from zeroclaw_tui.backends.base import Memory
 
+_ROWS_AT_ONCE = 500
+_SCALE = "its own"
+DEEPEST = 1000
+"""How deep the ranking of a store's own rule is looked at."""
+_locks: WeakKeyDictionary[Memory, asyncio.Lock] = WeakKeyDictionary()
+_CARRIED = {
+    "session_id": ("session", "sessions"),
+    "namespace": ("namespace", "namespaces"),
+    "importance": ("importance", "importance"),
+    "pinned": ("pin", "pinned"),
+    "superseded_by": ("word of what replaced it", "superseded"),
+    "kind": ("kind", "kind"),
+}
+"""What a store through the trait may lose: how it is called, and the capability that has a sentence for it."""
 
-def row_of(entry: MemoryEntry) -> StoredRow:
-    """The row a memory is, by the names of ZeroClaw's columns."""
-    values: dict[str, Value] = {
-        "id": entry.id,
-        "key": entry.key,
-        "content": entry.content,
-        "category": entry.category,
-        "created_at": entry.timestamp,
-        "updated_at": entry.updated_at,
-        "session_id": entry.session_id,
-        "namespace": entry.namespace,
-        "importance": entry.importance,
-        "superseded_by": entry.superseded_by,
-        "pinned": entry.pinned,
-        "kind": _kind_as_stored(entry.kind),
-        "tenant_id": entry.tenant_id,
-        "embedding_dimensions": entry.embedding_dimensions,
-    }
-    return StoredRow(entry.id, values, entry.handle, entry.agent)
+
+async def nearest_by_words(memory: Memory, text: str, limit: int, without: Handle | None) -> WordNeighbours:
+    """What is near a text by the words both have, all current memories read once."""
+    counted = RareWords()
+    stop = threading.Event()
+
+    def see(row: StoredRow) -> None:
+        if stop.is_set():
+            raise SearchInterrupted
+        entry = row.entry()
+        counted.add(row.id if row.handle is None else row.handle, compared_text_of(entry.key, entry.content))
+
+    try:
+        await memory.each_row(see, MemoryFilter())
+        return await asyncio.to_thread(counted.nearest, text, limit, without)
+    finally:
+        stop.set()
+
+
+async def search(memory: Memory, request: RecallRequest) -> StoreRecall:
+    """The trait's recall; agents are sorted out afterwards."""
+    ranked, _, _ = await _ranked(memory, request)
+    return StoreRecall(ranked, mode=memory.name, scale=_SCALE)
+
+
+async def evidence(
+    memory: Memory,
+    request: RecallRequest,
+    profile: ScoringProfile,
+    settings: ScoringSettings,
+    query_vector: np.ndarray | None,
+) -> OwnEvidence:
+    """The store's own ranking, DEEPEST deep or as deep as the request goes.
+
+    A backend whose list is not the same at every limit says so with an `evidence` of its own.
+    """
+    from zeroclaw_tui.backends.base import Memory as Trait
+
+    if request.own_fusion:
+        found = await memory.search(request, profile, settings, query_vector)
+        return as_found(request, found, profile, settings)
+    depth = max(DEEPEST, request.limit)
+    deep = replace(request, limit=depth)
+    if type(memory).search is Trait.search:
+        entries, places, found_by_all = await _ranked(memory, deep)
+        return OwnEvidence(request, entries, memory.name, _SCALE, found_by_all < depth, (), places)
+    found = await memory.search(deep, profile, settings, query_vector)
+    is_complete = len(found.entries) < depth
+    return OwnEvidence(
+        request, found.entries, found.mode, found.scale, is_complete, found.notes, None, profile.version, settings
+    )
+
+
+def as_found(
+    request: RecallRequest, found: StoreRecall, profile: ScoringProfile, settings: ScoringSettings
+) -> OwnEvidence:
+    """An answer as evidence that holds for its limit alone."""
+    return OwnEvidence(
+        request,
+        found.entries,
+        found.mode,
+        found.scale,
+        False,
+        found.notes,
+        # The store has cut it already.
+        (0,) * len(found.entries),
+        profile.version,
+        settings,
+        is_of_limit=True,
+    )
+
+
+def store_recall(
+    evidence: Evidence, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings
+) -> StoreRecall:
+    """What a store that searches in stages returns for this request, decided from what it found."""
+    assert isinstance(evidence, StageEvidence)
+    ranking = rank(evidence, request, profile, settings)
+    placed = ranking.placed(evidence.contents)
+    entries = tuple(candidate.scored(entry, place, ranking.stage) for place, entry, candidate in placed)
+    return StoreRecall(entries, ranking.mode, ranking.scale, (*ranking.notes, *evidence.notes))
+
+
+async def _ranked(memory: Memory, request: RecallRequest) -> tuple[tuple[ScoredEntry, ...], tuple[int, ...], int]:
+    """What the trait's recall gives the agents asked for, the place of each in what it gives anybody, and how many
+    that are."""
+    found = await memory.recall(request.query, request.limit, request.session_id, request.since, request.until)
+    told_apart([scored.entry for scored in found], memory.name)
+    places = [
+        (place, scored)
+        for place, scored in enumerate(found, 1)
+        if request.agents is None or scored.entry.agent in (None, *request.agents)
+    ]
+    ranked = tuple(replace(scored, rank=rank, stage=memory.name) for rank, (_, scored) in enumerate(places, 1))
+    return ranked, tuple(place for place, _ in places), len(found)
+
+
+def word_shares(entry: MemoryEntry, query: str) -> list[WordShare]:
+    """Which words of the query stand in key or content, whatever their case."""
+    text = f"{entry.key}\n{entry.content}".casefold()
+    return [WordShare(word, word.casefold() in text) for word in dict.fromkeys(words(query))]
+
+
+async def whole_rows(memory: Memory, handles: Sequence[Handle]) -> list[MemoryEntry]:
+    """Rows with their whole content, in that order; rows gone meanwhile are left out."""
+    found: list[MemoryEntry] = []
+    for start in range(0, len(handles), _ROWS_AT_ONCE):
+        for row in await memory.rows(handles[start : start + _ROWS_AT_ONCE]):
+            # What a listing shows whole need not be read again.
+            with suppress(NotThere):
+                found.append(await memory.whole(row.handle) if row.is_excerpt else row)
+    return found
 
 
 def entry_of(row: StoredRow) -> MemoryEntry:
-    """The memory a row of `row_of` is, every field as it was."""
+    """The memory a row of `StoredRow.of` is, every field as it was."""
     dimensions = row.values.get("embedding_dimensions")
     return with_parts(row.entry(), embedding_dimensions=dimensions if isinstance(dimensions, int) else None)
 
@@ -72,7 +190,7 @@ def stamp_of(entry: MemoryEntry) -> Stamp:
     """The stamp of a memory with its full content; its state is the row's fingerprint."""
     return Stamp(
         id=entry.id,
-        state=row_of(entry).fingerprint,
+        state=StoredRow.of(entry).fingerprint,
         key=entry.key,
         category=entry.category,
         size=entry.size,
@@ -85,7 +203,7 @@ def stamp_of(entry: MemoryEntry) -> Stamp:
 
 async def show(entries: Iterable[MemoryEntry], see: See) -> None:
     """Show the rows of memories one by one, on a thread; cancelling the await ends it."""
-    await show_rows(map(row_of, entries), see)
+    await show_rows(map(StoredRow.of, entries), see)
 
 
 async def show_rows(rows: Iterable[StoredRow], see: See) -> None:
@@ -128,9 +246,6 @@ async def revert(memory: Memory, changes: Batches, keep: Keep, clash: Clash, adv
         return await Reverting(changes, keep, clash, advance).run(rows)
 
 
-_locks: WeakKeyDictionary[Memory, asyncio.Lock] = WeakKeyDictionary()
-
-
 @asynccontextmanager
 async def _writing(memory: Memory) -> AsyncIterator[TraitRows]:
     """One change at a time: between looking at a row and storing it, nobody here may store another."""
@@ -138,17 +253,6 @@ async def _writing(memory: Memory) -> AsyncIterator[TraitRows]:
         raise memory.refuse_to_write()
     async with _locks.setdefault(memory, asyncio.Lock()):
         yield TraitRows(memory)
-
-
-_CARRIED = {
-    "session_id": ("session", "sessions"),
-    "namespace": ("namespace", "namespaces"),
-    "importance": ("importance", "importance"),
-    "pinned": ("pin", "pinned"),
-    "superseded_by": ("word of what replaced it", "superseded"),
-    "kind": ("kind", "kind"),
-}
-"""What a store through the trait may lose: how it is called, and the capability that has a sentence for it."""
 
 
 class TraitRows(Rows):
@@ -175,14 +279,14 @@ class TraitRows(Rows):
         for entry in entries:
             if entry.id in wanted and keys[entry.key, entry.agent] > 1:
                 raise self._several("memories", entry.key)
-        return {entry.id: row_of(entry) for entry in entries if entry.id in wanted}
+        return {entry.id: StoredRow.of(entry) for entry in entries if entry.id in wanted}
 
     async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
         """The row of that key. Raises Refused where several agents have it."""
         found = [entry for entry in await self._memory.with_key(key) if entry.key == key]
         if len(found) > 1:
             raise self._several("agents", key)
-        return row_of(found[0]) if found else None
+        return StoredRow.of(found[0]) if found else None
 
     def identity(self, row: StoredRow) -> str:
         """Its key."""
@@ -211,7 +315,7 @@ class TraitRows(Rows):
             pinned=draft.pinned,
             agent=draft.agent,
         )
-        return row_of(entry)
+        return StoredRow.of(entry)
 
     def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
         """With the time of the last store, which the store alone sets."""
@@ -257,10 +361,3 @@ class TraitRows(Rows):
 
     def _lost(self, name: str, capability: str) -> str:
         return self._memory.capabilities.why_not.get(capability) or f"{self._memory.name} did not take the {name}."
-
-
-def _kind_as_stored(kind: str | None) -> str | None:
-    if kind is None:
-        return None
-    base, colon, what = kind.partition(":")
-    return json.dumps({base: what} if colon else base)
