@@ -1,122 +1,217 @@
-"""Every backend holds to one contract."""
+"""Stores that live in this process hold to the contract of every store, and say what they cannot keep."""
 
 from __future__ import annotations
 
-import sqlite3
-import uuid
-from collections.abc import AsyncIterator, Collection
-from contextlib import closing
+import threading
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
+from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.backends.sqlite.schema import create_database
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.backends.listing import matches
+from zeroclaw_tui.backends.none import NoneMemory
+from zeroclaw_tui.memory.change import Draft, Edit, NewVector, RowChange, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.testing.capability_contract import CapabilityContract
 from zeroclaw_tui.testing.contract import MemoryContract
-from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.testing.samples import NOW, sample_entries
+from zeroclaw_tui.testing.store_contract import StoreContract
+from zeroclaw_tui.testing.tools import Kept
+
+SAMPLES = sample_entries()[:6]
 
 
 class TestInMemory(MemoryContract):
     @pytest.fixture
-    async def memory(self) -> AsyncIterator[Memory]:
+    async def memory(self) -> Memory:
         entries = list(sample_entries())
-        entries[0] = replace(entries[0], superseded_by="editor")
-        memory = InMemory(entries)
-        await memory.open()
-        yield memory
-        await memory.close()
+        return InMemory([replace(entries[0], superseded_by="editor"), *entries[1:]])
 
 
-class OnlyTheTrait(Memory):
-    """A plug-in that has nothing but the abstract verbs; everything else is the base class's."""
-
-    name = "only-the-trait"
-    location = "this process"
-    capabilities = Capabilities(write=True)
-
-    def __init__(self, inner: InMemory) -> None:
-        for verb in Memory.__abstractmethods__:
-            setattr(self, f"_{verb}", getattr(inner, verb))
-
-    async def store(self, *rest: Any, **named: Any) -> None:
-        await self._store(*rest, **named)
-
-    async def recall(self, *rest: Any, **named: Any) -> Scored:
-        return await self._recall(*rest, **named)
-
-    async def get(self, key: str) -> MemoryEntry | None:
-        return await self._get(key)
-
-    async def list(self, *rest: Any) -> Entries:
-        return await self._list(*rest)
-
-    async def forget(self, key: str) -> bool:
-        return await self._forget(key)
-
-    async def count(self) -> int:
-        return await self._count()
-
-    async def health_check(self) -> bool:
-        return await self._health_check()
-
-
-class TestOnlyTheTrait(MemoryContract):
+class TestInMemoryWriting(StoreContract):
     @pytest.fixture
     async def memory(self) -> Memory:
-        return OnlyTheTrait(InMemory(sample_entries()))
+        return InMemory([replace(SAMPLES[0], superseded_by="editor"), *SAMPLES[1:]])
 
 
-class TestMarkdown(MemoryContract):
-    def expected(self) -> Collection[str]:
-        return [entry.content.strip() for entry in sample_entries()]
-
-    @pytest.fixture(params=[True, False])
-    async def memory(self, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Memory]:
-        """Core samples in MEMORY.md, the others in a file a day, as the bare lines a person would write."""
-        (tmp_path / "memory").mkdir()
-        (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n", "utf-8")
-        for entry in sample_entries():
-            name = "MEMORY.md" if entry.category == "core" else f"memory/{entry.timestamp[:10]}.md"
-            with (tmp_path / name).open("a", encoding="utf-8", newline="") as file:
-                file.write(f"- {entry.content}\n\n")
-        memory = MarkdownMemory(tmp_path, read_only=request.param)
-        await memory.open()
-        yield memory
-        await memory.close()
-
-
-@pytest.mark.parametrize("generation", ["G1", "G2", "G3", "G4"])
-class TestSqlite(MemoryContract):
+class TestInMemoryReadOnly(CapabilityContract):
     @pytest.fixture
-    async def memory(self, tmp_path: Path, generation: str) -> AsyncIterator[Memory]:
-        path = tmp_path / "brain.db"
-        agent = str(uuid.UUID(int=1))
-        create_database(path, generation, **({"default_agent_id": agent} if generation in ("G3", "G4") else {}))
-        with closing(sqlite3.connect(path)) as connection, connection:
-            for number, entry in enumerate(sample_entries()):
-                row = {
-                    "id": entry.id,
-                    "key": entry.key,
-                    "content": entry.content,
-                    "category": entry.category,
-                    "created_at": entry.timestamp,
-                    "updated_at": entry.updated_at,
-                    "session_id": entry.session_id,
-                }
-                if generation != "G1":
-                    row["superseded_by"] = "lang" if number == 2 else None
-                if generation in ("G3", "G4"):
-                    row["agent_id"] = agent
-                names = ", ".join(row)
-                marks = ", ".join("?" * len(row))
-                connection.execute(f"INSERT INTO memories ({names}) VALUES ({marks})", tuple(row.values()))
-        memory = SqliteMemory(path)
-        await memory.open()
-        yield memory
-        await memory.close()
+    async def memory(self) -> Memory:
+        memory = InMemory(sample_entries())
+        memory.read_only_because = "This test takes no writes."
+        why_not = {**memory.capabilities.why_not, "write": memory.read_only_because}
+        memory.capabilities = replace(memory.capabilities, write=False, editable=(), why_not=why_not)
+        return memory
+
+
+class TestNone(CapabilityContract):
+    @pytest.fixture
+    async def memory(self) -> Memory:
+        return NoneMemory()
+
+
+class Plain(Memory):
+    """A plug-in that has nothing but the abstract verbs, and fields of its own that they cannot write."""
+
+    name = "plain"
+    location = "this process"
+
+    def __init__(self, entries: Sequence[MemoryEntry] = ()) -> None:
+        self.held = {entry.key: replace(entry, handle=entry.id).whole(entry.content) for entry in entries}
+        self.stored_so_far = 0
+
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        self.stored_so_far += 1
+        old = self.held.get(key)
+        id = old.id if old else f"plain-{self.stored_so_far:05}"  # noqa: A001
+        written = old.timestamp if old else f"2026-01-01T00:00:{self.stored_so_far / 1000:09.6f}+00:00"
+        entry = MemoryEntry(id, key, content, category, written, session_id=session_id, handle=id)
+        self.held[key] = entry.whole(content)
+
+    async def recall(self, query: str, limit: int, *rest: Any, **named: Any) -> Scored:
+        found = [entry for entry in self.held.values() if query in entry.content][:limit]
+        return [ScoredEntry(entry, rank, None) for rank, entry in enumerate(found, 1)]
+
+    async def get(self, key: str) -> MemoryEntry | None:
+        return self.held.get(key)
+
+    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
+        found = [entry for entry in self.held.values() if category in (None, entry.category)]
+        return [entry for entry in found if session_id in (None, entry.session_id)]
+
+    async def forget(self, key: str) -> bool:
+        return self.held.pop(key, None) is not None
+
+    async def count(self) -> int:
+        return len(self.held)
+
+    async def health_check(self) -> bool:
+        return True
+
+
+class TestTrait(MemoryContract):
+    @pytest.fixture
+    async def memory(self) -> Memory:
+        return Plain(sample_entries())
+
+
+class TestTraitWriting(StoreContract):
+    keeps_rows_exactly = False
+
+    @pytest.fixture
+    async def memory(self) -> Memory:
+        return Plain(SAMPLES)
+
+
+@pytest.mark.parametrize(
+    ("longer", "shorter", "left"), [(3, None, ["four", "é2x"]), (None, 4, ["abc"]), (3, 5, ["four", "é2x"]), (4, 4, [])]
+)
+def test_lengths_count_bytes_and_leave_the_bounds_out(longer: int | None, shorter: int | None, left: list[str]) -> None:
+    entries = [
+        MemoryEntry(str(number), str(number), content, "core", "2026-01-01", size=len(content.encode()))
+        for number, content in enumerate(("abc", "four", "é2x"))
+    ]
+    wanted = MemoryFilter(longer_than=longer, shorter_than=shorter)
+    assert [entry.content for entry in entries if matches(entry, wanted)] == left
+
+
+async def test_every_field_of_a_memory_comes_back_in_memory() -> None:
+    full = replace(
+        SAMPLES[0], namespace="work", importance=0.5, superseded_by="x", kind="semantic:fact", pinned=True,
+        agent="ada", embedding_dimensions=3, tenant_id="t", handle=77,
+    ).whole(SAMPLES[0].content)  # fmt: skip
+    memory, kept = InMemory([full, replace(SAMPLES[1], kind="episodic")]), Kept()
+    before = [await memory.with_id(entry.id) for entry in SAMPLES[:2]]
+    stamps = await memory.stamps_of([77, (before[1] or full).handle])
+    assert (await memory.remove(stamps, kept)).removed == 2
+    await memory.revert(kept.last_first, Kept())
+    assert [await memory.with_id(entry.id) for entry in SAMPLES[:2]] == before
+    assert before[0] == full
+
+
+async def test_the_time_of_an_edit_is_that_of_the_clock() -> None:
+    now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+    memory = InMemory(SAMPLES, clock=lambda: now)
+    row = await memory.stored(SAMPLES[0].id)
+    assert row is not None
+    done = await memory.update(row.id, Edit({"content": "new"}), row.fingerprint, Kept())
+    assert (done.change.row.entry().timestamp, done.change.row.entry().updated_at) == (
+        SAMPLES[0].timestamp, SAMPLES[0].updated_at,
+    )  # fmt: skip
+    assert done.change.after is not None
+    assert done.change.after.entry().updated_at == now.isoformat()
+
+
+async def test_keeping_never_holds_up_the_event_loop() -> None:
+    loop_thread, seen = threading.get_ident(), set()
+
+    def keep(changes: Sequence[RowChange]) -> None:
+        seen.add(threading.get_ident())
+
+    for memory in (InMemory(SAMPLES), Plain(SAMPLES)):
+        await memory.create(Draft("key", "content"), keep)
+        await memory.remove(await memory.stamps(MemoryFilter()), keep)
+    assert seen
+    assert loop_thread not in seen
+
+
+async def test_what_the_trait_cannot_carry_is_told() -> None:
+    entry = replace(SAMPLES[0], importance=0.9)
+    memory, kept = Plain([entry]), Kept()
+    await memory.remove(await memory.stamps(MemoryFilter()), kept)
+    reversal = await memory.revert(kept.last_first, Kept())
+    assert any("importance" in note for note in reversal.notes)
+    assert any("stored anew" in note for note in reversal.notes)
+
+
+async def test_a_key_of_several_agents_is_not_written_by_key_alone() -> None:
+    memory = Plain(SAMPLES)
+
+    async def with_key(key: str, agent: str | None = None) -> Entries:
+        return [SAMPLES[0], replace(SAMPLES[0], id="other")]
+
+    memory.with_key = with_key  # type: ignore[method-assign]
+    with pytest.raises(Refused, match="Several agents"):
+        await memory.create(Draft(SAMPLES[0].key, "x"), Kept(), replace=True)
+
+
+async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -> None:
+    memory = NoneMemory()
+    await memory.open()
+    await memory.store("key", "content", "core")
+    await memory.store_batch([Draft("key", "content")])
+    assert await memory.get_batch(["key"]) == []
+    assert (await memory.count(), await memory.list(), await memory.get("key")) == (0, [], None)
+    assert await memory.recall("content", 5) == []
+    found = await memory.search(RecallRequest("content"), profile_for(NEWEST), ScoringSettings())
+    assert found.entries == ()
+    assert not await memory.forget("key")
+    assert (await memory.page(MemoryFilter(), Sort(), None, 5)).entries == ()
+    assert (await memory.facets(MemoryFilter(), NOW.isoformat())).total == 0
+    assert (await memory.statistics()).total == 0
+    kept = Kept()
+    for deed in (
+        memory.create(Draft("key", "content"), kept),
+        memory.update("id", Edit({"content": "x"}), "", kept),
+        memory.remove([], kept),
+        memory.revert(lambda: iter(()), kept),
+    ):
+        with pytest.raises(Refused, match=r'memory\.backend is "none"'):
+            await deed
+    for deed in (
+        memory.make(profile_for(NEWEST)),
+        memory.fill_vectors([NewVector("id", "state", Vector(bytes(4), "a", "b"))]),
+    ):
+        with pytest.raises(Refused):
+            await deed
+    assert kept.changes == []
+    assert "turn memory on" in memory.notices[0]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.sqlite.schema import create_database
+from zeroclaw_tui.memory.entry import MemoryEntry
 
 MOMENT = "2026-03-01T10:00:{:02d}.000000001+00:00"
 AGENT = "00000000-0000-4000-8000-000000000001"
@@ -27,16 +28,28 @@ def make(path: Path, generation: str, rows: Iterable[dict[str, Any]]) -> Path:
     return path
 
 
+def row_of(entry: MemoryEntry) -> dict[str, Any]:
+    """The row ZeroClaw would have written for a memory."""
+    fields = ("id", "key", "content", "category", "session_id", "updated_at")
+    return {name: getattr(entry, name) for name in fields} | {"created_at": entry.timestamp}
+
+
 def add(path: Path, rows: Iterable[dict[str, Any]], start: int = 0) -> None:
-    """Insert rows as another program would."""
+    """Insert rows as another program would; `agent` names the agent of a row, who is made where it is new."""
     with closing(sqlite3.connect(path)) as connection, connection:
         columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('memories')")}
+        found = connection.execute("SELECT alias, id FROM agents") if "agent_id" in columns else ()
+        agents = {"default": AGENT} | dict(found)
         for at, row in enumerate(rows, start):
             moment = MOMENT.format(at % 60)
             plain = {"id": f"id-{at:03d}", "key": f"key{at}", "content": "text", "category": "core"}
             full = plain | {"created_at": moment, "updated_at": moment} | row
+            alias = full.pop("agent", "default")
             if "agent_id" in columns:
-                full.setdefault("agent_id", AGENT)
+                if alias not in agents:
+                    agents[alias] = f"agent-{alias}"
+                    connection.execute("INSERT INTO agents VALUES (?, ?, ?)", (agents[alias], alias, moment))
+                full.setdefault("agent_id", agents[alias])
             names = ", ".join(full)
             marks = ", ".join("?" * len(full))
             connection.execute(f"INSERT INTO memories ({names}) VALUES ({marks})", list(full.values()))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.warm_start import run_memory
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tui"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tui"))
 
 from plugin_samples import CONFIG, HERE, ROWS, Answer, Installer
 

@@ -1,16 +1,22 @@
-"""Redis as the backend that config.toml names, through the commands of a shell."""
+"""Redis as the backend that config.toml names, through the commands of a shell, and what they ask of the server."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from support.redis_server import PASSWORD, RedisServer
 from support.warm_start import run_memory
 
+from zeroclaw_tui.backends.redis.connect import read_url
+from zeroclaw_tui.backends.redis.store import RedisMemory
+from zeroclaw_tui.memory.change import Draft
+
+READS = ("get", "mget", "scan")
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -60,3 +66,43 @@ def test_settings_that_cannot_be_are_told(command: Command, tmp_path: Path, text
     assert told.returncode == 2
     assert said in " ".join(told.stderr.split())
     assert "Traceback" not in told.stderr
+
+
+@pytest.fixture
+async def filled(server: RedisServer) -> RedisServer:
+    memory = RedisMemory(read_url(server.url()))
+    await memory.open()
+    await memory.store_batch([Draft(f"key {number}", f"content {number}") for number in range(1500)])
+    await memory.close()
+    return server
+
+
+def commands(server: RedisServer) -> dict[str, int]:
+    """How often each command was called since the last RESETSTAT."""
+    found = re.findall(rb"cmdstat_([a-z|]+):calls=(\d+)", server.say("INFO commandstats"))
+    return {name.decode(): int(count) for name, count in found}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "most"),
+    [
+        (["get", "key 7"], 1),
+        (["store", "new key", "content"], 2),
+        (["edit", "key 7", "--content", "changed"], 7),
+        (["forget", "key 7", "--yes"], 7),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_verb_of_one_key_reads_that_key_alone(
+    filled: RedisServer, command: Command, tmp_path: Path, arguments: Sequence[str], most: int
+) -> None:
+    """The value under it, and nothing of the rest of the database."""
+    (tmp_path / "config.toml").write_text(
+        f'[memory]\nbackend = "redis"\n[storage.redis.default]\nurl = "{filled.url()}"\n'
+    )
+    filled.say("CONFIG RESETSTAT")
+    assert command(*arguments).returncode == 0
+    sent = commands(filled)
+    assert sum(sent.get(name, 0) for name in READS) <= most, sent
+    assert "scan" not in sent
+    assert sent.get("info", 0) <= 2, sent

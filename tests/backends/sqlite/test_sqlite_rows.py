@@ -11,7 +11,6 @@ from zeroclaw_tui.memory.entry import kind_from
 from zeroclaw_tui.memory.errors import NotThere
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortField
 
-HOSTILE = "\x1b]0;owned\x07 \x1b[2J [bold]x[/nope] \x9b31m \u202eevil \r\n\t\x7f"
 LATER = "2026-12-31T00:00:00+00:00"
 
 
@@ -78,12 +77,6 @@ async def test_text_that_is_no_utf8_neither_raises_nor_changes(make_store, open_
         chosen = MemoryFilter(category=(as_read,), session=(as_read,), namespace=(as_read,), contains="\udcff\udcfe")
         assert (await memory.facets(chosen, LATER)).total == 1
         assert len(await memory.order(chosen, NEWEST_STORED)) == 1
-
-
-async def test_escapes_and_markup_come_through_untouched_for_the_cleaning_above(make_store, open_store):
-    async with open_store(make_store([{"key": HOSTILE, "content": HOSTILE, "category": HOSTILE}])) as memory:
-        entry = await memory.get(HOSTILE)
-        assert (entry.key, entry.content, entry.category) == (HOSTILE, HOSTILE, HOSTILE)
 
 
 async def test_long_and_empty_keys_and_contents_are_ordinary(make_store, open_store):

@@ -24,7 +24,7 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import profile_for
 from zeroclaw_tui.scoring.settings import ScoringSettings
 
-DATA = Path(__file__).parents[1] / "data" / "markdown"
+DATA = Path(__file__).parents[2] / "data" / "markdown"
 GOLDEN = json.loads((DATA / "runs.json").read_text("utf-8"))
 SETTINGS = ScoringSettings()
 

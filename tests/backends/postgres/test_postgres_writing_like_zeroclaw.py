@@ -170,14 +170,6 @@ async def test_vectors_are_filled_into_rows_that_did_not_change(form, place, ope
         await memory.fill_vectors([NewVector(rows[0].id, rows[0].fingerprint, FOUR)])
 
 
-async def test_a_table_without_vectors_says_so(place, opens):
-    place.make_table("key")
-    memory = await opens()
-    row = written_row(await memory.create(Draft("k", "c"), Kept()))
-    with pytest.raises(Refused, match="no column for vectors"):
-        await memory.fill_vectors([NewVector(row.id, row.fingerprint, ONE)])
-
-
 async def test_the_tutorials_store_writes_a_category_as_serde_does(place, opens):
     place.make_table("uuid")
     memory = await opens()

@@ -73,22 +73,6 @@ async def test_whatever_keeping_raises_leaves_everything(make_store):
         assert (await memory.remove(await memory.stamps(EVERY), Kept())).removed == 2
 
 
-async def test_progress_is_told_and_can_end_it_between_two_batches(make_store):
-    path = make_store([{"content": f"text {at}"} for at in range(700)])
-    told: list[int] = []
-    kept = Kept()
-    async with opened(path) as memory:
-        stamps = await memory.stamps(EVERY)
-        removal = await memory.remove(stamps, kept, lambda done: told.append(done) or len(told) < 2)
-        assert removal.cancelled
-        assert removal.removed == told[1] == len(kept.changes)
-        assert await memory.count() == 700 - told[1]
-        assert told == sorted(set(told))
-        rest = await memory.remove(await memory.stamps(EVERY), kept, lambda done: told.append(done) or True)
-        assert (rest.removed, told[-1], rest.cancelled) == (700 - removal.removed, rest.removed, False)
-    assert hits(path, ["text"]) == {"text": []}
-
-
 async def test_another_program_writes_between_two_batches(make_store):
     """It waits for the lock as ZeroClaw does, and never for longer than a batch takes."""
     path = make_store([{"content": f"text {at}"} for at in range(600)])

@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import NEWEST_STORED, NEWEST_UPDATED, MemoryFilter
 
-DATA = Path(__file__).parent.parent / "data" / "sqlite"
+DATA = Path(__file__).parents[2] / "data" / "sqlite"
 GENERATION = {"0.1.7": "G1", "0.7.5": "G2", "0.8.3": "G4", "0.8.4": "G4"}
 FIXTURES = os.environ.get("ZEROCLAW_FIXTURES")
 REAL = [(version, DATA / f"zeroclaw_{version}.db") for version in GENERATION]

@@ -36,11 +36,10 @@ async def fill(memory: RedisMemory, count: int | None = None) -> None:
             await client.set(f"memory:{entry.key}", document(entry))
 
 
-@pytest.mark.parametrize("read_only", [False, True])
 class TestRedisReading(MemoryContract):
     @pytest.fixture
-    async def memory(self, server: RedisServer, read_only: bool) -> AsyncIterator[Memory]:
-        memory = RedisMemory(read_url(server.url()), read_only=read_only)
+    async def memory(self, server: RedisServer) -> AsyncIterator[Memory]:
+        memory = RedisMemory(read_url(server.url()), read_only=True)
         await memory.open()
         await fill(memory)
         yield memory

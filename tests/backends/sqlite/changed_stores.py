@@ -15,22 +15,15 @@ from support.whole_store import everything, hits
 from zeroclaw_tui.backends.sqlite import transaction
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Batches, RowChange
+from zeroclaw_tui.testing import tools
 
 __all__ = ["GENERATIONS", "Kept", "connecting", "everything", "hits", "opened", "select", "shape"]
 
 GENERATIONS = ("G1", "G2", "G3", "G4")
 
 
-class Kept:
-    """Keeps changes as the trash would, numbered from 1, and gives them back the last one first."""
-
-    def __init__(self) -> None:
-        self.changes: list[RowChange] = []
-
-    def __call__(self, changes: Sequence[RowChange]) -> None:
-        for change in changes:
-            numbered = RowChange(change.before, change.after, len(self.changes) + 1, change.reverses)
-            self.changes.append(numbered)
+class Kept(tools.Kept):
+    """Gives back what it kept in small batches."""
 
     def backwards(self, size: int = 3) -> Batches:
         changes = list(reversed(self.changes))

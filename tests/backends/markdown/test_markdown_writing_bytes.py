@@ -12,9 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.memory.change import Batches, Draft, Edit, RowChange
+from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.testing.tools import Kept
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 PIECES = (
@@ -41,21 +42,6 @@ DEEDS = st.lists(
 
 def files_of(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-
-
-class Kept:
-    """What was kept, numbered, as a trash would have it."""
-
-    def __init__(self) -> None:
-        self.changes: list[RowChange] = []
-
-    def __call__(self, changes: Sequence[RowChange]) -> None:
-        for change in changes:
-            number = len(self.changes) + 1
-            self.changes.append(RowChange(change.before, change.after, number, change.reverses))
-
-    def last_first(self) -> list[RowChange]:
-        return self.changes[::-1]
 
 
 async def do_all(memory: MarkdownMemory, deeds: Sequence[tuple[str, object, str]], kept: Kept) -> None:
@@ -96,21 +82,18 @@ async def run(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, ob
     await do_all(memory, deeds, kept)
     changed = files_of(root)
     undone = Kept()
-    batches = [kept.last_first()[at : at + 2] for at in range(0, len(kept.changes), 2)]
+    last_first = kept.changes[::-1]
+    batches = [last_first[at : at + 2] for at in range(0, len(last_first), 2)]
     reversal = await memory.revert(lambda: iter(batches), undone)
     assert reversal.reverted == len(kept.changes)
     assert files_of(root) == before
     # A file that is back where it was, by an edit to and fro, needs nothing done.
     assert {change.reverses for change in undone.changes} <= {change.number for change in kept.changes}
-    again = await memory.revert(kept_again(kept), Kept())
+    again = await memory.revert(kept.last_first, Kept())
     assert again.reverted == len(kept.changes)
     assert files_of(root) == before
-    await memory.revert(lambda: iter([undone.last_first()]), Kept())
+    await memory.revert(undone.last_first, Kept())
     assert files_of(root) == changed
-
-
-def kept_again(kept: Kept) -> Batches:
-    return lambda: iter([kept.last_first()])
 
 
 async def run_one_by_one(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, object, str]]) -> None:
@@ -125,10 +108,10 @@ async def run_one_by_one(root: Path, files: dict[str, bytes], deeds: Sequence[tu
     undos = []
     for at in reversed(range(len(deeds))):
         undos.append(undone := Kept())
-        await memory.revert(kept_again(deeds_kept[at]), undone)
+        await memory.revert(deeds_kept[at].last_first, undone)
         assert files_of(root) == states[at]
     for at, undone in enumerate(reversed(undos), 1):
-        await memory.revert(kept_again(undone), Kept())
+        await memory.revert(undone.last_first, Kept())
         assert files_of(root) == states[at]
 
 

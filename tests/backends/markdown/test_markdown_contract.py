@@ -1,0 +1,64 @@
+"""Markdown memory holds to the contract of every store: read, written by one and by several at once, and read-only."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from pathlib import Path
+
+import pytest
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.markdown.store import MarkdownMemory
+from zeroclaw_tui.testing.capability_contract import CapabilityContract
+from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.testing.store_contract import StoreContract
+
+
+class TestReading(MemoryContract):
+    def expected(self) -> Collection[str]:
+        return [entry.content.strip() for entry in sample_entries()]
+
+    @pytest.fixture
+    async def memory(self, tmp_path: Path) -> AsyncIterator[Memory]:
+        """Core samples in MEMORY.md, the others in a file a day, as the bare lines a person would write."""
+        (tmp_path / "memory").mkdir()
+        (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n", "utf-8")
+        for entry in sample_entries():
+            name = "MEMORY.md" if entry.category == "core" else f"memory/{entry.timestamp[:10]}.md"
+            with (tmp_path / name).open("a", encoding="utf-8", newline="") as file:
+                file.write(f"- {entry.content}\n\n")
+        memory = MarkdownMemory(tmp_path, read_only=True)
+        await memory.open()
+        yield memory
+        await memory.close()
+
+
+class TestWriting(StoreContract):
+    has_keys = False
+    keeps_every_text = False
+
+    @pytest.fixture
+    async def memory(self, tmp_path: Path) -> AsyncIterator[Memory]:
+        (tmp_path / "memory").mkdir()
+        (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n- **one**: core\nplain\n")
+        (tmp_path / "memory" / "2026-01-02.md").write_text("# Daily Log — 2026-01-02\n\n- **two**: daily\n")
+        memory = MarkdownMemory(tmp_path)
+        await memory.open()
+        yield memory
+        await memory.close()
+
+    async def another(self, memory: Memory) -> Memory:
+        other = MarkdownMemory(Path(memory.location))
+        await other.open()
+        return other
+
+
+class TestReadOnly(CapabilityContract):
+    @pytest.fixture
+    async def memory(self, tmp_path: Path) -> AsyncIterator[Memory]:
+        (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n- **one**: first\n- second\n")
+        memory = MarkdownMemory(tmp_path, read_only=True)
+        await memory.open()
+        yield memory
+        await memory.close()

@@ -1,0 +1,92 @@
+"""A database of each generation holds to the contract of every store, also read-only and damaged meanwhile."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+from changed_stores import GENERATIONS, opened
+from support.small_store import add, make, row_of
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.memory.change import Draft
+from zeroclaw_tui.testing.cancel_contract import CancelContract
+from zeroclaw_tui.testing.capability_contract import CapabilityContract
+from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.gone_contract import GoneContract
+from zeroclaw_tui.testing.many_rows_contract import ManyRowsContract
+from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.testing.two_writers_contract import TwoWritersContract
+from zeroclaw_tui.testing.verbs_contract import VerbsContract
+from zeroclaw_tui.testing.write_contract import WritableMemoryContract
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+class TestReading(MemoryContract):
+    @pytest.fixture
+    async def memory(self, tmp_path: Path, generation: str) -> AsyncIterator[Memory]:
+        rows = [row_of(entry) for entry in sample_entries()]
+        if generation != "G1":
+            rows[2]["superseded_by"] = "lang"
+        async with opened(make(tmp_path / "brain.db", generation, rows)) as memory:
+            yield memory
+
+
+class Written:
+    """A few rows, and a second store on the same file."""
+
+    @pytest.fixture
+    async def memory(self, tmp_path: Path, generation: str) -> AsyncIterator[Memory]:
+        async with opened(make(tmp_path / "brain.db", generation, map(row_of, sample_entries()[:6]))) as memory:
+            yield memory
+
+    async def another(self, memory: Memory) -> Memory:
+        other = SqliteMemory(Path(memory.location))
+        await other.open()
+        return other
+
+    async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
+        """As ZeroClaw would, but in one transaction: its own verb stores one at a time, durably."""
+        rows = ({"key": draft.key, "content": draft.content, "category": draft.category} for draft in drafts)
+        add(Path(memory.location), ({"id": f"many {row['key']}", **row} for row in rows))
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+class TestWriting(Written, WritableMemoryContract, VerbsContract, CapabilityContract):
+    """Every generation there is."""
+
+
+@pytest.mark.parametrize("generation", ["G2", "G4"])
+class TestWritingOfSeveral(Written, TwoWritersContract, CancelContract, ManyRowsContract):
+    """Others at the same time, giving up in the middle, and many rows: keys that are unique, and unique by agent."""
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+class TestReadOnly(CapabilityContract):
+    @pytest.fixture
+    async def memory(self, tmp_path: Path, generation: str) -> AsyncIterator[Memory]:
+        path = make(tmp_path / "brain.db", generation, [{"key": "one"}, {"key": "two", "session_id": "s"}])
+        async with opened(path, read_only=True) as memory:
+            yield memory
+
+
+class TestDamaged(GoneContract):
+    @pytest.fixture
+    async def memory(self, tmp_path: Path) -> AsyncIterator[Memory]:
+        (tmp_path / "memory").mkdir()
+        async with opened(make(tmp_path / "memory" / "brain.db", "G2", [])) as memory:
+            yield memory
+
+    async def break_it(self, memory: Memory) -> None:
+        file = Path(memory.location)
+        shutil.copytree(file.parent, file.parent.with_name("away"))
+        for part in file.parent.iterdir():
+            part.write_bytes(b"no database at all " * 4000)
+
+    async def mend_it(self, memory: Memory) -> None:
+        file = Path(memory.location)
+        shutil.rmtree(file.parent)
+        file.parent.with_name("away").rename(file.parent)
