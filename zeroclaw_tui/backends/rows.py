@@ -86,9 +86,10 @@ class Rows(ABC):
     async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
         """The rows of these ids that are there."""
 
-    async def of_stamps(self, stamps: Sequence[Stamp]) -> dict[str, StoredRow]:
-        """The rows of these stamps that are there, by id."""
-        return await self.of_ids([stamp.id for stamp in stamps])
+    async def of_stamps(self, stamps: Sequence[Stamp]) -> Sequence[StoredRow | None]:
+        """The row of each of these stamps; None for one that is not there."""
+        present = await self.of_ids([stamp.id for stamp in stamps])
+        return [present.get(stamp.id) for stamp in stamps]
 
     @abstractmethod
     async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:

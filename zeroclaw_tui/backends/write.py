@@ -104,15 +104,16 @@ class Removing:
 
     async def _step(self, rows: Rows, batch: Sequence[Stamp]) -> None:
         async with rows.step(self._keep):
-            present = await rows.of_stamps(batch)
-            states = {stamp.id: stamp.state for stamp in batch}
-            going = {name: row for name, row in present.items() if rows.state_of(row) == states[name]}
+            found = [*zip(batch, await rows.of_stamps(batch), strict=True)]
+            unchanged = [row for stamp, row in found if row is not None and rows.state_of(row) == stamp.state]
+            going = {rows.identity(row): row for row in unchanged}
             done = await rows.write([Deed(row, None) for row in going.values()]) if going else ()
-        removed = {change.row.id for change in done}
+        left = going.keys() - {rows.identity(change.row) for change in done}
         self._next += len(batch)
-        self._removed += len(removed)
-        self._changed += [name for name in states if name in present and name not in going]
-        self._gone += [name for name in states if name not in present or (name in going and name not in removed)]
+        self._removed += len(going) - len(left)
+        self._changed += [stamp.id for stamp, row in found if row is not None and rows.identity(row) not in going]
+        self._gone += [stamp.id for stamp, row in found if row is None]
+        self._gone += [going[identity].id for identity in going if identity in left]
 
     def _result(self, rows: Rows, *, cancelled: bool = False) -> Removal:
         return Removal(self._removed, tuple(self._changed), tuple(self._gone), cancelled, tuple(rows.remarks))

@@ -178,3 +178,17 @@ async def test_cached_vectors_go_by_content_and_come_back(make_store):
     assert sorted(row[1:] for row in everything(path)["embedding_cache"]) == sorted(
         row[1:] for row in before["embedding_cache"]
     )
+
+
+async def test_memories_without_an_id_go_and_come_back_each_by_itself(make_store):
+    """SQLite lets a text that is a primary key be NULL."""
+    path = make_store([{"key": name} for name in "abc"], "G2")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE memories SET id = NULL WHERE key < 'c'")
+    before, kept = everything(path), Kept()
+    async with opened(path) as memory:
+        removal = await memory.remove(await memory.stamps(EVERY), kept)
+        assert (removal.removed, removal.changed, removal.gone) == (3, (), ())
+        assert [change.before.key for change in kept.changes] == ["a", "b", "c"]
+        assert (await memory.revert(kept.backwards(), Kept())).reverted == 3
+    assert everything(path) == before

@@ -132,14 +132,11 @@ class SqliteRows(TableRows):
         self._in_step = len(wanted)
         return self._transaction.memories.with_ids(wanted)
 
-    async def of_stamps(self, stamps: Sequence[Stamp]) -> dict[str, StoredRow]:
+    async def of_stamps(self, stamps: Sequence[Stamp]) -> Sequence[StoredRow | None]:
         """Rows whose id is no text are found by their rowid."""
         present = await self.of_ids([stamp.id for stamp in stamps])
-        for stamp in stamps:
-            if stamp.id not in present:
-                row = self._transaction.memories.with_id(stamp.id, stamp.handle)
-                present |= {} if row is None else {stamp.id: row}
-        return present
+        memories = self._transaction.memories
+        return [present.get(stamp.id) or memories.with_id(stamp.id, stamp.handle) for stamp in stamps]
 
     async def fetch(self, rows: Sequence[StoredRow], owners: Iterable[str]) -> Iterable[StoredRow]:
         """By id, and by key of whatever agent."""
