@@ -81,7 +81,7 @@ def test_what_is_under_the_threshold_takes_no_place_and_the_rest_is_cut() -> Non
         trial(threshold=0.4, limit=2),
     )
     assert order(judged) == ["a", "b"]
-    assert reasons(judged)["low"] == "threshold 0.17 < 0.40"
+    assert reasons(judged)["low"] == "threshold 0.17 < 0.40 after rerank from 0.10"
     assert reasons(judged)["c"] == "rerank: 3 of the reranked, and only the first 2 go on"
 
 

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from zeroclaw_tui.backends import write
 from zeroclaw_tui.backends.answers import StoreRecall
 from zeroclaw_tui.backends.listing import told_apart
-from zeroclaw_tui.backends.revert import Reverting
+from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.backends.rows import Rows
 from zeroclaw_tui.memory.change import (
     Advance,
@@ -237,13 +237,13 @@ async def update(memory: Memory, id: str, edit: Edit, expected: str, keep: Keep)
 async def remove(memory: Memory, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None) -> Removal:
     """Forget by key, one after the other."""
     async with _writing(memory) as rows:
-        return await write.Removing(stamps, keep, advance).run(rows)
+        return await write.RemoveJob(stamps, keep, advance).run(rows)
 
 
 async def revert(memory: Memory, changes: Batches, keep: Keep, clash: Clash, advance: Advance | None) -> Reversal:
     """Store what was, forget what was not."""
     async with _writing(memory) as rows:
-        return await Reverting(changes, keep, clash, advance).run(rows)
+        return await RevertJob(changes, keep, clash, advance).run(rows)
 
 
 @asynccontextmanager

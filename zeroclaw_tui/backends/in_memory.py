@@ -13,7 +13,7 @@ from zeroclaw_tui.backends import write
 from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored, Stamps
 from zeroclaw_tui.backends.generic import entry_of, stamp_of
 from zeroclaw_tui.backends.listing import left_in_thread, left_of
-from zeroclaw_tui.backends.revert import Reverting
+from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.backends.rows import Rows
 from zeroclaw_tui.memory.change import (
     EDITABLE,
@@ -145,14 +145,14 @@ class InMemory(Memory):
     ) -> Removal:
         """Delete the memories that still have the state of their stamp."""
         async with self._writing() as rows:
-            return await write.Removing(stamps, keep, advance).run(rows)
+            return await write.RemoveJob(stamps, keep, advance).run(rows)
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
     ) -> Reversal:
         """Bring memories back to what they were, id, times and place in the order too. Raises Clashes."""
         async with self._writing() as rows:
-            return await Reverting(changes, keep, clash, advance).run(rows)
+            return await RevertJob(changes, keep, clash, advance).run(rows)
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[HeldRows]:

@@ -1,7 +1,7 @@
 """Taking changes back: rows become again what they were, whatever came in between.
 
 One engine for every store: it looks at the rows some changes are about, decides what each of them needs, and hands the
-store the deeds.
+store the operations.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 from itertools import groupby, islice
 from typing import Literal
 
-from zeroclaw_tui.backends.rows import MOST_BYTES, Deed, Rows
+from zeroclaw_tui.backends.rows import MOST_BYTES, Operation, Rows
 from zeroclaw_tui.backends.write import goes_on
 from zeroclaw_tui.memory.change import (
     AGENTS,
@@ -36,7 +36,7 @@ _REMEMBERED_BYTES = 64_000_000
 """Up to so much is not read again after the look for clashes."""
 
 
-class Reverting:
+class RevertJob:
     """Taking these changes back. It may be run again where a store had to be opened anew, and goes on where it was."""
 
     def __init__(self, changes: Batches, keep: Keep, clash: Clash, advance: Advance | None) -> None:
@@ -71,14 +71,14 @@ class Reverting:
 
     async def look(self, rows: Rows) -> None:
         """Raises Clashes where taking these changes back meets something that came since; nothing is done."""
-        ahead = _Ahead(rows)
+        projection = _Projection(rows)
         found: list[ClashFound] = []
         read: list[Sequence[RowChange]] = []
         total = size = 0
         batches = await rows.read(lambda: iter(self._changes()))
         async with rows.look():
             while batch := await rows.read(partial(next, batches, None)):
-                clashes = await ahead.take_back(batch)
+                clashes = await projection.take_back(batch)
                 total += len(clashes)
                 found += clashes[: _CLASHES_TOLD - len(found)]
                 size += sum(map(_weight, batch))
@@ -129,7 +129,7 @@ class _Situation:
         )
 
 
-class _Ahead:
+class _Projection:
     """The rows of a store as they will be after what was taken back so far; nothing is written."""
 
     def __init__(self, rows: Rows) -> None:
@@ -227,7 +227,7 @@ class _Plan:
 
     rows: Rows
     clash: Clash
-    deeds: list[Deed] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
     remarks: dict[str, None] = field(default_factory=dict)
     skipped: int = 0
@@ -241,18 +241,18 @@ class _Plan:
                 continue
             part = [*group]
             await self.rows.expect(part)
-            ahead = _Ahead(self.rows)
-            self.deeds = []
+            projection = _Projection(self.rows)
+            self.operations = []
             for change in part:
-                await self._take_back(ahead, change)
-            await self.rows.write(self.deeds)
+                await self._take_back(projection, change)
+            await self.rows.write(self.operations)
 
-    async def _take_back(self, ahead: _Ahead, change: RowChange) -> None:
+    async def _take_back(self, projection: _Projection, change: RowChange) -> None:
         wanted = change.before
         owner, added = (None, None) if wanted is None else await self.rows.owner_again(wanted)
         if added is not None:
-            self.deeds.append(added)
-        met = await ahead.situation(change, owner)
+            self.operations.append(added)
+        met = await projection.situation(change, owner)
         if met.is_done:
             self._leave(change, met.own)
         elif met.reason is not None and self.clash == "refuse":
@@ -260,47 +260,47 @@ class _Plan:
         elif met.reason is not None and self.clash == "skip":
             self.skipped += 1
         elif wanted is None:
-            self._take_away(ahead, change, met)
+            self._take_away(projection, change, met)
         elif met.reason is not None and self.clash == "rename":
-            await self._bring_beside(ahead, change, wanted, owner, met)
+            await self._bring_beside(projection, change, wanted, owner, met)
         else:
-            self._bring_back(ahead, change, wanted, owner, met)
+            self._bring_back(projection, change, wanted, owner, met)
 
     def _leave(self, change: RowChange, row: StoredRow | None) -> None:
         """Nothing is to be done. A change of the trash counts as taken back then, and where the row has gone, what it
         was is kept: nobody else may have it any more."""
         if change.number is not None:
-            self.deeds.append(Deed(row or change.row, row, change.number, is_done=True))
+            self.operations.append(Operation(row or change.row, row, change.number, is_done=True))
 
-    def _take_away(self, ahead: _Ahead, change: RowChange, met: _Situation) -> None:
+    def _take_away(self, projection: _Projection, change: RowChange, met: _Situation) -> None:
         """Undo a creation."""
         if met.reason is not None and self.clash == "rename":
             key = repr(one_line(change.row.key))
             self.remarks[f"{key} changed since it was stored, so it stays as it is now."] = None
             self._leave(change, met.left)
             return
-        for row in ahead.in_the_way(met):
-            ahead.drop(row)
-            self.deeds.append(Deed(row, None, change.number))
+        for row in projection.in_the_way(met):
+            projection.drop(row)
+            self.operations.append(Operation(row, None, change.number))
 
     def _bring_back(
-        self, ahead: _Ahead, change: RowChange, wanted: StoredRow, owner: str | None, met: _Situation
+        self, projection: _Projection, change: RowChange, wanted: StoredRow, owner: str | None, met: _Situation
     ) -> None:
         """Undo an edit or a removal, instead of whatever is in the way."""
-        in_the_way = ahead.in_the_way(met)
+        in_the_way = projection.in_the_way(met)
         over = in_the_way[0] if in_the_way else None
         for row in in_the_way[1:]:
-            ahead.drop(row)
-            self.deeds.append(Deed(row, None, change.number))
-        self._append(ahead, over, self.rows.returned(wanted, over, owner, apart=False), change)
+            projection.drop(row)
+            self.operations.append(Operation(row, None, change.number))
+        self._append(projection, over, self.rows.returned(wanted, over, owner, apart=False), change)
 
     async def _bring_beside(
-        self, ahead: _Ahead, change: RowChange, wanted: StoredRow, owner: str | None, met: _Situation
+        self, projection: _Projection, change: RowChange, wanted: StoredRow, owner: str | None, met: _Situation
     ) -> None:
         """Under another key; with an id of its own only where its own belongs to a row that changed."""
         old = wanted.key
         free, number = old, 1
-        while await ahead.of_key(free, owner) is not None:
+        while await projection.of_key(free, owner) is not None:
             free = f"{old} (restored)" if number == 1 else f"{old} (restored {number})"
             number += 1
         if free != old:
@@ -308,13 +308,13 @@ class _Plan:
             wanted = dataclasses.replace(wanted, values={**wanted.values, "key": free})
         over = None if met.reason == "changed" else met.own or met.left
         apart = over is None and met.own is not None
-        self._append(ahead, over, self.rows.returned(wanted, over, owner, apart=apart), change)
+        self._append(projection, over, self.rows.returned(wanted, over, owner, apart=apart), change)
 
-    def _append(self, ahead: _Ahead, over: StoredRow | None, row: StoredRow, change: RowChange) -> None:
+    def _append(self, projection: _Projection, over: StoredRow | None, row: StoredRow, change: RowChange) -> None:
         if over is not None:
-            ahead.drop(over)
-        ahead.put(row)
-        self.deeds.append(Deed(over, row, change.number))
+            projection.drop(over)
+        projection.put(row)
+        self.operations.append(Operation(over, row, change.number))
 
 
 def _weight(change: RowChange) -> int:

@@ -25,7 +25,7 @@ MOST_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class Operation:
     """One row to put in place of another: without `wanted` one to remove, without `over` one to add.
 
     `reverses` is the number of the kept change that it takes back. With `touch` the time of storing becomes now. What
@@ -144,7 +144,7 @@ class Rows(ABC):
     def returned(self, row: StoredRow, over: StoredRow | None, owner: str | None, *, apart: bool) -> StoredRow:
         """An earlier row as it will be once it is written; `apart` means that its id belongs to another row now."""
 
-    async def owner_named(self, alias: str | None) -> tuple[str | None, Deed | None]:
+    async def owner_named(self, alias: str | None) -> tuple[str | None, Operation | None]:
         """The owner of a new memory of this agent, and what added the agent. Raises Refused."""
         return None, None
 
@@ -152,7 +152,7 @@ class Rows(ABC):
         """Who would own a row that comes back."""
         return self.owner(row)
 
-    async def owner_again(self, row: StoredRow) -> tuple[str | None, Deed | None]:
+    async def owner_again(self, row: StoredRow) -> tuple[str | None, Operation | None]:
         """Who owns a row that comes back, and what added that agent."""
         return self.owner_then(row), None
 
@@ -163,24 +163,24 @@ class Rows(ABC):
     async def expect(self, changes: Sequence[RowChange]) -> None:
         """Told which changes are looked at next, so that a store can read all they concern at once."""
 
-    async def write(self, deeds: Sequence[Deed]) -> Sequence[RowChange]:
-        """Keep and do these deeds in order; gives those that were done, with the rows as the store now holds them.
+    async def write(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
+        """Keep and do these operations in order; gives those that were done, with the rows as the store now holds them.
 
         Where nothing happens together it is kept first.
         """
-        if deeds:
-            await kept(self.keep, [deed.change for deed in deeds])
-        return await self.carry_out([deed for deed in deeds if not deed.is_done])
+        if operations:
+            await kept(self.keep, [operation.change for operation in operations])
+        return await self.carry_out([operation for operation in operations if not operation.is_done])
 
-    async def carry_out(self, deeds: Sequence[Deed]) -> Sequence[RowChange]:
-        """Do deeds that are kept; a row to be removed that had gone is left out of what was done."""
+    async def carry_out(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
+        """Do operations that are kept; a row to be removed that had gone is left out of what was done."""
         changes: list[RowChange] = []
-        for deed in deeds:
-            if deed.wanted is not None:
-                got = await self.put(deed.wanted, deed.over)
-                changes.append(RowChange(deed.over, got, reverses=deed.reverses))
-            elif deed.over is not None and await self.drop(deed.over):
-                changes.append(deed.change)
+        for operation in operations:
+            if operation.wanted is not None:
+                got = await self.put(operation.wanted, operation.over)
+                changes.append(RowChange(operation.over, got, reverses=operation.reverses))
+            elif operation.over is not None and await self.drop(operation.over):
+                changes.append(operation.change)
         return changes
 
     async def put(self, row: StoredRow, over: StoredRow | None) -> StoredRow:
@@ -191,9 +191,9 @@ class Rows(ABC):
         """Remove a row; False when it had gone."""
         raise NotImplementedError
 
-    async def other(self, change: RowChange) -> Deed:
+    async def other(self, change: RowChange) -> Operation:
         """Take back a change of a row that is no memory, at once."""
-        return Deed(change.row, change.row, change.number, is_done=True)
+        return Operation(change.row, change.row, change.number, is_done=True)
 
     async def upsert(self, drafts: Sequence[Draft]) -> bool:
         """Store drafts by a statement of the store's own; False where it has none, and nothing was done."""

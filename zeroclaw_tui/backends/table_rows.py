@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from zeroclaw_tui.backends.rows import Deed, Rows
+from zeroclaw_tui.backends.rows import Operation, Rows
 from zeroclaw_tui.backends.session_ids import sanitised
 from zeroclaw_tui.memory.change import AGENTS, RowChange, StoredRow, Value, Vector
 from zeroclaw_tui.memory.errors import Refused
@@ -70,7 +70,7 @@ class TableRows(Rows):
 
     @abstractmethod
     async def change(self, row: StoredRow, values: Mapping[str, Value], *, touch: bool) -> StoredRow:
-        """Give a row these values, and give it as it then is; `touch` as in `Deed`."""
+        """Give a row these values, and give it as it then is; `touch` as in `Operation`."""
 
     @abstractmethod
     async def insert(self, rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
@@ -148,7 +148,7 @@ class TableRows(Rows):
         kept: Mapping[str, Value] = {"key": row.values.get("key"), "agent_id": owner}
         return _Outline(row.id, kept, row.handle, row.agent, row.table, _state(row))
 
-    async def owner_named(self, alias: str | None) -> tuple[str | None, Deed | None]:
+    async def owner_named(self, alias: str | None) -> tuple[str | None, Operation | None]:
         """The id of an agent, and what was added where there was none of that alias.
 
         Without an alias it is the agent `default`, or the only one. Raises Refused where that leaves a choice.
@@ -170,7 +170,7 @@ class TableRows(Rows):
             return known, None
         added = await self.add_agent(wanted)
         self.agents[added.row.id] = wanted
-        return added.row.id, Deed(None, added.after, is_done=True) if added.before is None else None
+        return added.row.id, Operation(None, added.after, is_done=True) if added.before is None else None
 
     def owner_then(self, row: StoredRow) -> str | None:
         """The agent of its id, else of its alias, else the usual one."""
@@ -182,7 +182,7 @@ class TableRows(Rows):
         by_alias = self._id_of(row.agent) if row.agent is not None else None
         return by_alias or self._usual_owner()
 
-    async def owner_again(self, row: StoredRow) -> tuple[str | None, Deed | None]:
+    async def owner_again(self, row: StoredRow) -> tuple[str | None, Operation | None]:
         """The same; where there is none at all, one is added."""
         known = self.owner_then(row)
         return (known, None) if known is not None else await self.owner_named(row.agent)
@@ -213,48 +213,47 @@ class TableRows(Rows):
             return dataclasses.replace(row, id=new_id, values={**values, "id": new_id}, agent=alias)
         return dataclasses.replace(row, values=values, agent=alias)
 
-    async def other(self, change: RowChange) -> Deed:
+    async def other(self, change: RowChange) -> Operation:
         """Put an agent or a cached vector back where there is none, or remove what nothing needs."""
         row = change.row
         if not self.has_table(row.table):
-            return Deed(row, row, change.number, is_done=True)
+            return Operation(row, row, change.number, is_done=True)
         present = await self.present_other(row)
         if change.before is not None:
             if present is not None or (row.table == AGENTS and row.agent in self.agents.values()):
                 there = present or row
-                return Deed(there, there, change.number, is_done=True)
+                return Operation(there, there, change.number, is_done=True)
             back = await self.insert_other(row)
             if row.table == AGENTS:
                 self.agents[back.id] = back.agent or back.id
-            return Deed(None, back, change.number, is_done=True)
+            return Operation(None, back, change.number, is_done=True)
         if present is None:
-            return Deed(row, None, change.number, is_done=True)
+            return Operation(row, None, change.number, is_done=True)
         if not await self.delete_other(present):
-            return Deed(present, present, change.number, is_done=True)
+            return Operation(present, present, change.number, is_done=True)
         self.agents.pop(present.id, None)
-        return Deed(present, None, change.number, is_done=True)
+        return Operation(present, None, change.number, is_done=True)
 
-    async def write(self, deeds: Sequence[Deed]) -> Sequence[RowChange]:
-        """Do these deeds, and remember what `step` has kept at its end, before it is committed."""
-        changes = await self.carry_out(deeds)
+    async def write(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
+        """Do these operations, and remember what `step` has kept at its end, before it is committed."""
+        changes = await self.carry_out(operations)
         self._changes += changes
         return changes
 
-    async def carry_out(self, deeds: Sequence[Deed]) -> Sequence[RowChange]:
+    async def carry_out(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
         """What differs in the end: first what goes, then what changes, then what comes."""
-        doing = [deed for deed in deeds if not deed.is_done]
-        if all(deed.wanted is None for deed in doing):
-            await self.delete([deed.over for deed in doing if deed.over is not None])
-            return [deed.change for deed in deeds]
+        doing = [operation for operation in operations if not operation.is_done]
+        if all(operation.wanted is None for operation in doing):
+            await self.delete([operation.over for operation in doing if operation.over is not None])
+            return [operation.change for operation in operations]
         net = _Net(self, doing)
         await self.delete(net.going)
-        for deed, before in net.changed:
-            assert deed.wanted is not None
-            net.written[self.identity(deed.wanted)] = await self.change(before, deed.wanted.values, touch=deed.touch)
+        for before, wanted, touch in net.changed:
+            net.written[self.identity(wanted)] = await self.change(before, wanted.values, touch=touch)
         for meant, row in zip(net.coming, await self.insert(net.coming), strict=True):
             net.written[self.identity(meant)] = row
         self._by_id, self._by_key = {}, {}
-        return [deed.change if deed.is_done else net.change(deed) for deed in deeds]
+        return [operation.change if operation.is_done else net.change(operation) for operation in operations]
 
     def session_stored(self, session: Value) -> str | None:
         """A session as ZeroClaw of this generation writes it, with a remark where that is another; None for a blank
@@ -279,25 +278,25 @@ class TableRows(Rows):
 
 
 class _Net:
-    """What some deeds come to, all together: two rows that swap their keys go first and come again."""
+    """What some operations come to, all together: two rows that swap their keys go first and come again."""
 
-    def __init__(self, rows: TableRows, deeds: Sequence[Deed]) -> None:
+    def __init__(self, rows: TableRows, operations: Sequence[Operation]) -> None:
         self.going: list[StoredRow] = []
-        self.changed: list[tuple[Deed, StoredRow]] = []
+        self.changed: list[tuple[StoredRow, StoredRow, bool]] = []
         self.coming: list[StoredRow] = []
         self.written: dict[str, StoredRow] = {}
         self._identity = rows.identity
-        self._last: dict[str, Deed] = {}
+        self._last: dict[str, Operation] = {}
         before: dict[str, StoredRow] = {}
-        for deed in deeds:
-            for row in (deed.over, deed.wanted):
+        for operation in operations:
+            for row in (operation.over, operation.wanted):
                 if row is not None:
                     identity = rows.identity(row)
-                    if row is deed.over and identity not in self._last:
+                    if row is operation.over and identity not in self._last:
                         before[identity] = row
-                    self._last[identity] = deed
+                    self._last[identity] = operation
         held = {(rows.owner(row), row.key) for row in before.values()}
-        for identity, deed in self._last.items():
+        for identity, operation in self._last.items():
             there, wanted = before.get(identity), self._wanted(identity)
             if wanted is None:
                 self.going += [] if there is None else [there]
@@ -306,15 +305,15 @@ class _Net:
             elif (place := (rows.owner(wanted), wanted.key)) in held and place != (rows.owner(there), there.key):
                 self.going.append(there)
                 self.coming.append(dataclasses.replace(wanted, handle=there.handle))
-            elif deed.touch or there.values != wanted.values:
-                self.changed.append((deed, there))
+            elif operation.touch or there.values != wanted.values:
+                self.changed.append((there, wanted, operation.touch))
 
-    def change(self, deed: Deed) -> RowChange:
-        """A deed with its row as it was written; one that another took the place of stays as it was meant."""
-        wanted = deed.wanted
-        if wanted is not None and self._last[self._identity(wanted)] is deed:
+    def change(self, operation: Operation) -> RowChange:
+        """An operation with its row as it was written; one that another took the place of stays as it was meant."""
+        wanted = operation.wanted
+        if wanted is not None and self._last[self._identity(wanted)] is operation:
             wanted = self.written.get(self._identity(wanted), wanted)
-        return RowChange(deed.over, wanted, reverses=deed.reverses)
+        return RowChange(operation.over, wanted, reverses=operation.reverses)
 
     def _wanted(self, identity: str) -> StoredRow | None:
         wanted = self._last[identity].wanted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from zeroclaw_tui.backends.rows import MOST_BYTES, Deed, Rows, keep_nothing
+from zeroclaw_tui.backends.rows import MOST_BYTES, Operation, Rows, keep_nothing
 from zeroclaw_tui.memory.change import (
     Advance,
     Conflict,
@@ -24,8 +24,8 @@ from zeroclaw_tui.memory.errors import NotThere
 
 Sized = TypeVar("Sized", Stamp, Draft)
 
-_TRIES = 3
-"""How often a key is tried that others keep taking and letting go."""
+_TRIES = 20
+"""How often something is begun anew that somebody else's write came into."""
 
 
 async def create(rows: Rows, draft: Draft, keep: Keep, replace: bool) -> Written:
@@ -48,9 +48,9 @@ async def _stored(rows: Rows, draft: Draft, replace: bool) -> Written:
     existing = await rows.of_key(draft.key, owner)
     if existing is not None and not replace:
         raise DuplicateKey(draft.key, existing)
-    others = [Deed(row, None) for row in await rows.others_of_key(draft.key, owner)]
-    deed = Deed(existing, rows.drafted(draft, existing, owner), touch=True)
-    *_, change = await rows.write([*([] if added is None else [added]), *others, deed])
+    others = [Operation(row, None) for row in await rows.others_of_key(draft.key, owner)]
+    operation = Operation(existing, rows.drafted(draft, existing, owner), touch=True)
+    *_, change = await rows.write([*([] if added is None else [added]), *others, operation])
     return Written(change, tuple(rows.remarks))
 
 
@@ -72,11 +72,11 @@ async def update(rows: Rows, id: str, edit: Edit, expected: str, keep: Keep) -> 
         holder = await rows.of_key(str(key), rows.owner(row)) if key != row.values["key"] else None
         if holder is not None:
             raise DuplicateKey(str(key), holder)
-        (change,) = await rows.write([Deed(row, rows.edited(row, values), touch=True)])
+        (change,) = await rows.write([Operation(row, rows.edited(row, values), touch=True)])
     return Written(change, tuple(rows.remarks))
 
 
-class Removing:
+class RemoveJob:
     """The removal of these memories.
 
     It may be run again where a store had to be opened anew, and goes on where it was.
@@ -103,23 +103,28 @@ class Removing:
         return self._result(rows)
 
     async def _step(self, rows: Rows, batch: Sequence[Stamp]) -> None:
-        async with rows.step(self._keep):
-            found = [*zip(batch, await rows.of_stamps(batch), strict=True)]
-            unchanged = [row for stamp, row in found if row is not None and rows.state_of(row) == stamp.state]
-            going = {rows.identity(row): row for row in unchanged}
-            done = await rows.write([Deed(row, None) for row in going.values()]) if going else ()
-        left = going.keys() - {rows.identity(change.row) for change in done}
-        self._next += len(batch)
-        self._removed += len(going) - len(left)
-        self._changed += [stamp.id for stamp, row in found if row is not None and rows.identity(row) not in going]
-        self._gone += [stamp.id for stamp, row in found if row is None]
-        self._gone += [going[identity].id for identity in going if identity in left]
+        size, tries = len(batch), 0
+        while batch and tries < _TRIES:
+            tries += 1
+            async with rows.step(self._keep):
+                found = [*zip(batch, await rows.of_stamps(batch), strict=True)]
+                unchanged = [row for stamp, row in found if row is not None and rows.state_of(row) == stamp.state]
+                going = {rows.identity(row): row for row in unchanged}
+                done = await rows.write([Operation(row, None) for row in going.values()]) if going else ()
+            left = going.keys() - {rows.identity(change.row) for change in done}
+            self._removed += len(going) - len(left)
+            self._changed += [stamp.id for stamp, row in found if row is not None and rows.identity(row) not in going]
+            self._gone += [stamp.id for stamp, row in found if row is None]
+            # Where nothing can be held, another program may write between the look at a row and its removal.
+            batch = [stamp for stamp, row in found if row is not None and rows.identity(row) in left]
+        self._changed += [stamp.id for stamp in batch]
+        self._next += size
 
     def _result(self, rows: Rows, *, cancelled: bool = False) -> Removal:
         return Removal(self._removed, tuple(self._changed), tuple(self._gone), cancelled, tuple(rows.remarks))
 
 
-class Storing:
+class StoreJob:
     """Storing many drafts, each as `create` does with `replace`; of those with one key the last counts.
 
     It may be run again where a store had to be opened anew, and goes on where it was.
@@ -142,7 +147,7 @@ class Storing:
             self._next = rows.done = self._next + len(batch)
 
 
-class Filling:
+class FillJob:
     """Giving rows these vectors. It may be run again where a store had to be opened anew, and goes on where it was."""
 
     def __init__(self, vectors: Sequence[NewVector]) -> None:

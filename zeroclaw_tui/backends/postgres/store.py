@@ -65,9 +65,9 @@ from zeroclaw_tui.backends.postgres.schema import (
 )
 from zeroclaw_tui.backends.postgres.sql import FoundFilter, Parameters, conditions, has_vectors, ids_are
 from zeroclaw_tui.backends.postgres.write import PostgresRows, TableMoved
-from zeroclaw_tui.backends.revert import Reverting
+from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.backends.rows import MOST_ROWS, keep_nothing
-from zeroclaw_tui.backends.write import Filling, Removing, Storing, create, update
+from zeroclaw_tui.backends.write import FillJob, RemoveJob, StoreJob, create, update
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -599,7 +599,7 @@ class PostgresMemory(Memory):
 
     async def store_batch(self, drafts: Sequence[Draft]) -> None:
         """Write many memories, each as `store` does, some thousands to a statement."""
-        await self._write(Storing(drafts).run, most=_DRAFTS_AT_ONCE)
+        await self._write(StoreJob(drafts).run, most=_DRAFTS_AT_ONCE)
 
     async def forget(self, key: str) -> bool:
         """Delete the memories of that key; as ZeroClaw's own verb does it, those of all agents that hold one."""
@@ -621,20 +621,20 @@ class PostgresMemory(Memory):
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
     ) -> Removal:
         """Delete rows, a few hundred to a transaction. What PostgreSQL frees it overwrites in its own time."""
-        removal = await self._write(Removing(stamps, keep, advance).run)
+        removal = await self._write(RemoveJob(stamps, keep, advance).run)
         return replace(removal, notes=(*removal.notes, _NOT_ZEROED)) if zero and removal.removed else removal
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
     ) -> Reversal:
         """Take changes back, a few hundred to a transaction, with every column."""
-        return await self._write(Reverting(changes, keep, clash, advance).run)
+        return await self._write(RevertJob(changes, keep, clash, advance).run)
 
     async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
         """Write the vectors of rows that did not change."""
         if not self.capabilities.vectors:
             raise self._no_vectors()
-        filled = await self._write(Filling(vectors).run)
+        filled = await self._write(FillJob(vectors).run)
         if filled.filled and not self.table.vectors:
             await self.open_anew()
         return filled

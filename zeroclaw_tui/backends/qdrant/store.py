@@ -45,8 +45,8 @@ from zeroclaw_tui.backends.qdrant.points import (
 )
 from zeroclaw_tui.backends.qdrant.search import NAME, Embedding, Search, text_of
 from zeroclaw_tui.backends.qdrant.write import QdrantRows, Writer
-from zeroclaw_tui.backends.revert import Reverting
-from zeroclaw_tui.backends.write import Filling, Removing, Storing, create, update
+from zeroclaw_tui.backends.revert import RevertJob
+from zeroclaw_tui.backends.write import FillJob, RemoveJob, StoreJob, create, update
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.notes import shown
@@ -467,7 +467,7 @@ class QdrantMemory(Memory):
 
     async def store_batch(self, drafts: Sequence[Draft]) -> None:
         """Write many memories, the last of a key and agent counts; embedded and sent some at a time."""
-        await self._write(Storing(drafts).run)
+        await self._write(StoreJob(drafts).run)
 
     async def forget(self, key: str) -> bool:
         """Delete by key, every agent's, as ZeroClaw does; True when there was one, which ZeroClaw always says."""
@@ -491,19 +491,19 @@ class QdrantMemory(Memory):
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
     ) -> Removal:
         """Delete the points that still have the state of their stamp, some hundreds by one request."""
-        return await self._write(Removing(stamps, keep, advance).run)
+        return await self._write(RemoveJob(stamps, keep, advance).run)
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
     ) -> Reversal:
         """Bring points back to what they were: id, payload with unknown fields, vector. Raises Clashes."""
-        return await self._write(Reverting(changes, keep, clash, advance).run)
+        return await self._write(RevertJob(changes, keep, clash, advance).run)
 
     async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
         """Give points other vectors; the payload stays. Raises Refused for vectors of another length."""
         if not self.capabilities.vectors:
             raise self._no_vectors()
-        return await self._write(Filling(vectors).run)
+        return await self._write(FillJob(vectors).run)
 
     async def _write(self, work: Callable[[QdrantRows], Awaitable[Answer]], vector: Vector | None = None) -> Answer:
         self._begin_to_write()

@@ -24,7 +24,7 @@ from zeroclaw_tui.backends.qdrant.points import (
     unpacked,
 )
 from zeroclaw_tui.backends.qdrant.search import Embedding, text_of
-from zeroclaw_tui.backends.rows import Deed, Rows
+from zeroclaw_tui.backends.rows import Operation, Rows
 from zeroclaw_tui.memory.change import Draft, NewVector, RowChange, StoredRow, Value, Vector
 from zeroclaw_tui.memory.errors import NotReachable, Refused
 from zeroclaw_tui.memory.text import one_line
@@ -177,7 +177,7 @@ class QdrantRows(Rows):
         """Its agent."""
         return self._shape.native(row).agent
 
-    async def owner_named(self, alias: str | None) -> tuple[str | None, Deed | None]:
+    async def owner_named(self, alias: str | None) -> tuple[str | None, Operation | None]:
         """That agent, or ZeroClaw's usual one; where points name none, nobody."""
         return (alias or DEFAULT_AGENT) if self._shape.has_agents else None, None
 
@@ -218,37 +218,37 @@ class QdrantRows(Rows):
             row = StoredRow(name, {**row.values, "id": name}, name, row.agent)
         return row
 
-    async def write(self, deeds: Sequence[Deed]) -> Sequence[RowChange]:
+    async def write(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
         """Embed what has no vector, before anything is kept. Raises Refused, EmbeddingFailed."""
-        rows = [deed.wanted for deed in deeds if deed.wanted is not None and not deed.is_done]
+        rows = [operation.wanted for operation in operations if operation.wanted is not None and not operation.is_done]
         embedded = iter(await self._writer.embedded(rows))
-        return await super().write(
-            [deed if deed.wanted is None or deed.is_done else with_parts(deed, wanted=next(embedded)) for deed in deeds]
-        )
+        ready = [
+            one if one.wanted is None or one.is_done else with_parts(one, wanted=next(embedded)) for one in operations
+        ]
+        return await super().write(ready)
 
-    async def carry_out(self, deeds: Sequence[Deed]) -> Sequence[RowChange]:
+    async def carry_out(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
         """All of it by a few requests: what is written first, what goes after."""
         state: dict[str, StoredRow | None] = {}
-        for deed in deeds:
-            if deed.over is not None:
-                state[deed.over.id] = None
-            if deed.wanted is not None:
-                state[deed.wanted.id] = deed.wanted
+        for operation in operations:
+            if operation.over is not None:
+                state[operation.over.id] = None
+            if operation.wanted is not None:
+                state[operation.wanted.id] = operation.wanted
         rows = [row for row in state.values() if row is not None]
         await self._writer.upsert(rows)
         await self._writer.delete([name for name, row in state.items() if row is None])
         self._by_id, self._by_key = {}, {}
         there, sentences = await self._writer.written(rows)
         self.remarks |= dict.fromkeys(sentences)
-        got = {row.id: row for row in there}
-        return [
-            RowChange(
-                deed.over,
-                got[deed.wanted.id] if deed.wanted and state[deed.wanted.id] is deed.wanted else deed.wanted,
-                reverses=deed.reverses,
-            )
-            for deed in deeds
-        ]
+        last = {row.id: row for row in there}
+        changes: list[RowChange] = []
+        for operation in operations:
+            wanted = operation.wanted
+            if wanted is not None and state[wanted.id] is wanted:
+                wanted = last[wanted.id]
+            changes.append(RowChange(operation.over, wanted, reverses=operation.reverses))
+        return changes
 
     async def upsert(self, drafts: Sequence[Draft]) -> bool:
         """The new points first: whatever ends this in between loses nothing."""

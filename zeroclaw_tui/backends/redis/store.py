@@ -29,8 +29,8 @@ from zeroclaw_tui.backends.redis.documents import (
     read_everything,
     state_of,
 )
-from zeroclaw_tui.backends.redis.write import RedisRows, look, remove, store_all
-from zeroclaw_tui.backends.revert import Reverting
+from zeroclaw_tui.backends.redis.write import RedisRows, look
+from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -93,7 +93,6 @@ _COPY = "This Redis is a copy of another server and takes no writes."
 _NAMES_TOLD = 5
 _SHORTEST_TIMEOUT, _LONGEST_TIMEOUT = 1.0, 300.0
 _USUAL_TIMEOUT = 5.0
-_STORED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,10 +484,8 @@ class RedisMemory(Memory):
 
     async def store_batch(self, drafts: Sequence[Draft]) -> None:
         """Write many memories, some hundreds in one step."""
-        self._refuse_unless_writable()
-        with self.connection.asking():
-            for start in range(0, len(drafts), _STORED_AT_ONCE):
-                await store_all(self.connection, drafts[start : start + _STORED_AT_ONCE], self._clock)
+        async with self._rows_to_write() as rows:
+            await write.StoreJob(drafts).run(rows)
 
     async def forget(self, key: str) -> bool:
         """Delete by key; True when there was one. Raises Refused for a value that is no memory."""
@@ -513,14 +510,14 @@ class RedisMemory(Memory):
         """Delete the memories that still have the state of their stamp. Redis overwrites no freed memory."""
         places = {stamp.id: str(stamp.handle) for stamp in stamps}
         async with self._rows_to_write(places if len(places) == len(stamps) else None) as rows:
-            return await remove(self.connection, rows, stamps, keep, advance)
+            return await write.RemoveJob(stamps, keep, advance).run(rows)
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
     ) -> Reversal:
         """Bring memories back to the letter, and when they expire too. Raises Clashes."""
         async with self._rows_to_write() as rows:
-            return await Reverting(changes, keep, clash, advance).run(rows)
+            return await RevertJob(changes, keep, clash, advance).run(rows)
 
     @asynccontextmanager
     async def _rows_to_write(self, places: Mapping[str, str] | None = None) -> AsyncIterator[RedisRows]:

@@ -24,16 +24,12 @@ from zeroclaw_tui.backends.redis.documents import (
     native,
     new_row,
 )
-from zeroclaw_tui.backends.rows import MOST_ROWS, Deed, Rows, kept
+from zeroclaw_tui.backends.rows import Operation, Rows, kept
 from zeroclaw_tui.memory.change import (
-    Advance,
     Conflict,
     Draft,
     DuplicateKey,
-    Keep,
-    Removal,
     RowChange,
-    Stamp,
     StoredRow,
     Value,
 )
@@ -71,64 +67,68 @@ async def look(connection: Connection, names: Sequence[bytes]) -> dict[bytes, Fo
     return found
 
 
-async def swap(connection: Connection, deeds: Sequence[Deed], before: Callable[[], Any] | None = None) -> None:
-    """Do all deeds in order and at once, or none of them; on a cluster one after the other, for its servers do nothing
+async def swap(
+    connection: Connection, operations: Sequence[Operation], before: Callable[[], Any] | None = None
+) -> None:
+    """Do all of these in order and at once, or none; on a cluster one after the other, for its servers do nothing
     together.
 
     `before` is awaited when all is as expected. Raises Conflict or NotThere for a row that is not what it was,
     DuplicateKey for a key that another memory has, Refused for one that holds something else.
     """
-    if not deeds:
+    if not operations:
         return
     if not connection.is_cluster:
-        await connection.at_server(b"", lambda server: _swap_at_once(server, deeds, before))
+        await connection.at_server(b"", lambda server: _swap_at_once(server, operations, before))
         return
-    _check(deeds, await _texts(_names(deeds), connection.values, connection.each))
+    _check(operations, await _texts(_names(operations), connection.values, connection.each))
     if before is not None:
         await before()
-    for done, deed in enumerate(deeds):
+    for done, operation in enumerate(operations):
         try:
-            await _swap_on_cluster(connection, deed)
+            await _swap_on_cluster(connection, operation)
         except InspectorError as error:
             if done:
-                error.tell_so_far(f"{done} of {len(deeds)} were done before.")
+                error.tell_so_far(f"{done} of {len(operations)} were done before.")
             raise
 
 
-async def _swap_on_cluster(connection: Connection, deed: Deed) -> None:
-    """One deed; under another key the new row is written first, and goes again where the old one cannot go."""
-    over, wanted = deed.over, deed.wanted
-    names = _names([deed])
+async def _swap_on_cluster(connection: Connection, operation: Operation) -> None:
+    """One operation; under another key the new row is written first, and goes again where the old one cannot go."""
+    over, wanted = operation.over, operation.wanted
+    names = _names([operation])
     if len(names) == 1:
-        await connection.at_server(names[0], lambda server: _swap_at_once(server, [deed]))
+        await connection.at_server(names[0], lambda server: _swap_at_once(server, [operation]))
         return
     assert over is not None
     assert wanted is not None
     new, old = name_of(str(wanted.values["key"])), name_of(str(over.values["key"]))
-    await connection.at_server(new, lambda server: _swap_at_once(server, [Deed(None, wanted)]))
+    await connection.at_server(new, lambda server: _swap_at_once(server, [Operation(None, wanted)]))
     try:
-        await connection.at_server(old, lambda server: _swap_at_once(server, [Deed(over, None)]))
+        await connection.at_server(old, lambda server: _swap_at_once(server, [Operation(over, None)]))
     except (Conflict, NotThere):
         with suppress(Conflict, NotThere):
-            await connection.at_server(new, lambda server: _swap_at_once(server, [Deed(wanted, None)]))
+            await connection.at_server(new, lambda server: _swap_at_once(server, [Operation(wanted, None)]))
         raise
 
 
-async def _swap_at_once(server: Redis, deeds: Sequence[Deed], before: Callable[[], Any] | None = None) -> None:
+async def _swap_at_once(
+    server: Redis, operations: Sequence[Operation], before: Callable[[], Any] | None = None
+) -> None:
     from redis.exceptions import WatchError
 
-    names = _names(deeds)
+    names = _names(operations)
     for _ in range(TRIES):
         pipeline: Any
         async with server.pipeline(transaction=True) as pipeline:
             await pipeline.watch(*names)
-            _check(deeds, await watched_texts(pipeline, names))
+            _check(operations, await watched_texts(pipeline, names))
             if before is not None:
                 await before()
                 before = None
             pipeline.multi()
-            for deed in deeds:
-                append(pipeline, deed.over, deed.wanted)
+            for operation in operations:
+                append(pipeline, operation.over, operation.wanted)
             try:
                 await pipeline.execute()
             except WatchError:
@@ -137,8 +137,15 @@ async def _swap_at_once(server: Redis, deeds: Sequence[Deed], before: Callable[[
     raise being_written()
 
 
-def _names(deeds: Iterable[Deed]) -> list[bytes]:
-    return sorted({name_of(str(row.values["key"])) for deed in deeds for row in (deed.over, deed.wanted) if row})
+def _names(operations: Iterable[Operation]) -> list[bytes]:
+    return sorted(
+        {
+            name_of(str(row.values["key"]))
+            for operation in operations
+            for row in (operation.over, operation.wanted)
+            if row
+        }
+    )
 
 
 async def watched_texts(pipeline: Any, names: Sequence[bytes]) -> dict[bytes, bytes | None]:
@@ -169,10 +176,10 @@ async def _texts(
     return {name: value for name, value in found.items() if value is not None or name in there}
 
 
-def _check(deeds: Iterable[Deed], present: Mapping[bytes, bytes | None]) -> None:
+def _check(operations: Iterable[Operation], present: Mapping[bytes, bytes | None]) -> None:
     now = dict(present)
-    for deed in deeds:
-        over, wanted = deed.over, deed.wanted
+    for operation in operations:
+        over, wanted = operation.over, operation.wanted
         if over is not None:
             name = name_of(str(over.values["key"]))
             if name not in now:
@@ -207,7 +214,7 @@ def not_a_memory(name: bytes) -> Refused:
 
 
 def append(pipeline: Any, over: StoredRow | None, wanted: StoredRow | None) -> None:
-    """Put what does a deed into a transaction; what lies under the same name as before expires as before."""
+    """Put an operation into a transaction; what lies under the same name as before expires as before."""
     stays = over is not None and wanted is not None and wanted.values["key"] == over.values["key"]
     if over is not None and not stays:
         pipeline.delete(name_of(str(over.values["key"])))
@@ -249,6 +256,7 @@ class RedisRows(Rows):
         self._connection = connection
         self._place = place
         self._fresh: Callable[[], Awaitable[Everything]] | None = fresh
+        self._in_trash: set[str] = set()
         self._clock = clock
         self._moved: dict[str, str] = {}
         self._seen: dict[bytes, Found | None] = {}
@@ -322,22 +330,48 @@ class RedisRows(Rows):
     async def drop(self, row: StoredRow) -> bool:
         """Remove a row that still is what was read; False when it had gone."""
         try:
-            await self.carry_out([Deed(row, None)])
+            await self.carry_out([Operation(row, None)])
         except NotThere:
             return False
         return True
 
-    async def carry_out(self, deeds: Sequence[Deed]) -> Sequence[RowChange]:
-        """All at once, where each row still is what was read. Raises Conflict, NotThere, DuplicateKey."""
-        await swap(self._connection, deeds)
+    async def write(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
+        """Rows that only go and were written since they were looked at are left out of what was done."""
+        if not operations or any(one.wanted is not None or one.reverses is not None for one in operations):
+            return await super().write(operations)
+        cluster = self._connection.is_cluster
+
+        async def keep_them() -> None:
+            new = [one.change for one in operations if one.change.row.id not in self._in_trash]
+            await kept(self.keep, new)
+            self._in_trash |= {change.row.id for change in new}
+
+        if cluster:
+            await keep_them()
+        done: list[Operation] = []
+        for step in [[one] for one in operations] if cluster else [operations]:
+            with suppress(Conflict, NotThere):
+                await swap(self._connection, step, None if cluster else keep_them)
+                done += step
         self._seen = {}
-        for row in (deed.wanted for deed in deeds):
+        return [one.change for one in done]
+
+    async def upsert(self, drafts: Sequence[Draft]) -> bool:
+        """In one step, on a cluster key by key."""
+        await store_all(self._connection, drafts, self._clock)
+        return True
+
+    async def carry_out(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
+        """All at once, where each row still is what was read. Raises Conflict, NotThere, DuplicateKey."""
+        await swap(self._connection, operations)
+        self._seen = {}
+        for row in (operation.wanted for operation in operations):
             if row is not None:
                 self._moved[row.id] = row.key
                 end = row.values.get(EXPIRES_AT)
                 if isinstance(end, int) and end < _now():
                     self.remarks[_NO_END] = None
-        return [deed.change for deed in deeds]
+        return [operation.change for operation in operations]
 
     async def _where_they_were(self, ids: Iterable[str]) -> dict[str, StoredRow]:
         keys = {id: key for id in ids if (key := self._key_of(id)) is not None}  # noqa: A001
@@ -363,56 +397,12 @@ def drafted(draft: Draft, existing: StoredRow | None, clock: Callable[[], str]) 
     return changed_row(existing, {"content": draft.content, "category": draft.category})
 
 
-async def remove(
-    connection: Connection, rows: RedisRows, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None
-) -> Removal:
-    """Delete those that still have the state of their stamp, some hundreds in one step; on a cluster one by one."""
-    removed = 0
-    changed: list[str] = []
-    gone: list[str] = []
-    in_trash: set[str] = set()
-    for start in range(0, len(stamps), MOST_ROWS):
-        if start and advance is not None and not advance(removed):
-            return Removal(removed, tuple(changed), tuple(gone), cancelled=True)
-        batch = {stamp.id: stamp for stamp in stamps[start : start + MOST_ROWS]}
-        while batch:
-            present = await rows.of_ids(batch)
-            going = [row for id, row in present.items() if row.fingerprint == batch[id].state]  # noqa: A001
-
-            async def keep_them(going: Sequence[StoredRow] = going) -> None:
-                await kept(keep, [RowChange(row, None) for row in going if row.id not in in_trash])
-                in_trash.update(row.id for row in going)
-
-            if connection.is_cluster and going:
-                await keep_them()
-            steps = [[row] for row in going] if connection.is_cluster else [going] if going else []
-            left: list[StoredRow] = []
-            for step in steps:
-                try:
-                    await swap(
-                        connection, [Deed(row, None) for row in step], None if connection.is_cluster else keep_them
-                    )
-                    removed += len(step)
-                except (Conflict, NotThere):
-                    # One of them was written after it was looked at: all of this step are looked at once more.
-                    left += step
-            still = {row.id for row in left}
-            if still and not connection.is_cluster:
-                continue
-            gone += [id for id in batch if id not in present]  # noqa: A001
-            changed += [id for id, row in present.items() if row.fingerprint != batch[id].state]  # noqa: A001
-            batch = {id: stamp for id, stamp in batch.items() if id in still}  # noqa: A001
-    if advance is not None:
-        advance(removed)
-    return Removal(removed, tuple(changed), tuple(gone))
-
-
 async def store_all(connection: Connection, drafts: Sequence[Draft], clock: Callable[[], str]) -> None:
-    """Store some hundreds of drafts in one step, on a cluster key by key; the last of a key wins.
+    """Store drafts in one step, on a cluster key by key; the last of a key wins.
 
     Raises Refused before any is written.
     """
-    wanted = {name_of(draft.key): draft for draft in (given.checked() for given in drafts)}
+    wanted = {name_of(draft.key): draft for draft in drafts}
     if not connection.is_cluster:
         if wanted:
             await connection.at_server(b"", lambda server: _store_at_once(server, wanted, clock))

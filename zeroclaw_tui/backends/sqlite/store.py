@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroclaw_tui.backends import generic
 from zeroclaw_tui.backends.answers import Compacted, Mended, Outdated, Pages, Repair, Retention, StoreFacts
 from zeroclaw_tui.backends.base import Entries, Health, Memory, Neighbours, Scored, Stamps, StoreRecall
-from zeroclaw_tui.backends.revert import Reverting
+from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.backends.rows import finished, keep_nothing
 from zeroclaw_tui.backends.sqlite import sql
 from zeroclaw_tui.backends.sqlite.counts import facets, outdated_rows, statistics
@@ -46,7 +46,7 @@ from zeroclaw_tui.backends.sqlite.write import (
     other_model,
 )
 from zeroclaw_tui.backends.waiting import Stoppable, to_its_end
-from zeroclaw_tui.backends.write import Filling, Removing, Storing, create, update
+from zeroclaw_tui.backends.write import FillJob, RemoveJob, StoreJob, create, update
 from zeroclaw_tui.config.layouts import exists, file_size, has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,
@@ -515,7 +515,7 @@ class SqliteMemory(Memory):
 
     async def store_batch(self, drafts: Sequence[Draft]) -> None:
         """Write many memories in transactions of about 40 ms each, with pauses for other writers."""
-        await self._by_rows(Storing(drafts).run)
+        await self._by_rows(StoreJob(drafts).run)
 
     async def forget(self, key: str) -> bool:
         """Delete the memory of that key. Raises Refused with the agents' names when several hold one."""
@@ -598,7 +598,7 @@ class SqliteMemory(Memory):
 
         With `zero` SQLite overwrites what it frees (PRAGMA secure_delete); cancelling the await stops at a batch's end.
         """
-        removing = Removing(stamps, keep, advance)
+        removing = RemoveJob(stamps, keep, advance)
 
         def work(writing: Writing) -> Removal:
             removal = finished(removing.run(SqliteRows(writing)))
@@ -612,13 +612,13 @@ class SqliteMemory(Memory):
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
     ) -> Reversal:
         """Take changes back in such batches, rowids and vectors too."""
-        return await self._by_rows(Reverting(changes, keep, clash, advance).run)
+        return await self._by_rows(RevertJob(changes, keep, clash, advance).run)
 
     async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
         """Write the vectors of rows that did not change, in short transactions."""
         if not self.capabilities.vectors:
             raise self._no_vectors()
-        return await self._by_rows(Filling(vectors).run)
+        return await self._by_rows(FillJob(vectors).run)
 
     async def check_model(self, provider: str, model: str, dimensions: int) -> None:
         """As ZeroClaw >= 0.8.3 notes the model in memory_meta."""
