@@ -115,10 +115,9 @@ class TableRows(Rows):
                 if agent.agent not in known:
                     self.agents.setdefault(agent.id, agent.agent or agent.id)
         rows = [row for change in changes if change.row.table != AGENTS for row in (change.before, change.after) if row]
-        owners = {owner for row in rows if (owner := self.owner_then(row)) is not None}
         self._by_id = {row.id: None for row in rows if row.id}
         self._by_key = {(self.owner_then(row), row.key): None for row in rows}
-        for row in await self.fetch(rows, owners):
+        for row in await self.fetch(rows, {owner for owner, _ in self._by_key if owner is not None}):
             self._by_id[row.id] = row
             self._by_key[self.owner(row), row.key] = row
 

@@ -184,6 +184,12 @@ class Draft:
     pinned: bool | None = None
     agent: str | None = None
 
+    @property
+    def named(self) -> dict[str, Value]:
+        """What it says of the fields that every store may fill in by itself."""
+        said = {"namespace": self.namespace, "importance": self.importance, "pinned": self.pinned}
+        return {name: value for name, value in said.items() if value is not None}
+
     def checked(self) -> Draft:
         """The same with its category in ZeroClaw's spelling. Raises WrongUse for what no memory can have."""
         values = checked_values(

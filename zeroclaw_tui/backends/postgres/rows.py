@@ -115,8 +115,8 @@ def stored_columns(table: Table) -> str:
 
 
 def _stored_column(name: str, table: Table) -> str:
-    quoted = _quoted(name)
-    return f"{vector_column(table)} AS {quoted}" if name == "embedding" else f"{quoted}::text AS {quoted}"
+    column = quoted(name)
+    return f"{vector_column(table)} AS {column}" if name == "embedding" else f"{column}::text AS {column}"
 
 
 def vector_column(table: Table) -> str:
@@ -205,7 +205,8 @@ def casts(table: Table) -> dict[str, str]:
     }
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A column's name for a statement."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.postgres.browse import state_of
 from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections
-from zeroclaw_tui.backends.postgres.rows import casts, category_written, parameters, stored_columns, stored_row
+from zeroclaw_tui.backends.postgres.rows import casts, category_written, parameters, quoted, stored_columns, stored_row
 from zeroclaw_tui.backends.postgres.schema import Table, read_agents
 from zeroclaw_tui.backends.postgres.sql import Parameters, check_text, has_vectors, ids_are, keys_are
 from zeroclaw_tui.backends.rows import MOST_ROWS, kept
@@ -106,7 +106,7 @@ class PostgresRows(TableRows):
     def check_draft(self, draft: Draft) -> None:
         """Raises Refused for what the table has no column for, or PostgreSQL takes in no text."""
         check_text(draft.key, draft.content, draft.category, draft.session_id, draft.namespace, draft.agent)
-        self._check_has(_named(draft))
+        self._check_has(draft.named)
         self._check_has([] if draft.session_id is None else ["session_id"])
         if draft.agent is not None and not self.has_agents:
             raise Refused("This table knows no agents.", hint="Leave the agent out: all memories here have one owner.")
@@ -157,7 +157,7 @@ class PostgresRows(TableRows):
 
     def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
         """As ZeroClaw's own store writes it; its times are the server's."""
-        values: dict[str, Value] = {"content": draft.content, "category": draft.category, **_plain(_named(draft))}
+        values: dict[str, Value] = {"content": draft.content, "category": draft.category, **_plain(draft.named)}
         if self._table.has("session_id"):
             values["session_id"] = self.session_stored(draft.session_id)
         data = self._usable_vector()
@@ -193,10 +193,10 @@ class PostgresRows(TableRows):
         wanted = self._bound(dataclasses.replace(row, values={**row.values, **values}))
         present, shapes, given = self._bound(row), self._casts(), Parameters()
         changed = [name for name in self._writable if wanted[name] != present[name]]
-        parts = [f"{_quoted(name)} = {shapes[name] % given.text(wanted[name])}" for name in changed]
+        parts = [f"{quoted(name)} = {shapes[name] % given.text(wanted[name])}" for name in changed]
         if touch and table.updated != table.created:
-            parts = [part for part in parts if not part.startswith(_quoted(table.updated))]
-            parts.append(f"{_quoted(table.updated)} = {LATER.format(table.updated)}")
+            parts = [part for part in parts if not part.startswith(quoted(table.updated))]
+            parts.append(f"{quoted(table.updated)} = {LATER.format(table.updated)}")
         if not parts:
             return row
         found = await self._rows(
@@ -282,7 +282,7 @@ class PostgresRows(TableRows):
             chosen[owner, draft.key] = draft
         place = 0
         try:
-            for _, group in groupby(chosen.items(), key=lambda item: frozenset(_named(item[1]))):
+            for _, group in groupby(chosen.items(), key=lambda item: frozenset(item[1].named)):
                 some = [*group]
                 await self._upserted([owner for (owner, _), _ in some], [draft for _, draft in some], place)
                 place += len(some)
@@ -357,7 +357,7 @@ class PostgresRows(TableRows):
         bound = [self._bound(row) for row in rows]
         arrays = ", ".join(given.texts([values[name] for values in bound]) for name in names)
         now = [name for name in dict.fromkeys((table.created, table.updated)) if name not in names]
-        targets = ", ".join(_quoted(name) for name in (*names, *now))
+        targets = ", ".join(quoted(name) for name in (*names, *now))
         chosen = ", ".join([*(shapes[name] % f"g.c{at}" for at, name in enumerate(names)), *["now()"] * len(now)])
         return await self._rows(
             f"INSERT INTO {table.quoted} AS m ({targets}) OVERRIDING SYSTEM VALUE "
@@ -439,7 +439,7 @@ class PostgresRows(TableRows):
             columns["session_id"] = [self.session_stored(draft.session_id) for draft in drafts]
         if self.has_agents:
             columns["agent_id"] = list(owners)
-        for name in _named(drafts[0]):
+        for name in drafts[0].named:
             columns[name] = [None if (value := getattr(draft, name)) is None else str(value) for draft in drafts]
         return columns
 
@@ -465,21 +465,10 @@ def _agent_row(record: Mapping[str, Value]) -> StoredRow:
     return StoredRow(str(values["id"]), values, agent=str(values["alias"]), table=AGENTS)
 
 
-def _named(draft: Draft) -> dict[str, Value]:
-    """What a draft says beyond what each says: the rest is the table's to fill in."""
-    said = {"namespace": draft.namespace, "importance": draft.importance, "pinned": draft.pinned}
-    return {name: value for name, value in said.items() if value is not None}
-
-
 def _plain(values: Mapping[str, Any]) -> dict[str, Value]:
     return {
         name: float(value) if name == "importance" and value is not None else value for name, value in values.items()
     }
-
-
-def _quoted(column: str) -> str:
-    doubled = column.replace('"', '""')
-    return f'"{doubled}"'
 
 
 def _has(row: StoredRow, column: str, table: Table) -> bool:

@@ -31,7 +31,6 @@ from zeroclaw_tui.memory.text import one_line
 
 _BY_ANOTHER = "Another program wrote {!r} at the same moment: Qdrant has no transactions. It is as that one left it."
 _LONGEST_KEY = 60
-_TOLD = ("namespace", "importance", "pinned")
 
 
 class Writer:
@@ -195,7 +194,7 @@ class QdrantRows(Rows):
     def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
         """With the vector that was given, or none yet."""
         row = self._shape.drafted(draft, existing.id if existing else None, self._given or b"")
-        self.remarks |= {WHY_NOT[name]: None for name in _TOLD if getattr(draft, name) is not None}
+        self.remarks |= {WHY_NOT[name]: None for name in draft.named}
         if draft.agent is not None and not self._shape.has_agents:
             self.remarks[NO_AGENTS] = None
         self._tell_session(draft.session_id, row)

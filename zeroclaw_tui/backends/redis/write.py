@@ -234,7 +234,6 @@ def _now() -> int:
 _WRITERS = 4
 """So many memories are on their way to a cluster at once."""
 _NO_END = "What was to expire in Redis meanwhile is back without an end."
-_DRAFTED = ("session_id", "namespace", "importance", "pinned")
 
 
 class RedisRows(Rows):
@@ -303,7 +302,8 @@ class RedisRows(Rows):
 
     def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
         """With a new id and the time it is now, or those of the row it replaces."""
-        self.remarks |= {WHY_NOT[name]: None for name in _DRAFTED if getattr(draft, name) is not None}
+        self.remarks |= {} if draft.session_id is None else {WHY_NOT["session_id"]: None}
+        self.remarks |= {WHY_NOT[name]: None for name in draft.named}
         self.remarks |= {} if draft.agent is None else {WHY_NOT["agents"]: None}
         return drafted(draft, existing, self._clock)
 

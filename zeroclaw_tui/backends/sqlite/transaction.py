@@ -159,19 +159,17 @@ class Writing:
         return self._alone
 
     @contextmanager
-    def transaction(self, *, needs_index: bool = True) -> Iterator[Transaction]:
+    def transaction(self) -> Iterator[Transaction]:
         """Hold the write lock; commit at the end, or roll everything back.
 
-        Raises SchemaMoved, and with `needs_index` TriggersMissing, before anything can be written. A commit that fails
-        is looked after: where its changes are there all the same, and durable, it counts as done.
+        Raises SchemaMoved before anything can be written. A commit that fails is looked after: where its changes are
+        there all the same, and durable, it counts as done.
         """
         connection = self.connection
         self._batch = ()
         connection.execute("BEGIN IMMEDIATE")
         try:
             transaction = self.look()
-            if needs_index:
-                check_index(connection)
             yield transaction
             try:
                 connection.execute("COMMIT")

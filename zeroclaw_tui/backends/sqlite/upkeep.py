@@ -211,7 +211,7 @@ def repair_hydrated(writing: Writing) -> None:
     Refused where columns are missing that hydration always makes.
     """
     generation = writing.schema.generation
-    with writing.transaction(needs_index=False) as transaction:
+    with writing.transaction() as transaction:
         connection = transaction.connection
         if "session_id" not in writing.schema.columns:
             connection.execute("ALTER TABLE memories ADD COLUMN session_id TEXT")
@@ -234,7 +234,7 @@ def repair_hydrated(writing: Writing) -> None:
 def name_unknown_agents(writing: Writing) -> tuple[str, ...]:
     """Give every agent that owns memories but is not among the agents a row and a name; gives the names."""
     names: list[str] = []
-    with writing.transaction(needs_index=False) as transaction:
+    with writing.transaction() as transaction:
         taken = set(transaction.aliases.values())
         for (agent,) in transaction.connection.execute(_UNKNOWN).fetchall():
             alias = _free(f"recovered-{as_text(agent)[:_SHOWN]}", taken)
@@ -282,7 +282,7 @@ def _checkpoint(connection: sqlite3.Connection) -> bool:
 
 def rebuild_index(writing: Writing) -> None:
     """Make ZeroClaw's own index and triggers where they are missing, and fill the index anew, all at once."""
-    with writing.transaction(needs_index=False) as transaction:
+    with writing.transaction() as transaction:
         for name in missing_of_index(transaction.connection):
             transaction.connection.execute(TRIGGERS.get(name, KEYWORD_INDEX))
         transaction.connection.execute("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")

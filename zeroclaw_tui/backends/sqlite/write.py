@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.clock import local_now, utc_now
-from zeroclaw_tui.backends.rows import MOST_ROWS
+from zeroclaw_tui.backends.rows import MOST_ROWS, Operation
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.sql import state_of
 from zeroclaw_tui.backends.sqlite.table import FAR, RawTable
@@ -21,7 +21,6 @@ from zeroclaw_tui.files.database import as_text, bound, quoted
 from zeroclaw_tui.memory.change import (
     AGENTS,
     EMBEDDING_CACHE,
-    MEMORIES,
     Draft,
     Keep,
     NewVector,
@@ -97,7 +96,7 @@ class SqliteRows(TableRows):
         if self._held:
             self._writing.rest(self._held)
         self._in_step, self._changes = 0, []
-        with self._writing.transaction(needs_index=False) as self._open:
+        with self._writing.transaction() as self._open:
             yield
             self._writing.keep(keep, self._changes)
         self._held = self._open.seconds
@@ -116,7 +115,7 @@ class SqliteRows(TableRows):
 
     def check_draft(self, draft: Draft) -> None:
         """Raises Refused for a field, or an owner, that this generation has no column for."""
-        self.check_edit(_named(draft))
+        self.check_edit(draft.named)
         if draft.agent is not None and not self.has_agents:
             raise Refused(lacks("agents"), hint="Leave the agent out: all memories here have one owner.")
 
@@ -179,19 +178,22 @@ class SqliteRows(TableRows):
         is_new = "content" in values and values["content"] != row.values["content"]
         return self._changed(row, values, self._usable_vector() if is_new else None)
 
+    async def carry_out(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
+        """The keyword index follows its triggers: raises TriggersMissing where it would fall behind."""
+        if not all(operation.is_done for operation in operations):
+            check_index(self._transaction.connection)
+        return await super().carry_out(operations)
+
     async def delete(self, rows: Sequence[StoredRow]) -> None:
         """By their rowids."""
-        self._check_index(rows)
         self._transaction.memories.delete(rows)
 
     async def change(self, row: StoredRow, values: Mapping[str, Value], *, touch: bool) -> StoredRow:
         """Only what differs."""
-        self._check_index([row])
         return self._transaction.memories.change(row, values)
 
     async def insert(self, rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
         """Where each lay, unless that place is taken or too far away."""
-        self._check_index(rows)
         memories = self._transaction.memories
         placed = [(row.handle, row.values) for row in rows if isinstance(row.handle, int)]
         if rows and len(placed) == len(rows):
@@ -236,7 +238,7 @@ class SqliteRows(TableRows):
         check_index(self._transaction.connection)
         for start in range(0, len(drafts), _DRAFTS_AT_ONCE):
             part = drafts[start : start + _DRAFTS_AT_ONCE]
-            for names, alike in groupby(part, key=lambda draft: tuple(_named(draft))):
+            for names, alike in groupby(part, key=lambda draft: tuple(draft.named)):
                 await self._upsert(names, [*alike])
         return True
 
@@ -270,11 +272,6 @@ class SqliteRows(TableRows):
     def _schema(self) -> Schema:
         return self._writing.schema
 
-    def _check_index(self, rows: Sequence[StoredRow]) -> None:
-        """The keyword index follows its triggers: without them it would fall behind."""
-        if any(row.table == MEMORIES for row in rows):
-            check_index(self._transaction.connection)
-
     def _inserted(self, memories: RawTable, row: StoredRow) -> StoredRow:
         got = memories.insert(row.values, row.handle)
         if isinstance(row.handle, int) and row.handle > FAR and isinstance(got.handle, int):
@@ -283,7 +280,7 @@ class SqliteRows(TableRows):
 
     def _values(self, draft: Draft) -> dict[str, Value]:
         session = self.session_stored(draft.session_id)
-        return {"content": draft.content, "category": draft.category, "session_id": session} | _as_stored(_named(draft))
+        return {"content": draft.content, "category": draft.category, "session_id": session} | _as_stored(draft.named)
 
     def _new(self, key: str, owner: str | None, values: Mapping[str, Value]) -> dict[str, Value]:
         now = local_now()
@@ -362,7 +359,7 @@ def forget_cached_vectors(writing: Writing, contents: Sequence[str], keep: Keep)
     """Remove what ZeroClaw's embedding cache holds of these contents; gives how many."""
     hashes = _content_hashes(contents)
     for start in range(0, len(hashes), MOST_ROWS):
-        with writing.transaction(needs_index=False) as transaction:
+        with writing.transaction() as transaction:
             cache = transaction.table(EMBEDDING_CACHE)
             rows = list(cache.with_ids(hashes[start : start + MOST_ROWS]).values())
             writing.keep(keep, [RowChange(row, None) for row in rows])
@@ -382,11 +379,6 @@ def _content_hashes(contents: Sequence[str]) -> list[str]:
     """ZeroClaw's keys of contents, each once: the first eight bytes of the SHA-256, in hexadecimal."""
     digests = (hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest() for content in contents)
     return list(dict.fromkeys(digest[:16] for digest in digests))
-
-
-def _named(draft: Draft) -> dict[str, Value]:
-    said = {"namespace": draft.namespace, "importance": draft.importance, "pinned": draft.pinned}
-    return {name: value for name, value in said.items() if value is not None}
 
 
 def _as_stored(values: Mapping[str, Any]) -> dict[str, Value]:
