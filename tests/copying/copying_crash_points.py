@@ -25,7 +25,7 @@ from support.small_store import blob, make
 from zeroclaw_tui.backends.markdown.files import parse
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changing
-from zeroclaw_tui.curation.transfer.copying import copy_memories, open_target
+from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
 
 MEMORIES = 40
 PLACES = {"sqlite": "new.db", "markdown": "notes"}

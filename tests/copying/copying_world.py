@@ -12,8 +12,8 @@ from support.small_store import make
 
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
-from zeroclaw_tui.curation.transfer.copying import CopyOutcome, CopyPlan, copy_memories, open_target, plan_copy
-from zeroclaw_tui.curation.transfer.importing import OnClash
+from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan, copy_memories, open_target, plan_copy
+from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)

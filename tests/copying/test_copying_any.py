@@ -12,7 +12,7 @@ from copying_world import EVERYTHING, contents, copied, install_in, opened, plan
 from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.transfer.copying import CopyTarget, copy_memories, plan_copy
+from zeroclaw_tui.curation.transfer.copy import CopyTarget, copy_memories, plan_copy
 from zeroclaw_tui.memory.entry import MemoryEntry
 
 ROWS: list[dict[str, Any]] = [

@@ -15,7 +15,7 @@ from support.small_store import blob, change
 
 from zeroclaw_tui.backends.markdown.files import parse
 from zeroclaw_tui.curation import changing
-from zeroclaw_tui.curation.transfer.noted import line_of
+from zeroclaw_tui.curation.transfer.fit import line_of
 from zeroclaw_tui.files.database import bound
 from zeroclaw_tui.memory.errors import Refused
 

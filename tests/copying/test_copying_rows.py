@@ -14,9 +14,8 @@ from copying_world import EVERYTHING, contents, copied, held, install_in, opened
 from support.small_store import blob, change, make
 
 from zeroclaw_tui.curation import changing
-from zeroclaw_tui.curation.transfer.copying import copy_memories, open_target
-from zeroclaw_tui.curation.transfer.importing import OnClash
-from zeroclaw_tui.curation.transfer.spool import Spool
+from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
+from zeroclaw_tui.curation.transfer.reconcile import OnClash, Spool
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 from zeroclaw_tui.tui.screens.stores_words import copied_words

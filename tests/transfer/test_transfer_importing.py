@@ -14,9 +14,10 @@ from transfer_world import EVERYTHING, exported, imported, library_of, opened
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.changing import undo
-from zeroclaw_tui.curation.transfer import importing
-from zeroclaw_tui.curation.transfer.exporting import Format, export_file
-from zeroclaw_tui.curation.transfer.importing import OnClash, import_memories, plan_import
+from zeroclaw_tui.curation.formats.own import Format
+from zeroclaw_tui.curation.transfer.export import export_file
+from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
+from zeroclaw_tui.curation.transfer.reconcile import OnClash, bring
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 
@@ -136,7 +137,7 @@ async def test_a_key_belongs_to_each_agent_by_itself(tmp_path: Path) -> None:
     async with opened(here) as library:
         plan = await plan_import(library, file)
         assert (plan.new, plan.taken) == (2, 1)
-        assert plan.notes == ("This store does not know the agents gone: the agent default gets what is theirs (1).",)
+        assert plan.notes == ("SQLite does not know the agents gone: the agent default gets what is theirs (1).",)
         await import_memories(library, plan, "skip")
         held = {(entry.agent, entry.content) for entry in await library.memory.list()}
     assert held == {("default", "default's"), ("writer", "writer's"), ("default", "gone's")}
@@ -159,8 +160,8 @@ async def test_an_older_store_says_what_it_cannot_hold(tmp_path: Path) -> None:
         plan = await plan_import(library, file)
         assert (plan.new, plan.taken) == (0, 1)
         assert plan.notes == (
-            "This store has no column for importance, kind, pinned: what stands there is left out.",
-            "This store does not keep agents apart (default).",
+            "SQLite keeps no pin (1 has one).",
+            "SQLite keeps no kind (1 has one).",
         )
         outcome = await import_memories(library, plan, "rename")
         assert (outcome.count, outcome.notes) == (1, ())
@@ -193,8 +194,7 @@ async def test_only_vectors_of_the_same_model_come_along(
     assert row.values["embedding"] == (vector if comes else None)
 
 
-async def test_an_import_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "_AT_ONCE", 2)
+async def test_an_import_that_was_stopped_goes_on(tmp_path: Path) -> None:
     there = make(tmp_path / "there.db", "G4", [{} for _ in range(2_000)])
     here = make(tmp_path / "here.db", "G4", [])
     before = everything(here)
@@ -219,21 +219,19 @@ async def test_what_the_agent_stored_meanwhile_is_not_touched(tmp_path: Path, mo
     """Between the comparison and the write another program stores the same key."""
     here = make(tmp_path / "here.db", "G4", [])
     file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "file's"}, {"key": "b", "content": "file's"})
-    compared = importing._compared
 
-    async def then_agent(*given: Any) -> Any:
-        read = await compared(*given)
+    async def after_the_agent(*given: Any) -> Any:
         change(
             here,
             "INSERT INTO memories (id, key, content, category, created_at, updated_at, agent_id)"
             " VALUES ('1', 'a', 'the agent''s', 'core', '2026', '2026', ?)",
             (AGENT,),
         )
-        return read
+        return await bring(*given)
 
     async with opened(here) as library:
         plan = await plan_import(library, file)
-        monkeypatch.setattr(importing, "_compared", then_agent)
+        monkeypatch.setattr("zeroclaw_tui.curation.transfer.imports.bring", after_the_agent)
         assert (await import_memories(library, plan, "skip")).count == 1
     assert await _contents(here) == {"a": "the agent's", "b": "file's"}
 

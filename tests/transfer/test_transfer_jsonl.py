@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.curation.transfer.jsonl import (
+from zeroclaw_tui.curation.formats.jsonl import (
     Header,
     Identity,
     header_line,

@@ -19,8 +19,9 @@ from transfer_world import EVERYTHING, exported, imported, library_of, opened
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.changing import undo
-from zeroclaw_tui.curation.transfer.exporting import SUFFIXES, Format, export_file, export_memories
-from zeroclaw_tui.curation.transfer.importing import import_memories, plan_import
+from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
+from zeroclaw_tui.curation.transfer.export import export_file, export_memories
+from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter

@@ -13,10 +13,12 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.formats.own import Format
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
-from zeroclaw_tui.curation.transfer.exporting import Format, export_file
-from zeroclaw_tui.curation.transfer.importing import OnClash, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.export import export_file
+from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
+from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.curation.trash.reads import store_name
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from tui_trash_samples import NARROW, WIDE, ScreenApp, settled
 
-from zeroclaw_tui.curation.transfer.importing import ImportPlan
+from zeroclaw_tui.curation.transfer.imports import ImportPlan
 from zeroclaw_tui.tui.screens.asking import AnswersScreen, PathScreen
 from zeroclaw_tui.tui.screens.transfer import ExportScreen
 from zeroclaw_tui.tui.screens.transfer_words import import_answers, import_body, import_title, narrowed_words

@@ -25,7 +25,7 @@ from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate, plan_hydrate
 from zeroclaw_tui.curation.snapshot.snapshot import snapshot_file, write_snapshot
-from zeroclaw_tui.curation.transfer.importing import import_memories, plan_import
+from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded

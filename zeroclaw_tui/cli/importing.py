@@ -19,7 +19,8 @@ from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, coun
 from zeroclaw_tui.cli.told import tell_document, tell_notes
 from zeroclaw_tui.curation.changing import Outcome, note_nothing
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.transfer.importing import ImportPlan, OnClash, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.imports import ImportPlan, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED
 from zeroclaw_tui.memory.text import one_line
 

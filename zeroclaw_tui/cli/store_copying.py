@@ -26,7 +26,7 @@ from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, coun
 from zeroclaw_tui.curation.changing import note_nothing
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.superseded import left_out_words
-from zeroclaw_tui.curation.transfer.copying import (
+from zeroclaw_tui.curation.transfer.copy import (
     CopyOutcome,
     CopyPlan,
     CopyTarget,
@@ -34,7 +34,7 @@ from zeroclaw_tui.curation.transfer.copying import (
     open_target,
     plan_copy,
 )
-from zeroclaw_tui.curation.transfer.importing import OnClash
+from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.opening import OpenOptions
     from zeroclaw_tui.curation.switching import Candidate, Standing
-    from zeroclaw_tui.curation.transfer.copying import CopyTarget
+    from zeroclaw_tui.curation.transfer.copy import CopyTarget
 
 Finder = Callable[["OpenOptions"], "tuple[MemoryConfig, ...]"]
 Opener = Callable[["MemoryConfig", "str | None"], "Awaitable[Library]"]
@@ -68,7 +68,7 @@ async def open_copy_target(config: MemoryConfig, profile: str | None) -> CopyTar
     """A store to copy to, also one that is not there yet. Raises what opening raises."""
     from zeroclaw_tui.curation.library import open_library
     from zeroclaw_tui.curation.switching import location_of
-    from zeroclaw_tui.curation.transfer.copying import CopyTarget
+    from zeroclaw_tui.curation.transfer.copy import CopyTarget
     from zeroclaw_tui.memory.errors import NothingYet
 
     try:

@@ -20,12 +20,11 @@ from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changing import Outcome, refuse_read_only
 from zeroclaw_tui.curation.changing_rows import change_rows
+from zeroclaw_tui.curation.formats.jsonl import Header, Identity
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.differing import Present
 from zeroclaw_tui.curation.snapshot.loading import Loaded, load
-from zeroclaw_tui.curation.transfer.fitting import DEFAULT_AGENT
-from zeroclaw_tui.curation.transfer.identity import KnownVectors, known_vectors
-from zeroclaw_tui.curation.transfer.jsonl import Header, Identity
+from zeroclaw_tui.curation.transfer.fit import DEFAULT_AGENT, KnownVectors, known_vectors
 from zeroclaw_tui.files.database import as_text, wal_file
 from zeroclaw_tui.memory.change import Advance, RowChange, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -418,7 +417,7 @@ def fitting_vectors(
     made_by = header.embedding if header is not None else None
 
     def takes(vector: Value) -> bool:
-        if not isinstance(vector, bytes) or not there.takes(vector, header):
+        if not isinstance(vector, bytes) or not there.fits(vector, made_by):
             return False
         return ours is None or (made_by == ours if made_by is not None else len(vector) == 4 * ours.dimensions)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from zeroclaw_tui.curation.formats.jsonl import Header, header_of_line, storable_row_of_line
 from zeroclaw_tui.curation.snapshot.text import (
     NAME,
     SIDE_CAR,
@@ -18,7 +19,6 @@ from zeroclaw_tui.curation.snapshot.text import (
     read_snapshot,
     snapshot_text,
 )
-from zeroclaw_tui.curation.transfer.jsonl import Header, header_of_line, storable_row_of_line
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry

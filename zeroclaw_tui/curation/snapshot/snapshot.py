@@ -12,12 +12,12 @@ from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changing import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.files.doing import FileVanished, write_file
+from zeroclaw_tui.curation.formats.jsonl import Header, header_line, header_of_line, line_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.differing import Difference, Where, differences
 from zeroclaw_tui.curation.snapshot.loading import can_be_written, in_order, load, look
 from zeroclaw_tui.curation.snapshot.text import NAME, SIDE_CAR, Snapshot, losses, snapshot_text
-from zeroclaw_tui.curation.transfer.identity import identity_of
-from zeroclaw_tui.curation.transfer.jsonl import Header, header_line, header_of_line, line_of
+from zeroclaw_tui.curation.transfer.fit import identity_of
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Advance, Keep, StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry

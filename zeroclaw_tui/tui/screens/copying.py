@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
-from zeroclaw_tui.curation.transfer.copying import CopyOutcome, CopyPlan, copy_memories, plan_copy
+from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan, copy_memories, plan_copy
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.tui import opening

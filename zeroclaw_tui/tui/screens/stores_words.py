@@ -19,8 +19,8 @@ from zeroclaw_tui.tui.words import memories_words
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.switching import Candidate, Standing
-    from zeroclaw_tui.curation.transfer.copying import CopyOutcome, CopyPlan
-    from zeroclaw_tui.curation.transfer.importing import OnClash
+    from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan
+    from zeroclaw_tui.curation.transfer.reconcile import OnClash
 
 FOREIGN = "Only DATABASE_URL names it, so it may be another program's: read only. w says that it is ZeroClaw's."
 CONFIRM_TITLE = "Is this ZeroClaw's database?"

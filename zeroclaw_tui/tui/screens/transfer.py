@@ -17,10 +17,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
 from zeroclaw_tui.curation.superseded import superseded_hidden
-from zeroclaw_tui.curation.transfer import exporting, importing
-from zeroclaw_tui.curation.transfer.exporting import SUFFIXES, Exported, Format
-from zeroclaw_tui.curation.transfer.importing import ImportPlan
+from zeroclaw_tui.curation.transfer.export import Exported, export_file
+from zeroclaw_tui.curation.transfer.imports import ImportPlan, import_memories, plan_import
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -166,7 +166,7 @@ async def export_shown(
         return None
 
     async def export(advance: Advance) -> Exported:
-        return await exporting.export_file(
+        return await export_file(
             library, filter, wish.path, wish.format, vectors=wish.vectors, overwrite=is_there, advance=advance
         )
 
@@ -183,7 +183,7 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
         return None
 
     async def look(advance: Advance) -> ImportPlan:
-        return await importing.plan_import(library, path, advance=advance)
+        return await plan_import(library, path, advance=advance)
 
     plan = await with_progress(app, f"Reading {one_line(shown_words(path.name))}", 0, patience, look)
     policy = await app.push_screen_wait(
@@ -194,7 +194,7 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
     count = plan.brings(policy)
 
     async def bring(advance: Advance) -> Outcome:
-        return await importing.import_memories(library, plan, policy, advance=advance)
+        return await import_memories(library, plan, policy, advance=advance)
 
     return await with_progress(app, f"Importing {memories_words(count)}", count, patience, bring)
 

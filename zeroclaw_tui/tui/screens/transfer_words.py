@@ -18,8 +18,10 @@ from zeroclaw_tui.tui.words import memories_words
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changing import Outcome
-    from zeroclaw_tui.curation.transfer.exporting import Exported, Format
-    from zeroclaw_tui.curation.transfer.importing import ImportPlan, OnClash
+    from zeroclaw_tui.curation.formats.own import Format
+    from zeroclaw_tui.curation.transfer.export import Exported
+    from zeroclaw_tui.curation.transfer.imports import ImportPlan
+    from zeroclaw_tui.curation.transfer.reconcile import OnClash
 
 FORMATS: dict[str, tuple[Format, str]] = {
     "JSONL": ("jsonl", "every column exactly; the one to import again."),

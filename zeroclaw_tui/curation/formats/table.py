@@ -8,9 +8,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
-from zeroclaw_tui.curation.transfer.exact_values import is_plain, shown
-from zeroclaw_tui.curation.transfer.jsonl import kind_stored
-from zeroclaw_tui.curation.transfer.lines import LONGEST, each_line, not_utf8
+from zeroclaw_tui.curation.formats.jsonl import is_plain, kind_stored, shown
+from zeroclaw_tui.curation.formats.lines import LONGEST, each_line, not_utf8
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.entry import kind_from
 from zeroclaw_tui.memory.errors import WrongUse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
 from zeroclaw_tui.config.document.replacing import (
     keep_looks,
@@ -15,17 +15,15 @@ from zeroclaw_tui.config.document.replacing import (
     unfinished_file,
 )
 from zeroclaw_tui.config.layouts import DAILY_FOLDER
+from zeroclaw_tui.curation.formats import sections, table
+from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
+from zeroclaw_tui.curation.formats.own import Format
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.transfer import sections, table
-from zeroclaw_tui.curation.transfer.identity import identity_of
-from zeroclaw_tui.curation.transfer.jsonl import Header, header_line, line_of
+from zeroclaw_tui.curation.transfer.fit import identity_of
 from zeroclaw_tui.memory.change import Advance, StoredRow
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
-
-Format = Literal["jsonl", "csv", "markdown"]
-SUFFIXES: dict[str, Format] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "markdown"}
 
 _TELLS_EVERY = 100
 _NO_VECTORS = "Without --vectors the vectors are left out; they can be made anew from the contents."

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from zeroclaw_tui.curation.transfer.exact_values import is_plain, packed, shown, unpacked
-from zeroclaw_tui.curation.transfer.lines import LONGEST, each_line, not_utf8, too_long
+from zeroclaw_tui.curation.formats.jsonl import is_plain, packed, shown, unpacked
+from zeroclaw_tui.curation.formats.lines import LONGEST, each_line, not_utf8, too_long
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import one_line

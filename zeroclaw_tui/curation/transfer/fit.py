@@ -1,0 +1,527 @@
+"""What a store keeps of a memory that comes from elsewhere, and how two such memories are told to be the same."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.config.layouts import CORE_NAME
+from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
+from zeroclaw_tui.curation.formats.jsonl import Identity
+from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.memory.days import date_of_note
+from zeroclaw_tui.memory.entry import MemoryEntry, uuid_for
+from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line
+
+RESTORED = " (restored"
+"""What stands behind the key of a memory that was put beside another one."""
+
+DEFAULT_AGENT = "default"
+CORE, DAILY = "core", "daily"
+CARRIED = {
+    "session_id": "sessions",
+    "namespace": "namespaces",
+    "importance": "importance",
+    "pinned": "pinned",
+    "superseded_by": "superseded",
+    "kind": "kind",
+}
+"""The fields a store may lack, each with its capability."""
+TIMES = ("created_at", "updated_at")
+VECTOR = "embedding"
+ALWAYS = ("key", "content", "category")
+KNOWN = frozenset({"id", *ALWAYS, *CARRIED, *TIMES, VECTOR, "agent_id"})
+"""The names of which something is known; others are columns of other programs."""
+
+_EVERYTHING_SAID = -1
+_DIGEST = 16
+_BYTES_EACH = 4
+_UNKNOWN_CHARACTER = "\ufffd"
+_CORE_STEM = Path(CORE_NAME).stem
+_UNDATED_STEM = "undated"
+"""The file in memory/ of what has no day."""
+_KEYED = re.compile(r"\*\*(.+?)\*\*:(?:[ ](.*))?\Z", re.DOTALL)
+_LINE_BREAKS = re.compile(r"\r\n|[\r\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVectors:
+    """What a store says of its vectors: `identity` as ZeroClaw >= 0.8.3 notes it, `dimensions` those of most."""
+
+    identity: Identity | None = None
+    dimensions: int | None = None
+
+    def fits(self, vector: Value, theirs: Identity | None) -> bool:
+        """Whether a vector that `theirs` made fits among them; what neither side knows does not stand in the way."""
+        if not isinstance(vector, bytes) or not vector or len(vector) % _BYTES_EACH:
+            return False
+        if self.dimensions is not None and len(vector) != _BYTES_EACH * self.dimensions:
+            return False
+        return theirs is None or self.identity is None or theirs == self.identity
+
+
+async def identity_of(memory: Memory) -> Identity | None:
+    """What made a store's vectors; None where it does not say."""
+    return known_vectors((await memory.health()).facts).identity if memory.capabilities.vectors else None
+
+
+def known_vectors(facts: Mapping[str, Any]) -> KnownVectors:
+    """What a store says of its vectors, by the facts of its health."""
+    noted: Mapping[str, Any] = facts.get("embedding identity") or {}
+    parts = [noted.get(f"embedding_{name}") for name in ("provider", "model", "dimensions")]
+    identity = None
+    if all(isinstance(part, str) for part in parts) and str(parts[2]).isdecimal():
+        identity = Identity(str(parts[0]), str(parts[1]), int(str(parts[2])))
+    lengths: Mapping[str, int] = facts.get("embedded by dimensions") or {}
+    most = max(lengths, key=lambda length: lengths[length], default=None)
+    if identity is not None:
+        return KnownVectors(identity, identity.dimensions)
+    return KnownVectors(None, None if most is None else int(most))
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What is known of what gives: the store (None: a file), its columns (None: no rows), what made its vectors.
+
+    The rows of a file need not all say the same: what one does not say is not compared, and an overwrite leaves it.
+    """
+
+    memory: Memory | None = None
+    columns: frozenset[str] | None = None
+    vectors: KnownVectors = field(default_factory=KnownVectors)
+    outdated: frozenset[str] = field(default=frozenset(), repr=False)
+    """The ids of lines of notes whose key another line has further on."""
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file, or a folder of files, and no store."""
+        return self.memory is None
+
+    @property
+    def is_notes(self) -> bool:
+        """Whether it keeps plain lines, with neither keys, ids nor times of their own."""
+        return self.memory is not None and self.memory.keeps_lines
+
+    def is_line(self, row: StoredRow) -> bool:
+        """Whether a row is a line of notes, with its place as its handle: "<file stem>:<number>"."""
+        return self.is_notes or (self.memory is None and isinstance(row.handle, str))
+
+    def read(self, row: StoredRow) -> StoredRow:
+        """A row of it with everything that it says of the memory."""
+        return read_line(row) if self.is_notes else row
+
+    def is_outdated(self, row: StoredRow) -> bool:
+        """Whether another line says the same key later: ZeroClaw appends to notes what it stores anew."""
+        return row.id in self.outdated
+
+
+class Fit(ABC):
+    """What one store keeps of the memories of one origin.
+
+    A state is a digest of 16 bytes for each part that is compared, one behind the other, that of the key first.
+    """
+
+    memory: Memory
+    origin: Origin
+    has_keys: bool
+    """Whether a key belongs to one memory there."""
+
+    @abstractmethod
+    def fitted(self, row: StoredRow) -> StoredRow:
+        """The row as the store shall have it."""
+
+    @abstractmethod
+    def place(self, row: StoredRow, key: str | None = None) -> bytes:
+        """What no two memories of the store have in common; with another key the place it would have under that."""
+
+    @abstractmethod
+    def state(self, row: StoredRow) -> bytes:
+        """Of what the store keeps of a row, its id and its vector left out."""
+
+    def said(self, row: StoredRow) -> int:
+        """Which parts of its state a row of the origin itself says, as a mask from the lowest bit on."""
+        return _EVERYTHING_SAID
+
+    def agree(self, one: bytes, other: bytes, said: int, *, but_key: bool = False) -> bool:
+        """Whether two states are equal in all parts that are said."""
+        start = int(but_key)
+        if one[_DIGEST * start :] == other[_DIGEST * start :]:
+            return True
+        if said == _EVERYTHING_SAID:
+            return False
+        places = range(start, len(one) // _DIGEST)
+        return all(
+            one[_DIGEST * at : _DIGEST * (at + 1)] == other[_DIGEST * at : _DIGEST * (at + 1)]
+            for at in places
+            if said >> at & 1
+        )
+
+    def whole(self, row: StoredRow) -> bytes:
+        """A digest of id and vector, where both are kept; empty where neither is."""
+        return b""
+
+    def refuses(self, row: StoredRow) -> str | None:
+        """Why the store cannot take a row at all, in a sentence without its count; None where it can."""
+        return None
+
+    def over(self, fitted: StoredRow, row: StoredRow, there: tuple[str, Value, Value]) -> StoredRow:
+        """A row without an id as it takes the place of the store's memory of its key: id and times are in `there`."""
+        return fitted
+
+
+@dataclass(frozen=True)
+class RowFit(Fit):
+    """A store of rows. `columns` is None where it has none to tell; `agents` are the aliases it knows."""
+
+    memory: Memory
+    origin: Origin
+    columns: frozenset[str] | None
+    agents: frozenset[str]
+    vectors: KnownVectors
+    now: str
+    has_keys = True
+
+    @cached_property
+    def keeps_rows(self) -> bool:
+        """Whether ids and times come through; through the trait's own verbs they do not."""
+        return type(self.memory).revert is not Memory.revert
+
+    @cached_property
+    def has_agents(self) -> bool:
+        """Whether memories belong to agents there."""
+        return self.memory.capabilities.agents
+
+    @cached_property
+    def has_vectors(self) -> bool:
+        """Whether vectors can be kept."""
+        return self.memory.capabilities.vectors and (self.columns is None or VECTOR in self.columns or not self.columns)
+
+    def keeps(self, name: str) -> bool:
+        """Whether a field of a row is kept."""
+        if name in ALWAYS:
+            return True
+        if name in TIMES:
+            return self.keeps_rows and (name == "created_at" or self._has_updates)
+        if name in CARRIED:
+            return bool(getattr(self.memory.capabilities, CARRIED[name]))
+        if name == VECTOR:
+            return self.has_vectors
+        return name not in KNOWN and self._keeps_other(name)
+
+    def _keeps_other(self, name: str) -> bool:
+        """Of a column nobody here knows. A store without rows to tell takes what a store of its own kind has."""
+        if self.columns is not None:
+            return name in self.columns
+        if self.origin.is_file:
+            return self.keeps_rows
+        return type(self.origin.memory) is type(self.memory) and name in (self.origin.columns or ())
+
+    @property
+    def _has_updates(self) -> bool:
+        """Whether the time of the last store stands beside that of the first."""
+        return self.memory.keeps_updates and (self.columns is None or "updated_at" in self.columns)
+
+    def takes_vector(self, vector: Value) -> bool:
+        """Whether a vector fits among those of the store; one that embeds key and content makes its own of others'."""
+        theirs = self.origin.vectors.identity
+        if self.memory.embeds_itself and type(self.origin.memory) is not type(self.memory):
+            return False
+        return self.has_vectors and self.vectors.fits(vector, theirs)
+
+    def owner(self, agent: str | None) -> str | None:
+        """Whose memory it will be there; None where there are no agents, or a file leaves a choice of several.
+
+        A store that is copied brings its agents along; a file's memories go to an agent that is there.
+        """
+        if not self.has_agents:
+            return None
+        if agent is not None and (agent in self.agents or not self.origin.is_file):
+            return agent
+        if DEFAULT_AGENT in self.agents or not self.agents:
+            return DEFAULT_AGENT
+        if len(self.agents) == 1:
+            return next(iter(self.agents))
+        return agent if self.origin.is_file else DEFAULT_AGENT
+
+    def text(self, value: Value) -> Value:
+        """A text as the store can hold it."""
+        if self.memory.keeps_bytes or value is None:
+            return value
+        text = value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+        if not isinstance(text, str):
+            return text
+        if self.memory.keeps_texts or not self.keeps_rows:
+            return text
+        if not is_unicode(text):
+            text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        return text if self.memory.keeps_nul else text.replace("\0", _UNKNOWN_CHARACTER)
+
+    def fitted(self, row: StoredRow) -> StoredRow:
+        """With its own id where there is one, without what the store has no place for.
+
+        Raises Refused for a memory of a file that does not say which of several agents it belongs to.
+        """
+        values = {name: self.text(value) for name, value in row.values.items() if self.keeps(name) and name != VECTOR}
+        for name in ALWAYS:
+            values.setdefault(name, "")
+        if not values["category"]:
+            values["category"] = CORE
+        if self.keeps_rows:
+            self._fit_times(values)
+        if values.get("pinned", 0) is None:
+            del values["pinned"]
+        owner = self.owner(row.agent)
+        if owner is None and self.has_agents:
+            raise Refused(
+                f"This store belongs to the agents {one_line(', '.join(sorted(self.agents)))}, and the file does not"
+                " say whose its memories are.",
+                hint="Give each memory of the file an agent.",
+            )
+        wanted = row.id or id_made(replace(row, agent=owner), self.memory.location)
+        if self.memory.ids_are_uuids:
+            wanted = uuid_for(wanted)
+        vector = row.values.get(VECTOR)
+        if self.has_vectors:
+            values[VECTOR] = vector if self.takes_vector(vector) else None
+        handle = row.handle if self.origin.is_file and isinstance(row.handle, int) else None
+        return StoredRow(wanted, {"id": wanted, **values}, handle, owner)
+
+    def _fit_times(self, values: dict[str, Value]) -> None:
+        if values.get("created_at") is None:
+            values["created_at"] = self.now
+        if self._has_updates and values.get("updated_at") is None:
+            values["updated_at"] = values["created_at"]
+        if not self.memory.keeps_texts:
+            for name in values.keys() & set(TIMES):
+                values[name] = _to_microseconds(values[name]) or self.now
+
+    def over(self, fitted: StoredRow, row: StoredRow, there: tuple[str, Value, Value]) -> StoredRow:
+        """What the file does not say stays as the store has it; only the time of the last store is new."""
+        wanted, created, _ = there
+        values = {**fitted.values, "id": wanted}
+        if not row.values.get("category"):
+            del values["category"]
+        if row.values.get("created_at") is None and "created_at" in values:
+            values["created_at"] = created
+        if row.values.get("updated_at") is None and "updated_at" in values:
+            values["updated_at"] = self.now
+        return StoredRow(wanted, values, fitted.handle, fitted.agent)
+
+    def place(self, row: StoredRow, key: str | None = None) -> bytes:
+        """Its key, and its agent where there are agents."""
+        return _digest((comparable(row.values.get("key") if key is None else key), self._agent(row)))
+
+    def state(self, row: StoredRow) -> bytes:
+        """Over every field both sides keep: of a store in two parts, key and all else; of a file in one for each."""
+        values = row.values if self.memory.keeps_bytes else _values_of(row.entry(), row)
+        parts = [self._value(name, values) for name in self._names]
+        if not self.origin.is_file:
+            return _digest(parts[:1]) + _digest((*parts[1:], self._agent(row)))
+        return b"".join([*(_digest((part,)) for part in parts), _digest((self._agent(row),))])
+
+    def said(self, row: StoredRow) -> int:
+        """Of a file what stands in the row, and whose it is."""
+        if not self.origin.is_file:
+            return _EVERYTHING_SAID
+        names, values = self._names, row.values
+        says = (bool(values.get(name)) if name == "category" or name in TIMES else name in values for name in names)
+        return sum(1 << at for at, is_said in enumerate(says) if is_said) | 1 << len(names)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        if self.origin.is_file:
+            given: Collection[str] = frozenset({*CARRIED, *TIMES, *(self.columns or ())})
+        else:
+            given = self.origin.columns or frozenset()
+        compared = [name for name in CARRIED if name in given and self.keeps(name)]
+        compared += [name for name in TIMES if name in given and self.keeps(name) and not self.origin.is_notes]
+        return (*ALWAYS, *compared, *sorted(name for name in given if name not in KNOWN and self.keeps(name)))
+
+    def _value(self, name: str, values: Mapping[str, Value]) -> bytes:
+        value = values.get(name)
+        match name:
+            case "namespace":
+                value = value or "default"
+            case "pinned":
+                value = int(bool(value)) if isinstance(value, int | None) else value
+            case "importance" if isinstance(value, float) and not self.memory.keeps_bytes:
+                # A column of reals may have four bytes for each.
+                value = struct.unpack("<f", struct.pack("<f", value))[0]
+            case "created_at" | "updated_at" if not self.memory.keeps_texts:
+                value = _to_microseconds(value)
+            case "session_id" if not self.memory.keeps_bytes:
+                value = value or None
+        return comparable(value)
+
+    def _agent(self, row: StoredRow) -> bytes:
+        return comparable(self.owner(row.agent) if self.has_agents else None)
+
+    def whole(self, row: StoredRow) -> bytes:
+        """Its id, and its vector to the byte."""
+        parts = []
+        if self.keeps_rows:
+            parts.append(comparable(row.id))
+        if self.keeps_rows and self.has_vectors and not self.memory.embeds_itself:
+            parts.append(comparable(row.values.get(VECTOR)))
+        return _digest(parts)
+
+    def refuses(self, row: StoredRow) -> str | None:
+        """A store that keeps nothing without a vector of its own, and has nothing to make one with."""
+        makes_them = not self.memory.embeds_itself or self.memory.capabilities.vectors
+        if makes_them or self.takes_vector(row.values.get(VECTOR)):
+            return None
+        return self.memory.capabilities.why_not.get("vectors", "It keeps nothing without a vector.").removesuffix(".")
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFit(Fit):
+    """A store of plain lines. `agents` are the aliases whose folders it has; `only` the stem of its one file."""
+
+    memory: Memory
+    origin: Origin
+    agents: frozenset[str]
+    only: str | None = None
+    has_keys = False
+
+    @classmethod
+    def of(cls, memory: Memory, origin: Origin, config: MemoryConfig) -> NoteFit:
+        """What the notes of a config keep; looks at its folders, so it blocks."""
+        place = Path(memory.location)
+        return cls(memory, origin, frozenset(agent_folders(config)), place.stem if place.is_file() else None)
+
+    def owner(self, agent: str | None) -> str | None:
+        """Whose folder it goes to; None is the one of all."""
+        return agent if agent in self.agents else None
+
+    def fitted(self, row: StoredRow) -> StoredRow:
+        """A line, and the stem of the file it goes to in `created_at`."""
+        entry, stem = row.entry(), self.stem(row)
+        has_no_key = self.origin.is_line(row) and row.handle == entry.key
+        values: dict[str, Value] = {
+            "key": entry.key,
+            "content": line_of(None if has_no_key else entry.key, entry.content),
+            "category": CORE if stem == _CORE_STEM else DAILY,
+            "created_at": stem,
+        }
+        return StoredRow("", values, None, self.owner(row.agent))
+
+    def stem(self, row: StoredRow) -> str:
+        """The file it goes to, without its suffix: core memories to one, the others to that of the day."""
+        if self.only is not None:
+            return self.only
+        if self.origin.is_line(row):
+            return str(row.handle).rpartition(":")[0]
+        entry = row.entry()
+        if entry.category == CORE:
+            return _CORE_STEM
+        written = moment(entry.timestamp)
+        return _UNDATED_STEM if written is None else written.astimezone().date().isoformat()
+
+    def place(self, row: StoredRow, key: str | None = None) -> bytes:
+        """A line is known by what it says and where."""
+        return self.state(row)
+
+    def state(self, row: StoredRow) -> bytes:
+        """Over its text, its file and its folder."""
+        entry = row.entry()
+        return _digest(
+            part.encode("utf-8", "surrogatepass") for part in (entry.content, entry.timestamp, entry.agent or "")
+        )
+
+
+def read_line(row: StoredRow) -> StoredRow:
+    """What a line of notes says: the key ZeroClaw wrote before the content, and the day of its file as its time.
+
+    ZeroClaw writes `- **<key>**: <content>`, core into MEMORY.md and the rest into memory/<local date>.md, and reads
+    each line back under the name of its file and its number. A line without a key has its place as its key. It has no
+    id; its handle is its place.
+    """
+    entry = row.entry()
+    values: dict[str, Value] = {"key": entry.key, "content": entry.content, "category": entry.category}
+    created = _day_begins(entry.timestamp)
+    if created is not None:
+        values["created_at"] = created
+    keyed = _KEYED.match(entry.content)
+    if keyed is not None:
+        values |= {"key": keyed.group(1), "content": keyed.group(2) or ""}
+    return StoredRow("", values, entry.key, row.agent)
+
+
+def line_of(key: str | None, content: str) -> str:
+    """The text of a memory's line, without its bullet; what no line can hold is gone."""
+    if key is None:
+        return in_one_line(content)
+    return f"**{in_one_line(key)}**: {in_one_line(content)}".strip(WHITE_SPACE)
+
+
+def in_one_line(text: str) -> str:
+    """With a blank for each line break, no blanks around, and U+FFFD for what is no UTF-8."""
+    flat = _LINE_BREAKS.sub(" ", text).strip(WHITE_SPACE)
+    if not is_unicode(flat):
+        flat = flat.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return flat
+
+
+def is_read_back(key: str) -> bool:
+    """Whether a key that stands before a content is read back as it was."""
+    return bool(key.strip(WHITE_SPACE)) and "**" not in key and key == in_one_line(key)
+
+
+def id_made(row: StoredRow, place: str) -> str:
+    """The id of a memory that has none in its file: always the same in one store, so that it is known again."""
+    key, content = row.values.get("key"), row.values.get("content")
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"zeroclaw-tui import {place!r} {row.agent!r} {key!r} {content!r}"))
+
+
+def comparable(value: Value) -> bytes:
+    """What is equal for values that a store does not tell apart."""
+    if isinstance(value, str):
+        return b"t" + value.encode("utf-8", "surrogatepass")
+    if isinstance(value, bytes):
+        return b"b" + value
+    # A column of reals gives back 1.0 for 1, and a switch is True here and 1 there.
+    number = int(value) if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()) else value
+    return f"n{number!r}".encode()
+
+
+def _day_begins(stem: str) -> str | None:
+    """The local midnight of a day's file, RFC 3339; None for a file that names no day."""
+    day = date_of_note(f"{stem}.md")
+    return datetime.fromisoformat(day).astimezone().isoformat() if day else None
+
+
+def _values_of(entry: MemoryEntry, row: StoredRow) -> Mapping[str, Value]:
+    more = {name: value for name, value in row.values.items() if name not in KNOWN}
+    named: dict[str, Value] = {
+        "key": entry.key, "content": entry.content, "category": entry.category, "created_at": entry.timestamp,
+        "updated_at": entry.updated_at or entry.timestamp, "session_id": entry.session_id,
+        "namespace": entry.namespace, "importance": entry.importance, "superseded_by": entry.superseded_by,
+        "pinned": entry.pinned, "kind": entry.kind,
+    }  # fmt: skip
+    return {**more, **named}
+
+
+def _to_microseconds(value: Value) -> str | None:
+    """A moment in UTC with six digits of fraction; None for what is no moment."""
+    parsed = moment(value) if isinstance(value, str) else None
+    return None if parsed is None else parsed.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _digest(parts: Iterable[bytes]) -> bytes:
+    digest = hashlib.blake2b(digest_size=_DIGEST)
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.digest()

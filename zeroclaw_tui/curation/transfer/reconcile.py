@@ -1,0 +1,765 @@
+"""What comes beside what is there: compared, planned, brought in as one action, and read again.
+
+Import, hydrate and copy are its uses. Both sides are read once, in bounded memory: what is known of each memory lies in
+a temporary database that SQLite keeps on disk where it gets large, and so does what is to be written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import pickle
+import sqlite3
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import Enum
+from functools import partial
+from itertools import chain
+from itertools import count as counting
+from types import TracebackType
+from typing import Literal, Protocol, TypeVar
+from uuid import uuid4
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.backends.profiles import backend_profile
+from zeroclaw_tui.config.document.replacing import cannot_write_temporary
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.audit.secrets import masked
+from zeroclaw_tui.curation.changing import Outcome, carried_out
+from zeroclaw_tui.curation.changing_rows import change_rows
+from zeroclaw_tui.curation.formats.jsonl import packed, unpacked
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.transfer.fit import (
+    CARRIED,
+    CORE,
+    DAILY,
+    DEFAULT_AGENT,
+    KNOWN,
+    RESTORED,
+    TIMES,
+    VECTOR,
+    Fit,
+    NoteFit,
+    Origin,
+    RowFit,
+    in_one_line,
+    is_read_back,
+    known_vectors,
+    read_line,
+)
+from zeroclaw_tui.curation.trash.trash import Verb
+from zeroclaw_tui.memory.change import AGENTS, Advance, RowChange, See, StoredRow, Value
+from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.text import cut, is_unicode, one_line
+
+OnClash = Literal["skip", "overwrite", "rename"]
+SAMPLES = 5
+"""How many taken keys a plan names."""
+EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
+Answer = TypeVar("Answer")
+
+_MOST_DIFFERING = 100
+_ASKS_EVERY = 200
+_NOTE_COLUMNS = frozenset({"key", "content", "category"})
+_IN_MEMORY = 16_000_000
+_AT_ONCE, _BYTES_AT_ONCE = 250, 8_000_000
+_TABLES = (
+    "CREATE TABLE there (id BLOB, place BLOB NOT NULL, state BLOB NOT NULL, base BLOB, number INTEGER, kept TEXT,"
+    " claimed INTEGER NOT NULL DEFAULT 0, claimed_beside INTEGER NOT NULL DEFAULT 0)",
+    "CREATE INDEX by_id ON there (id) WHERE id IS NOT NULL",
+    "CREATE INDEX by_place ON there (place)",
+    "CREATE INDEX by_base ON there (base) WHERE base IS NOT NULL",
+    "CREATE TABLE expected (place BLOB NOT NULL, state BLOB NOT NULL, whole BLOB, said INTEGER NOT NULL,"
+    " is_beside INTEGER NOT NULL, key BLOB NOT NULL, found INTEGER NOT NULL DEFAULT 0)",
+    "CREATE TABLE came (id BLOB PRIMARY KEY, number INTEGER)",
+    "CREATE INDEX by_expected_place ON expected (place)",
+)
+_CACHED_KIB = 16_000
+_KEY_CELLS, _KEY_KEPT = 60, 400
+
+_MEANS_NOTHING: dict[str, tuple[Value, ...]] = {"namespace": ("default", ""), "pinned": (0,), "importance": (0.5,)}
+"""Values that ZeroClaw gives by itself."""
+_CALLED = {
+    "session_id": "session",
+    "namespace": "namespace",
+    "importance": "importance",
+    "pinned": "pin",
+    "superseded_by": "word of which newer memory replaced one",
+    "kind": "kind",
+    "agent": "agent",
+    VECTOR: "vector",
+}
+_MOST_NAMES, _NAMES_TOLD, _NAME_CELLS = 200, 6, 30
+
+
+class Losses:
+    """Looks at each memory of the source as it is and as the target shall have it."""
+
+    def __init__(self, fit: Fit) -> None:
+        self._fit = fit
+        self._counts: Counter[str] = Counter()
+        self._columns: Counter[str] = Counter()
+        self._agents: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
+
+    def look(self, row: StoredRow, fitted: StoredRow) -> None:
+        """Count what of one memory is lost."""
+        if isinstance(self._fit, RowFit):
+            self._look_at_row(self._fit, row, fitted)
+        elif isinstance(self._fit, NoteFit):
+            self._look_at_line(self._fit, row)
+
+    def refuse(self, why: str) -> None:
+        """One that the target cannot take."""
+        self._refused[why] += 1
+
+    def _look_at_row(self, fit: RowFit, row: StoredRow, fitted: StoredRow) -> None:
+        counts = self._counts
+        for name, value in row.values.items():
+            if value in (None, "") or value in _MEANS_NOTHING.get(name, ()):
+                continue
+            if name in CARRIED or name == VECTOR:
+                counts[name] += not fit.keeps(name)
+            elif name not in KNOWN and not fit.keeps(name):
+                self._count_others(row, name)
+        vector = row.values.get(VECTOR)
+        counts["other vectors"] += vector is not None and fit.has_vectors and not fit.takes_vector(vector)
+        if row.agent not in (None, DEFAULT_AGENT) and not fit.has_agents:
+            counts["agent"] += 1
+        elif fit.has_agents and row.agent not in (None, *fit.agents, fit.owner(None)):
+            self._count(self._agents, str(row.agent))
+        counts["all"] += 1
+        for name in ("key", "content"):
+            counts["text"] += row.values.get(name) != fitted.values.get(name)
+        counts["updated"] += row.values.get("updated_at") not in (None, row.values.get("created_at"))
+        if fit.keeps_rows and not fit.origin.is_notes:
+            counts["times"] += any(_is_odd(row.values.get(name)) for name in TIMES)
+
+    def _look_at_line(self, fit: NoteFit, row: StoredRow) -> None:
+        counts, entry = self._counts, row.entry()
+        for name, value in row.values.items():
+            if value in (None, "") or value in _MEANS_NOTHING.get(name, ()):
+                continue
+            if name in CARRIED or name == VECTOR:
+                counts[name] += 1
+            elif name not in KNOWN:
+                self._count_others(row, name)
+        if entry.agent not in (None, DEFAULT_AGENT) and fit.owner(entry.agent) is None:
+            counts["agent"] += 1
+        # The key of a keyless line of other notes is only its place.
+        is_place = fit.origin.is_line(row) and row.handle == entry.key
+        counts["all"] += not is_place
+        counts["core"] += entry.category == CORE
+        counts["category"] += entry.category not in (CORE, DAILY)
+        texts = (entry.key, entry.content)
+        counts["bytes"] += not all(map(is_unicode, texts))
+        counts["lines"] += any("\n" in text or "\r" in text for text in texts)
+        counts["blanks"] += in_one_line(entry.content) != entry.content and "\n" not in entry.content
+        counts["keys"] += not is_place and not is_read_back(entry.key)
+
+    def _count_others(self, row: StoredRow, name: str) -> None:
+        memory = self._fit.origin.memory
+        for other in (name,) if memory is None else memory.other_fields(row, name):
+            self._count(self._columns, other)
+
+    def sentences(self) -> Iterator[str]:
+        """One for each kind of loss."""
+        fit = self._fit
+        profile = backend_profile(fit.memory.name)
+        label = f"The store {fit.memory.name}" if profile is None else profile.title
+        for why, refused in self._refused.items():
+            yield f"{why} ({refused:,})."
+        for name, called in _CALLED.items():
+            if lost := self._counts[name]:
+                yield f"{label} keeps no {called} ({lost:,} {'has' if lost == 1 else 'have'} one)."
+        if self._columns:
+            yield f"{label} has no column for {_names(self._columns)}: what stands there is left out."
+        if isinstance(fit, NoteFit):
+            yield from self._of_lines()
+        elif isinstance(fit, RowFit):
+            yield from self._of_rows(fit, label)
+
+    def _of_rows(self, fit: RowFit, label: str) -> Iterator[str]:
+        counts = self._counts
+        if self._agents:
+            owner, number = fit.owner(None), sum(self._agents.values())
+            if owner is not None and fit.origin.is_file:
+                whose = f"the agent {one_line(owner)} gets what is theirs ({number:,})"
+                yield f"{label} does not know the agents {_names(self._agents)}: {whose}."
+            else:
+                yield f"Agents that {label} does not know are added there: {_names(self._agents)}."
+        count = counts["other vectors"]
+        if count and fit.memory.embeds_itself:
+            yield f"{label} embeds key and content together, so vectors of contents alone are made anew ({count:,})."
+        elif count:
+            yield (
+                f"Vectors of another model or length than those of {label} are left out ({count:,}); "
+                "`zeroclaw memory reindex` makes them anew."
+            )
+        if not fit.keeps_rows and counts["all"]:
+            yield f"{label} gives each memory an id and times of its own ({counts['all']:,})."
+        if fit.origin.is_notes and counts["all"]:
+            yield (
+                "Lines of notes have no time of their own: each gets the day of its file, or the moment of the copy"
+                f" ({counts['all']:,})."
+            )
+        if count := counts["text"]:
+            yield f"{label} keeps no NUL and nothing that is no UTF-8: � stands in its place ({count:,})."
+        if not fit.keeps("updated_at") and fit.keeps_rows and (count := counts["updated"]):
+            yield f"{label} keeps no time of the last store beside that of the first ({count:,} have another)."
+        if (count := counts["times"]) and not fit.memory.keeps_bytes:
+            yield f"Times that cannot be read become the moment they come in ({count:,})."
+        elif count and fit.origin.is_file:
+            yield f"Times that ZeroClaw cannot read are kept as they are ({count:,})."
+
+    def _of_lines(self) -> Iterator[str]:
+        counts = self._counts
+        if count := counts["category"]:
+            yield f"Markdown knows the categories core and daily: others are read back as daily ({count:,})."
+        if count := counts["all"]:
+            yield f"Markdown keeps of each time the day alone, of core memories none, and no id ({count:,})."
+        if count := counts["lines"]:
+            yield f"Each line of Markdown is a memory, so line breaks become blanks ({count:,} have some)."
+        if count := counts["blanks"]:
+            yield f"Blanks around a content are left out ({count:,})."
+        if count := counts["bytes"]:
+            yield f"What is no UTF-8 becomes �, or ZeroClaw would read none of the notes ({count:,})."
+        if count := counts["keys"]:
+            yield f"Keys that are blank or hold ** or line breaks are not read back as they are ({count:,})."
+
+    def _count(self, counter: Counter[str], name: str) -> None:
+        if name in counter or len(counter) < _MOST_NAMES:
+            counter[name] += 1
+
+
+def _names(names: Collection[str]) -> str:
+    """The first few names, cleaned, and how many more."""
+    ordered = [cut(one_line(name), _NAME_CELLS) for name in names]
+    more = f" and {len(ordered) - _NAMES_TOLD:,} more" if len(ordered) > _NAMES_TOLD else ""
+    return ", ".join(ordered[:_NAMES_TOLD]) + more
+
+
+def _is_odd(value: Value) -> bool:
+    return value is not None and not (isinstance(value, str) and moment(value) is not None)
+
+
+class Spool:
+    """Rows to bring about, in the order they were added. Iterated by one thread at a time, as often as wanted."""
+
+    def __init__(self) -> None:
+        # Only this process ever reads what it wrote: the file has no name.
+        self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, prefix="zeroclaw-tui-")  # noqa: SIM115
+        self._batch: list[RowChange] = []
+        self._size = 0
+        self.count = 0
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def add(self, row: StoredRow) -> None:
+        """One more. Raises Unreadable where the disk of temporary files is full."""
+        self._batch.append(RowChange(row, None))
+        self._size += row.size
+        self.count += 1
+        if len(self._batch) >= _AT_ONCE or self._size >= _BYTES_AT_ONCE:
+            self.end()
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        if self._batch:
+            try:
+                pickle.dump(self._batch, self._file, pickle.HIGHEST_PROTOCOL)
+            except OSError as error:
+                raise cannot_write_temporary(error) from error
+            self._batch, self._size = [], 0
+
+    def batches(self) -> Iterator[Sequence[RowChange]]:
+        """What was added, a few hundred at a time."""
+        place = 0
+        while True:
+            # More than one pass may be under way, each at its own place.
+            self._file.seek(place)
+            try:
+                batch = pickle.load(self._file)
+            except EOFError:
+                return
+            place = self._file.tell()
+            yield batch
+
+
+class What(Enum):
+    """What a memory that comes is to the target. SECOND has the key of one before it, which takes the place."""
+
+    NEW = "new"
+    SAME = "same"
+    TAKEN = "taken"
+    SECOND = "second"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How a memory compares. `is_beside`: it was brought before, under another key, since its own was taken."""
+
+    what: What
+    is_beside: bool = False
+
+
+Seen = tuple[str, Value, Value]
+"""Id and times of a memory of the target."""
+
+
+class Matching:
+    """Shown every memory of the target first, then asked about those that come. Used by one thread at a time."""
+
+    def __init__(self, fit: Fit) -> None:
+        self._fit = fit
+        # An empty name makes a database that goes with its connection.
+        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        for statement in ("PRAGMA journal_mode = OFF", f"PRAGMA cache_size = -{_CACHED_KIB}", *_TABLES, "BEGIN"):
+            self._connection.execute(statement)
+        self.last_place = 0
+        """The highest number under which a row of the target lies."""
+        self.there: Seen | None = None
+        """Of the last memory of a file that was asked about: what the target has in its place."""
+        self.earlier: tuple[Literal["key", "id"], int] | None = None
+        """Of the same: what it has in common with one before it, and the number of that one."""
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._connection.close()
+
+    def see(self, row: StoredRow) -> None:
+        """A memory of the target."""
+        fit, kept, base = self._fit, None, self._base(row)
+        if fit.origin.is_file:
+            kept = json.dumps([packed(row.id), *(packed(row.values.get(name)) for name in TIMES)])
+        self._add(
+            digest_of(row.id),
+            fit.place(row),
+            fit.state(row),
+            None if base is None else fit.place(row, base),
+            kept,
+            None,
+        )
+        if isinstance(row.handle, int):
+            self.last_place = max(self.last_place, row.handle)
+
+    def match(
+        self, row: StoredRow, *, said: int, has_id: bool, is_second: bool = False, number: int | None = None
+    ) -> Match:
+        """What a fitted memory is; `has_id` says that it would keep its id, `number` where it stands."""
+        fit = self._fit
+        place, state = fit.place(row), fit.state(row)
+        self.there, self.earlier = None, None
+        found = self._connection.execute(
+            "SELECT rowid, state, claimed, number, kept FROM there WHERE place = ? ORDER BY claimed LIMIT 1", (place,)
+        ).fetchone()
+        if fit.has_keys and (is_second or (found is not None and found[2])):
+            self.earlier = ("key", found[3]) if found is not None else None
+            return Match(What.SECOND, self._claim_beside(state, place, said))
+        if fit.has_keys and has_id and fit.origin.is_file and not self._came(row.id, number):
+            return Match(What.SECOND)
+        if found is None or found[2]:
+            is_taken = has_id and self._has_id(row.id)
+            self._add(None, place, state, None, None, number, claimed=True)
+            return Match(What.TAKEN if is_taken else What.NEW, is_taken and self._claim_beside(state, place, said))
+        self._connection.execute("UPDATE there SET claimed = 1, number = ? WHERE rowid = ?", (number, found[0]))
+        if found[4] is not None:
+            id_, created, updated = (unpacked(part) for part in json.loads(found[4]))
+            self.there = (str(id_), created, updated)
+        if fit.agree(found[1], state, said):
+            return Match(What.SAME)
+        return Match(What.TAKEN, self._claim_beside(state, place, said))
+
+    def expect(self, row: StoredRow, match: Match, *, said: int, brings: bool) -> None:
+        """The memory that was asked about last, fitted: the target has it, or shall have it when all is done."""
+        fit = self._fit
+        is_whole = brings and match.what is What.NEW
+        is_beside = match.what in (What.TAKEN, What.SECOND)
+        key = row.entry().key[:_KEY_KEPT].encode("utf-8", "surrogatepass")
+        values = (fit.place(row), fit.state(row), fit.whole(row) if is_whole else None, said, is_beside, key)
+        self._connection.execute(
+            "INSERT INTO expected (place, state, whole, said, is_beside, key) VALUES (?, ?, ?, ?, ?, ?)", values
+        )
+
+    def find(self, row: StoredRow) -> None:
+        """A memory of the target afterwards."""
+        fit = self._fit
+        if not self._found(row, fit.place(row), is_beside=False):
+            base = self._base(row)
+            if base is not None:
+                self._found(row, fit.place(row, base), is_beside=True)
+
+    def verified(self) -> int:
+        """How many of those expected were found."""
+        (number,) = self._connection.execute("SELECT count(*) FROM expected WHERE found").fetchone()
+        return int(number)
+
+    def missing(self, most: int) -> tuple[int, tuple[str, ...]]:
+        """How many of those expected were not found, and the keys of the first of them."""
+        (number,) = self._connection.execute("SELECT count(*) FROM expected WHERE NOT found").fetchone()
+        keys = self._connection.execute("SELECT key FROM expected WHERE NOT found ORDER BY rowid LIMIT ?", (most,))
+        return int(number), tuple(_shown(key.decode("utf-8", "surrogatepass")) for (key,) in keys)
+
+    def _add(
+        self,
+        id: bytes | None,
+        place: bytes,
+        state: bytes,
+        base: bytes | None,
+        kept: str | None,
+        number: int | None,
+        *,
+        claimed: bool = False,
+    ) -> None:
+        self._connection.execute(
+            "INSERT INTO there (id, place, state, base, kept, number, claimed) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (id, place, state, base, kept, number, claimed),
+        )
+
+    def _found(self, row: StoredRow, place: bytes, *, is_beside: bool) -> bool:
+        fit, state = self._fit, self._fit.state(row)
+        statement = "SELECT rowid, state, whole, said FROM expected WHERE place = ? AND NOT found AND is_beside >= ?"
+        for number, expected, whole, said in self._connection.execute(statement, (place, is_beside)).fetchall():
+            if not fit.agree(expected, state, said, but_key=is_beside):
+                continue
+            if whole is not None and whole != fit.whole(row):
+                continue
+            self._connection.execute("UPDATE expected SET found = 1 WHERE rowid = ?", (number,))
+            return True
+        return False
+
+    def _has_id(self, id: str) -> bool:
+        found = self._connection.execute("SELECT 1 FROM there WHERE id = ? LIMIT 1", (digest_of(id),))
+        return found.fetchone() is not None
+
+    def _came(self, id: str, number: int | None) -> bool:
+        """Note the id of a memory of a file; whether it is the first that has it."""
+        digest = digest_of(id)
+        found = self._connection.execute("SELECT number FROM came WHERE id = ?", (digest,)).fetchone()
+        if found is not None:
+            self.earlier = ("id", found[0])
+            return False
+        self._connection.execute("INSERT INTO came (id, number) VALUES (?, ?)", (digest, number))
+        return True
+
+    def _claim_beside(self, state: bytes, place: bytes, said: int) -> bool:
+        statement = "SELECT rowid, state FROM there WHERE base = ? AND NOT claimed_beside"
+        for number, there in self._connection.execute(statement, (place,)).fetchall():
+            if self._fit.agree(there, state, said, but_key=True):
+                self._connection.execute("UPDATE there SET claimed_beside = 1 WHERE rowid = ?", (number,))
+                return True
+        return False
+
+    def _base(self, row: StoredRow) -> str | None:
+        """The key a memory had before it was put beside another one."""
+        if not self._fit.has_keys:
+            return None
+        base, suffix, _ = row.entry().key.rpartition(RESTORED)
+        return base if suffix else None
+
+
+class Stopped(InspectorError):
+    """`advance` said no while both sides were read."""
+
+    title = "Stopped"
+    exit_code = INTERRUPTED
+
+
+class _FirstRow(Exception):
+    """One row was enough."""
+
+
+Look = Callable[[StoredRow, int | None], None]
+
+
+class Supply(Protocol):
+    """What memories come from."""
+
+    async def origin(self) -> Origin:
+        """What is known of it before the first memory."""
+
+    async def each(self, look: Look, *, to_notes: bool) -> None:
+        """Show every memory, with the number of its line in a file; `to_notes` says that notes will take them, where
+        lines keep their order."""
+
+    def repeated(self, row: StoredRow, number: int, what: Literal["key", "id"], earlier: int) -> InspectorError:
+        """The error for a memory of a file that has the key or the id of an earlier one."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSupply:
+    """The memories of a store that a filter leaves."""
+
+    memory: Memory
+    filter: MemoryFilter
+
+    async def origin(self) -> Origin:
+        """What the store says of itself."""
+        if self.memory.keeps_lines:
+            return Origin(self.memory, _NOTE_COLUMNS, known_vectors({}), await _outdated(self.memory))
+        facts = (await self.memory.health()).facts if self.memory.capabilities.vectors else {}
+        return Origin(self.memory, await _columns(self.memory), known_vectors(facts))
+
+    async def each(self, look: Look, *, to_notes: bool) -> None:
+        """Every row; lines of notes in the order they stand in, day by day."""
+        filter = self.filter.but(blocks=False)  # noqa: A001
+        if not self.memory.keeps_lines:
+            await self.memory.each_row(lambda row: look(row, None), filter)
+            return
+        # All notes are in memory as it is.
+        rows: list[StoredRow] = []
+        await self.memory.each_row(rows.append, filter)
+        rows.sort(key=_line_order)
+
+        def show() -> None:
+            for row in rows:
+                look(row, None)
+
+        await asyncio.to_thread(show)
+
+    def repeated(self, row: StoredRow, number: int, what: Literal["key", "id"], earlier: int) -> InspectorError:
+        """A key of a store may have several agents, and several lines of notes: it is never asked for."""
+        raise NotImplementedError
+
+
+@dataclass(slots=True)
+class Reconciliation:
+    """What was found. `refused` is how many the target cannot take, `agents` those it has yet to know."""
+
+    fit: Fit
+    matching: Matching
+    losses: Losses
+    counts: Counter[Match] = field(default_factory=Counter)
+    refused: int = 0
+    samples: list[str] = field(default_factory=list)
+    agents: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many memories came."""
+        return self.counts.total() + self.refused
+
+    @property
+    def beside(self) -> int:
+        """How many were brought before under another key."""
+        return sum(number for match, number in self.counts.items() if match.is_beside)
+
+    def of(self, *whats: What) -> int:
+        """How many are any of that to the target."""
+        return sum(number for match, number in self.counts.items() if match.what in whats)
+
+
+@asynccontextmanager
+async def reconciled(
+    supply: Supply,
+    memory: Memory,
+    config: MemoryConfig,
+    now: datetime,
+    advance: Advance | None,
+    *,
+    is_there: bool = True,
+    spool: Spool | None = None,
+    on_clash: OnClash = "skip",
+) -> AsyncIterator[Reconciliation]:
+    """Read the target, then what comes; what `on_clash` lets in goes to the spool, as the target shall have it.
+
+    `now` is the date of what has none. `is_there` is False for a target that has yet to be made. `advance` is told how
+    many memories of the supply were read. Raises Stopped where it says no, WrongUse for a memory of a file whose key or
+    id an earlier one has.
+    """
+    fit = await _fit(await supply.origin(), memory, config, now, is_there=is_there)
+    matching = Matching(fit)
+    with closing(matching):
+        found = Reconciliation(fit, matching, Losses(fit))
+        if is_there:
+            await memory.each_row(_asking(matching.see, None if advance is None else lambda _: advance(0)), EVERYTHING)
+        look = _looking(supply, found, spool, on_clash)
+        read = counting()
+
+        def ask(row: StoredRow, number: int | None) -> None:
+            _go_on(next(read), advance)
+            look(row, number)
+
+        await supply.each(ask, to_notes=memory.keeps_lines)
+        if spool is not None:
+            spool.end()
+        yield found
+
+
+def _asking(see: See, advance: Advance | None) -> See:
+    """The same `see`, that asks every now and then whether to go on. It raises Stopped where not."""
+    seen = counting()
+
+    def look(row: StoredRow) -> None:
+        _go_on(next(seen), advance)
+        see(row)
+
+    return look
+
+
+def _go_on(done: int, advance: Advance | None) -> None:
+    if done % _ASKS_EVERY == 0 and advance is not None and not advance(done):
+        raise Stopped("Reading was stopped.", hint="Nothing was brought in.")
+
+
+def _looking(supply: Supply, found: Reconciliation, spool: Spool | None, on_clash: OnClash) -> Look:
+    fit, matching = found.fit, found.matching
+
+    def look(raw: StoredRow, number: int | None) -> None:
+        row = fit.origin.read(raw)
+        why = fit.refuses(row)
+        if why is not None:
+            found.refused += 1
+            found.losses.refuse(why)
+            return
+        fitted, said = fit.fitted(row), fit.said(row)
+        found.losses.look(row, fitted)
+        match = matching.match(
+            fitted, said=said, has_id=bool(row.id), is_second=fit.origin.is_outdated(raw), number=number
+        )
+        if matching.earlier is not None and number is not None:
+            raise supply.repeated(row, number, *matching.earlier)
+        found.counts[match] += 1
+        if match.what in (What.TAKEN, What.SECOND) and len(found.samples) < SAMPLES:
+            found.samples.append(_shown(fitted.entry().key[:_KEY_KEPT]))
+        if spool is None:
+            return
+        brings = _brings(match, on_clash)
+        if brings and match.what is What.TAKEN and on_clash == "overwrite" and matching.there and not row.id:
+            fitted = fit.over(fitted, row, matching.there)
+        if brings or match.what is What.SAME or match.is_beside:
+            matching.expect(fitted, match, said=said, brings=brings)
+        if brings:
+            _spool(found, spool, fitted)
+
+    return look
+
+
+def _brings(match: Match, on_clash: OnClash) -> bool:
+    if match.what is What.NEW:
+        return True
+    if match.what is What.SAME or on_clash == "skip":
+        return False
+    return not match.is_beside if on_clash == "rename" else match.what is What.TAKEN
+
+
+def _spool(found: Reconciliation, spool: Spool, fitted: StoredRow) -> None:
+    fit = found.fit
+    if isinstance(fit, RowFit):
+        if fit.memory.keeps_bytes and not fit.origin.is_file:
+            # Places of its own, behind those there are: so the rows keep their order, and many go in at once.
+            fitted = replace(fitted, handle=found.matching.last_place + spool.count + 1)
+        if fitted.agent is not None and fitted.agent not in fit.agents:
+            found.agents[fitted.agent] = None
+    spool.add(fitted)
+
+
+async def bring(
+    library: Library,
+    verb: Verb,
+    summary: str,
+    found: Reconciliation,
+    spool: Spool,
+    on_clash: OnClash,
+    advance: Advance | None,
+) -> Outcome:
+    """Write what was spooled, as one action that undo takes back. Raises what `change_rows` raises."""
+    if not spool.count:
+        return Outcome(verb, 0)
+    memory = library.memory
+    if memory.keeps_lines:
+
+        async def append(action: int, going: Advance) -> Outcome:
+            done = await memory.append(spool.batches, library.trash.keeper(action), going)
+            return Outcome(verb, done.reverted, cancelled=done.cancelled)
+
+        return await carried_out(library, verb, summary, append, advance)
+    agents = []
+    if memory.agents_are_rows:
+        agents = [_agent(alias, library.trash.now().isoformat()) for alias in found.agents]
+    return await change_rows(library, verb, summary, partial(_batches, agents, spool), clash=on_clash, advance=advance)
+
+
+async def verify(library: Library, matching: Matching, advance: Advance | None) -> tuple[int, int, tuple[str, ...]]:
+    """Read the target again: how many of those expected were found, how many not, and the first keys of these.
+
+    Raises Stopped where `advance` says no.
+    """
+    await library.memory.each_row(_asking(matching.find, advance), EVERYTHING)
+    return matching.verified(), *matching.missing(_MOST_DIFFERING)
+
+
+def _batches(agents: Sequence[RowChange], spool: Spool) -> Iterator[Sequence[RowChange]]:
+    return chain([agents] if agents else [], spool.batches())
+
+
+def _agent(alias: str, now: str) -> RowChange:
+    """An agent to add, which its memories refer to."""
+    id = str(uuid4())  # noqa: A001
+    return RowChange(StoredRow(id, {"id": id, "alias": alias, "created_at": now}, None, alias, AGENTS), None)
+
+
+async def _fit(origin: Origin, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> Fit:
+    if memory.keeps_lines:
+        return await asyncio.to_thread(NoteFit.of, memory, origin, config)
+    can = memory.capabilities
+    facts = (await memory.health()).facts if is_there and (can.agents or can.vectors) else {}
+    agents = frozenset(facts.get("agents") or ()) if can.agents else frozenset[str]()
+    columns = await _columns(memory) if is_there or memory.file is not None else None
+    return RowFit(memory, origin, columns, agents, known_vectors(facts), now.isoformat())
+
+
+def _line_order(row: StoredRow) -> tuple[str, int]:
+    label, _, number = row.id.rpartition(":")
+    return label, int(number)
+
+
+async def _outdated(memory: Memory) -> frozenset[str]:
+    """The lines whose key stands further on in the same folder too: ZeroClaw appends what it stores anew."""
+    last: dict[tuple[str | None, str], str] = {}
+    earlier: set[str] = set()
+    rows: list[StoredRow] = []
+    await memory.each_row(rows.append, EVERYTHING)
+    for row in sorted(rows, key=_line_order):
+        known = (row.agent, read_line(row).entry().key)
+        if known in last:
+            earlier.add(last[known])
+        last[known] = row.id
+    return frozenset(earlier)
+
+
+async def _columns(memory: Memory) -> frozenset[str] | None:
+    """The columns of a store: those of its table, else of its first row; None where it has none."""
+    if memory.columns is not None:
+        return memory.columns
+    columns: list[frozenset[str]] = []
+
+    def first(row: StoredRow) -> None:
+        columns.append(frozenset(row.values))
+        raise _FirstRow
+
+    with suppress(_FirstRow):
+        await memory.each_row(first, EVERYTHING)
+    return columns[0] if columns else None
+
+
+def digest_of(text: str) -> bytes:
+    """A short hash of an id."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _shown(key: str) -> str:
+    return cut(one_line(masked(key)), _KEY_CELLS)
