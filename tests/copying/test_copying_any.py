@@ -12,7 +12,7 @@ from copying_world import EVERYTHING, contents, copied, install_in, opened, plan
 from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.transfer.copy import CopyTarget, copy_memories, plan_copy
+from zeroclaw_tui.curation.transfer.copy import Target, copy_memories, plan_copy
 from zeroclaw_tui.memory.entry import MemoryEntry
 
 ROWS: list[dict[str, Any]] = [
@@ -53,9 +53,9 @@ class Plain(Memory):
         return True
 
 
-def _target(library: Library, memory: Memory) -> CopyTarget:
+def _target(library: Library, memory: Memory) -> Target:
     other = replace(library, memory=memory)
-    return CopyTarget(library.config, other, location=memory.location)
+    return Target(library.config, other, location=memory.location)
 
 
 async def test_a_plug_in_of_the_trait_alone_takes_what_it_can_and_says_the_rest(tmp_path: Path) -> None:

@@ -29,12 +29,12 @@ from zeroclaw_tui.curation.superseded import left_out_words
 from zeroclaw_tui.curation.transfer.copy import (
     CopyOutcome,
     CopyPlan,
-    CopyTarget,
     copy_memories,
     open_target,
     plan_copy,
 )
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
@@ -62,7 +62,7 @@ async def copy(library: Library, given: argparse.Namespace, now: datetime) -> in
         await target.close()
 
 
-async def _copy(library: Library, target: CopyTarget, given: argparse.Namespace, now: datetime) -> int:
+async def _copy(library: Library, target: Target, given: argparse.Namespace, now: datetime) -> int:
     wanted, on_clash = filter_given(given, now), given.on_clash
     with Progress("Comparing", None) as comparing:
         plan = await plan_copy(library, target, wanted, advance=comparing.advance)
@@ -111,7 +111,7 @@ def _naming_the_target() -> Iterator[None]:
         raise
 
 
-def _plan_lines(target: CopyTarget, plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
+def _plan_lines(target: Target, plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
     yield (Styled(f"Copy {counted(plan.brings(on_clash))} to {_named(target)}?", BOLD),)
     yield from _facts(plan, on_clash)
     yield (f"  {_undo(target)}",)
@@ -140,7 +140,7 @@ def _facts(plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
         yield (Styled(f"  {left_out}", YELLOW),)
 
 
-def _tell_plan(library: Library, target: CopyTarget, given: argparse.Namespace, plan: CopyPlan) -> int:
+def _tell_plan(library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan) -> int:
     count = plan.brings(given.on_clash)
     if given.json:
         document(_document(library, target, given, plan, CopyOutcome(count, 0)))
@@ -153,12 +153,12 @@ def _tell_plan(library: Library, target: CopyTarget, given: argparse.Namespace, 
     return DONE
 
 
-def _nothing(target: CopyTarget, plan: CopyPlan) -> Line:
+def _nothing(target: Target, plan: CopyPlan) -> Line:
     return (f"Nothing to copy: of {counted(plan.count)}, to {_named(target)}",)
 
 
 def _tell_done(
-    library: Library, target: CopyTarget, given: argparse.Namespace, plan: CopyPlan, outcome: CopyOutcome
+    library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan, outcome: CopyOutcome
 ) -> int:
     left_out = left_out_words(plan.superseded_hidden, plan.filtered_out)
     untold = [*plan.losses, *([left_out] if left_out else [])] if given.yes and not given.json else []
@@ -175,7 +175,7 @@ def _tell_done(
     return REFUSED if outcome.differs else DONE
 
 
-def _done_lines(target: CopyTarget, plan: CopyPlan, outcome: CopyOutcome) -> Iterator[Line]:
+def _done_lines(target: Target, plan: CopyPlan, outcome: CopyOutcome) -> Iterator[Line]:
     if outcome.copied or outcome.cancelled:
         yield (Styled("✓", GREEN), f" Copied {counted(outcome.copied)} to {_named(target)}.")
     else:
@@ -197,11 +197,11 @@ def _done_lines(target: CopyTarget, plan: CopyPlan, outcome: CopyOutcome) -> Ite
         yield (_undo(target),)
 
 
-def _named(target: CopyTarget) -> str:
+def _named(target: Target) -> str:
     return one_line(mask_secrets(target.location))
 
 
-def _undo(target: CopyTarget) -> str:
+def _undo(target: Target) -> str:
     """How the copy is taken back, as a sentence with a command that can be typed as it stands, but for a password."""
     config, location = target.config, target.config.location
     backend = f"{config.backend}.{config.alias}" if config.alias else config.backend
@@ -219,7 +219,7 @@ def _undo(target: CopyTarget) -> str:
 
 
 def _document(
-    library: Library, target: CopyTarget, given: argparse.Namespace, plan: CopyPlan, outcome: CopyOutcome
+    library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan, outcome: CopyOutcome
 ) -> dict[str, Any]:
     return {
         "verb": "copy",

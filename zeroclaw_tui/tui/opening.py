@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.opening import OpenOptions
     from zeroclaw_tui.curation.switching import Candidate, Standing
-    from zeroclaw_tui.curation.transfer.copy import CopyTarget
+    from zeroclaw_tui.curation.transfer.target import Target
 
 Finder = Callable[["OpenOptions"], "tuple[MemoryConfig, ...]"]
 Opener = Callable[["MemoryConfig", "str | None"], "Awaitable[Library]"]
@@ -64,18 +64,18 @@ def confirm_candidate(candidate: Candidate) -> Candidate:
     return replace(candidate, config=replace(config, read_only=False, warnings=warnings), is_current=False)
 
 
-async def open_copy_target(config: MemoryConfig, profile: str | None) -> CopyTarget:
+async def open_copy_target(config: MemoryConfig, profile: str | None) -> Target:
     """A store to copy to, also one that is not there yet. Raises what opening raises."""
     from zeroclaw_tui.curation.library import open_library
     from zeroclaw_tui.curation.switching import location_of
-    from zeroclaw_tui.curation.transfer.copy import CopyTarget
+    from zeroclaw_tui.curation.transfer.target import Target
     from zeroclaw_tui.memory.errors import NothingYet
 
     try:
         library = await open_library(config, profile)
     except NothingYet as nothing:
-        return CopyTarget(config, None, nothing, profile, location_of(config))
-    return CopyTarget(config, library, None, profile, library.memory.location)
+        return Target(config, None, nothing, profile, location_of(config))
+    return Target(config, library, None, profile, library.memory.location)
 
 
 def saved_theme(config: MemoryConfig) -> str | None:

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.profiles import backend_profile, has_database, has_notes
-from zeroclaw_tui.config.document.replacing import temporary_folder
 from zeroclaw_tui.config.given_path import install_to_be
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import home_folder
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.server_url import is_url
-from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.opening import OpenOptions, check_location, configs_for
-from zeroclaw_tui.curation.profile_choice import choose_profile
 from zeroclaw_tui.curation.superseded import superseded_hidden
 from zeroclaw_tui.curation.transfer.reconcile import (
     OnClash,
+    Plan,
     Spool,
     Stopped,
     StoreSupply,
@@ -33,42 +31,12 @@ from zeroclaw_tui.curation.transfer.reconcile import (
     reconciled,
     verify,
 )
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.curation.trash.reads import store_name
 from zeroclaw_tui.memory.change import Advance
-from zeroclaw_tui.memory.errors import NothingYet, Refused, WrongUse
+from zeroclaw_tui.memory.errors import Refused, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
-
-
-@dataclass(slots=True)
-class CopyTarget:
-    """Where memories go. `library` is None where the store is not there yet; then `makes` says what will be made.
-
-    `profile` is the ZeroClaw version given for it, if any. Once the copy has made the store, `library` is it.
-    """
-
-    config: MemoryConfig
-    library: Library | None
-    makes: NothingYet | None = None
-    profile: str | None = None
-    location: str = ""
-    """Where it is or will be, for people."""
-
-    async def close(self) -> None:
-        """Let go of it."""
-        if self.library is not None:
-            await self.library.close()
-
-    async def make(self) -> Library:
-        """The open store, made first where it is not there yet. Raises what making and opening raise."""
-        if self.library is None:
-            memory = _not_made(self.config)
-            try:
-                await memory.make((await choose_profile(self.config, memory, self.profile)).profile)
-            finally:
-                await memory.close()
-            self.library = await open_library(self.config, self.profile)
-        return self.library
 
 
 async def open_target(
@@ -78,7 +46,7 @@ async def open_target(
     profile: str | None = None,
     *,
     environ: Mapping[str, str] | None = None,
-) -> CopyTarget:
+) -> Target:
     """The store to copy to, as this install's config names that backend, or at a path or URL.
 
     Raises WrongUse where it is the source itself, and what opening raises; a store that is not there yet is no error.
@@ -89,19 +57,16 @@ async def open_target(
     memory = create_memory(config)
     try:
         _refuse_itself(source, memory)
-        if memory.keeps_lines and not await memory.health_check():
-            raise NothingYet(f"There is no folder {memory.location} yet.")
-        library = await open_library(config, profile)
-    except NothingYet as nothing:
-        return CopyTarget(config, None, nothing, profile, memory.location)
     finally:
         await memory.close()
-    try:
-        _refuse_itself(source, library.memory)
-    except BaseException:
-        await library.close()
-        raise
-    return CopyTarget(config, library, None, profile, library.memory.location)
+    target = await Target.at(config, profile)
+    if target.library is not None:
+        try:
+            _refuse_itself(source, target.library.memory)
+        except BaseException:
+            await target.close()
+            raise
+    return target
 
 
 def _config(given: MemoryConfig, backend: str, location: str | None, environ: Mapping[str, str]) -> MemoryConfig:
@@ -130,40 +95,6 @@ def _install(given: MemoryConfig, backend: str, location: str | None, environ: M
     return install_to_be(Path(location), environ, home, is_folder=has_notes(backend))
 
 
-@asynccontextmanager
-async def foreseen(target: CopyTarget) -> AsyncIterator[Memory]:
-    """The target, or where it is not there yet one that is as it will be."""
-    if target.library is not None:
-        yield target.library.memory
-        return
-    memory = _not_made(target.config)
-    if memory.file is None:
-        try:
-            yield memory
-        finally:
-            await memory.close()
-        return
-    profile = (await choose_profile(target.config, memory, target.profile)).profile
-    with temporary_folder("zeroclaw-tui-") as folder:
-        sample = create_memory(replace(target.config, location=str(folder / "brain.db"), read_only=False))
-        sample.location = target.location
-        try:
-            await sample.make(profile)
-            await sample.open()
-            yield sample
-        finally:
-            await sample.close()
-
-
-def _not_made(config: MemoryConfig) -> Memory:
-    """The store of a config that is not there yet; a folder that was named is made too."""
-    memory = create_memory(config)
-    if memory.keeps_lines and config.location is not None:
-        alone = replace(config.install, root=Path(memory.location), layout="lone", is_loose=False)
-        return create_memory(replace(config, install=alone, location=None))
-    return memory
-
-
 def _refuse_itself(source: Library, memory: Memory) -> None:
     """Raises WrongUse where both are one store, and Refused where nothing is ever stored."""
     theirs = source.memory
@@ -189,39 +120,14 @@ def _is_one_file(one: Memory, other: Memory) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class CopyPlan:
-    """What a copy would bring: how many new ones, the same already, and how many whose id or key is taken.
-
-    `losses` are sentences: what this target does not keep ("Markdown keeps no session (41 have one)."). `makes` is a
-    sentence about what is made first, or None. Of those taken, `beside` were brought before under another key, and
-    `second` have the key of another one that comes with them, of another agent or a later line of notes; only "rename"
-    brings those. `refused` are those the target cannot take at all, which the losses tell.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyPlan(Plan):
+    """What a copy would bring, and what of the source is left out by the filter."""
 
     source: str
     target: str
-    new: int
-    same: int
-    taken: int
-    samples: tuple[str, ...] = ()
-    losses: tuple[str, ...] = ()
-    makes: str | None = None
-    beside: int = 0
-    second: int = 0
-    refused: int = 0
     superseded_hidden: int = 0
     filtered_out: int = 0
-
-    @property
-    def count(self) -> int:
-        """How many memories the source gives."""
-        return self.new + self.same + self.taken + self.refused
-
-    def brings(self, on_clash: OnClash) -> int:
-        """How many would be written."""
-        more = {"skip": 0, "rename": self.taken - self.beside, "overwrite": self.taken - self.second}
-        return self.new + more[on_clash]
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,29 +151,21 @@ class CopyOutcome:
 
 
 async def plan_copy(
-    source: Library, target: CopyTarget, filter: MemoryFilter, *, advance: Advance | None = None
+    source: Library, target: Target, filter: MemoryFilter, *, advance: Advance | None = None
 ) -> CopyPlan:
     """Compare both, in constant memory; nothing is written, in either. Raises Refused for a target that takes none."""
-    is_there = target.library is not None
     supply = StoreSupply(source.memory, filter)
-    async with foreseen(target) as memory:
-        if is_there:
+    async with target.foreseen() as memory:
+        if target.library is not None:
             _refuse(memory)
-        async with reconciled(supply, memory, target.config, source.trash.now(), advance, is_there=is_there) as found:
+        async with reconciled(supply, memory, target, source.trash.now(), advance) as found:
             hidden = await superseded_hidden(source, filter)
             rest = 0 if filter.is_empty else max(0, await source.memory.count() - found.count - hidden)
-            return CopyPlan(
+            return found.plan(
+                CopyPlan,
+                target.makes(memory),
                 source=source.memory.location,
                 target=target.location,
-                new=found.of(What.NEW),
-                same=found.of(What.SAME),
-                taken=found.of(What.TAKEN, What.SECOND),
-                samples=tuple(found.samples),
-                losses=tuple(found.losses.sentences()),
-                makes=None if is_there else _makes(memory, target),
-                beside=found.beside,
-                second=found.of(What.SECOND),
-                refused=found.refused,
                 superseded_hidden=hidden,
                 filtered_out=rest,
             )
@@ -275,7 +173,7 @@ async def plan_copy(
 
 async def copy_memories(
     source: Library,
-    target: CopyTarget,
+    target: Target,
     filter: MemoryFilter,
     on_clash: OnClash,
     *,
@@ -291,7 +189,7 @@ async def copy_memories(
     supply = StoreSupply(source.memory, filter)
     with Spool() as spool:
         now = library.trash.now()
-        reconciling = reconciled(supply, library.memory, target.config, now, going, spool=spool, on_clash=on_clash)
+        reconciling = reconciled(supply, library.memory, target, now, going, spool=spool, on_clash=on_clash)
         async with reconciling as found:
             summary = f"copied {spool.count:,} from {one_line(source.memory.name)}"
             done = await bring(library, "copy", summary, found, spool, on_clash, advance)
@@ -323,9 +221,3 @@ def _refuse(memory: Memory) -> None:
     """Raises Refused for a store that takes nothing."""
     if memory.read_only_because is not None or not memory.capabilities.write:
         raise memory.refuse_to_write()
-
-
-def _makes(memory: Memory, target: CopyTarget) -> str:
-    """A sentence about what is made first."""
-    what = "The database" if memory.file is not None else "The folder" if memory.keeps_lines else "The store"
-    return f"{what} {one_line(target.location)} is made first."

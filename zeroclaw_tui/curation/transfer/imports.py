@@ -23,6 +23,7 @@ from zeroclaw_tui.curation.transfer.reconcile import (
     bring,
     reconciled,
 )
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Advance, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.text import cut, one_line
@@ -110,7 +111,7 @@ async def plan_import(
     key twice, naming the line; NotThere, Unreadable, Refused for a store that takes none."""
     _refuse(library)
     file = await asyncio.to_thread(_file, path, format)
-    async with reconciled(FileSupply(file), library.memory, library.config, library.trash.now(), advance) as found:
+    async with reconciled(FileSupply(file), library.memory, Target.of(library), library.trash.now(), advance) as found:
         return ImportPlan(
             path,
             file.format,
@@ -137,7 +138,7 @@ async def import_memories(
     summary = f"imported {cut(one_line(plan.path.name), _KEY_CELLS)}"
     with Spool() as spool:
         now = library.trash.now()
-        reconciling = reconciled(supply, library.memory, library.config, now, None, spool=spool, on_clash=on_clash)
+        reconciling = reconciled(supply, library.memory, Target.of(library), now, None, spool=spool, on_clash=on_clash)
         async with reconciling as found:
             outcome = await bring(library, "import", summary, found, spool, on_clash, advance)
     return replace(outcome, notes=tuple(dict.fromkeys(outcome.notes)))

@@ -22,7 +22,7 @@ from functools import partial
 from itertools import chain
 from itertools import count as counting
 from types import TracebackType
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 from uuid import uuid4
 
 from zeroclaw_tui.backends.base import Memory
@@ -53,8 +53,10 @@ from zeroclaw_tui.curation.transfer.fit import (
     known_vectors,
     read_line,
 )
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.curation.trash.trash import Verb
 from zeroclaw_tui.memory.change import AGENTS, Advance, RowChange, See, StoredRow, Value
+from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import cut, is_unicode, one_line
@@ -62,10 +64,14 @@ from zeroclaw_tui.memory.text import cut, is_unicode, one_line
 OnClash = Literal["skip", "overwrite", "rename"]
 SAMPLES = 5
 """How many taken keys a plan names."""
+PREVIEWS = 3
+"""How many memories a plan shows as they will stand."""
 EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
-Answer = TypeVar("Answer")
+AnyPlan = TypeVar("AnyPlan", bound="Plan")
 
 _MOST_DIFFERING = 100
+_PREVIEW_LENGTH = 400
+_CATEGORIES_TOLD = 8
 _ASKS_EVERY = 200
 _NOTE_COLUMNS = frozenset({"key", "content", "category"})
 _IN_MEMORY = 16_000_000
@@ -535,6 +541,40 @@ class StoreSupply:
         raise NotImplementedError
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What would come: how many new ones, the same already, and how many whose id or key is taken.
+
+    `samples` are the first keys that are taken, `previews` the first new ones as they will stand. `losses` are
+    sentences: what the target does not keep ("Markdown keeps no session (41 have one)."). `makes` is a sentence about
+    what is made first, or None. Of those taken, `beside` were brought before under another key, and `second` have the
+    key of another one that comes with them, of another agent or a later line of notes; only "rename" brings those.
+    `refused` are those the target cannot take at all, which the losses tell. `categories` counts all that come.
+    """
+
+    new: int
+    same: int
+    taken: int
+    samples: tuple[str, ...] = ()
+    previews: tuple[MemoryEntry, ...] = ()
+    categories: tuple[tuple[str, int], ...] = ()
+    losses: tuple[str, ...] = ()
+    makes: str | None = None
+    beside: int = 0
+    second: int = 0
+    refused: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many memories there are to come."""
+        return self.new + self.same + self.taken + self.refused
+
+    def brings(self, on_clash: OnClash) -> int:
+        """How many would be written."""
+        more = {"skip": 0, "rename": self.taken - self.beside, "overwrite": self.taken - self.second}
+        return self.new + more[on_clash]
+
+
 @dataclass(slots=True)
 class Reconciliation:
     """What was found. `refused` is how many the target cannot take, `agents` those it has yet to know."""
@@ -545,6 +585,8 @@ class Reconciliation:
     counts: Counter[Match] = field(default_factory=Counter)
     refused: int = 0
     samples: list[str] = field(default_factory=list)
+    previews: list[MemoryEntry] = field(default_factory=list)
+    categories: Counter[str] = field(default_factory=Counter)
     agents: dict[str, None] = field(default_factory=dict)
 
     @property
@@ -561,26 +603,43 @@ class Reconciliation:
         """How many are any of that to the target."""
         return sum(number for match, number in self.counts.items() if match.what in whats)
 
+    def plan(self, kind: Callable[..., AnyPlan], makes: str | None, **more: Any) -> AnyPlan:
+        """The plan it leads to; `makes` is a sentence about what is made first, `more` what that kind has besides."""
+        return kind(
+            new=self.of(What.NEW),
+            same=self.of(What.SAME),
+            taken=self.of(What.TAKEN, What.SECOND),
+            samples=tuple(self.samples),
+            previews=tuple(self.previews),
+            categories=tuple(self.categories.most_common(_CATEGORIES_TOLD)),
+            losses=tuple(self.losses.sentences()),
+            makes=makes,
+            beside=self.beside,
+            second=self.of(What.SECOND),
+            refused=self.refused,
+            **more,
+        )
+
 
 @asynccontextmanager
 async def reconciled(
     supply: Supply,
     memory: Memory,
-    config: MemoryConfig,
+    target: Target,
     now: datetime,
     advance: Advance | None,
     *,
-    is_there: bool = True,
     spool: Spool | None = None,
     on_clash: OnClash = "skip",
 ) -> AsyncIterator[Reconciliation]:
     """Read the target, then what comes; what `on_clash` lets in goes to the spool, as the target shall have it.
 
-    `now` is the date of what has none. `is_there` is False for a target that has yet to be made. `advance` is told how
-    many memories of the supply were read. Raises Stopped where it says no, WrongUse for a memory of a file whose key or
-    id an earlier one has.
+    `memory` is the open store of the target, or the one foreseen. `now` is the date of what has none. `advance` is told
+    how many memories of the supply were read. Raises Stopped where it says no, WrongUse for a memory of a file whose
+    key or id an earlier one has.
     """
-    fit = await _fit(await supply.origin(), memory, config, now, is_there=is_there)
+    is_there = target.library is not None
+    fit = await _fit(await supply.origin(), memory, target.config, now, is_there=is_there)
     matching = Matching(fit)
     with closing(matching):
         found = Reconciliation(fit, matching, Losses(fit))
@@ -633,8 +692,14 @@ def _looking(supply: Supply, found: Reconciliation, spool: Spool | None, on_clas
         if matching.earlier is not None and number is not None:
             raise supply.repeated(row, number, *matching.earlier)
         found.counts[match] += 1
+        category = column_text(fitted.values.get("category"))
+        if category in found.categories or len(found.categories) < _MOST_NAMES:
+            found.categories[category] += 1
+        if match.what is What.NEW and len(found.previews) < PREVIEWS:
+            entry = fitted.entry()
+            found.previews.append(replace(entry, content=entry.content[:_PREVIEW_LENGTH]))
         if match.what in (What.TAKEN, What.SECOND) and len(found.samples) < SAMPLES:
-            found.samples.append(_shown(fitted.entry().key[:_KEY_KEPT]))
+            found.samples.append(_shown(fitted.key[:_KEY_KEPT]))
         if spool is None:
             return
         brings = _brings(match, on_clash)
