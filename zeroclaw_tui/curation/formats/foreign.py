@@ -10,7 +10,6 @@ each time it is read, which is how an import brings only what is new.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import re
 import struct
@@ -22,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from zeroclaw_tui.curation.formats.source import Report, Schema, Source
+from zeroclaw_tui.curation.formats.source import Report, Schema, Source, json_value
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.entry import kind_from
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
@@ -257,23 +256,24 @@ def vector_blob(vector: Any) -> bytes | None:
 def texts_of(value: Any) -> list[str]:
     """The texts of a JSON array, which may itself stand in a text; a text that is no JSON is its own only one."""
     if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return [value] if value.strip() else []
-    if isinstance(value, str):
-        value = [value]
+        listed = nested_json(value)
+        value = listed if isinstance(listed, list) else [value]
     return [text for text in value if isinstance(text, str) and text.strip()] if isinstance(value, list) else []
+
+
+def nested_json(text: Any) -> Any:
+    """The JSON value that stands in a text; None where there is none."""
+    try:
+        return json_value(text, "The text") if isinstance(text, str) else None
+    except WrongUse:
+        return None
 
 
 def own_row(metadata: Any, content: str) -> StoredRow | None:
     """The memory that one of our exports put into a memory's metadata; None where there is none that is whole."""
     told = metadata.get(OWN) if isinstance(metadata, dict) else None
     if isinstance(told, str):
-        try:
-            told = json.loads(told)
-        except (ValueError, RecursionError):
-            return None
+        told = nested_json(told)
     if not isinstance(told, dict):
         return None
     values: dict[str, Value] = {"content": content} | {

@@ -1,8 +1,8 @@
 """The JSON of memory-rs 0.1 (once mem0-rs), which has no store on disk: what a program wrote of its `MemoryItem`s.
 
 An array of {"id": uuid, "user_id", "agent_id", "run_id", "content", "memory_type", "hash", "created_at", "updated_at",
-"metadata": {text: text}}, times in RFC 3339. Its MCP server leaves out agent, run, hash and metadata; the results of its
-search are {"memory": {…}, "score"}.
+"metadata": {text: text}}, times in RFC 3339. Its MCP server leaves out agent, run, hash and metadata; the results of
+its search are {"memory": {…}, "score"}.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import (
+    OWN,
     ForeignFormat,
     Likeness,
     digest,
@@ -65,9 +66,9 @@ class MemoryRs(ForeignFormat):
 
 
 def _memory(item: Mapping[str, Any], content: str, created: str | None) -> StoredRow:
-    id = text_at(item, "id")
+    given = text_at(item, "id")
     return memory_row(
-        identified_key("memrs", id) if id else f"memrs_{digest(content)}",
+        identified_key("memrs", given) if given else f"memrs_{digest(content)}",
         content,
         text_at(item, "memory_type"),
         created=created,
@@ -100,8 +101,6 @@ def _item(told: Any) -> Mapping[str, Any] | None:
 
 
 def _count_lost(item: Mapping[str, Any], report: Report) -> None:
-    if text_at(item, "hash"):
-        report.lost["hash"] += 1
+    report.lose("hash", text_at(item, "hash") is not None)
     metadata = item.get("metadata")
-    if isinstance(metadata, dict) and metadata.keys() - {"zeroclaw"}:
-        report.lost["metadata"] += 1
+    report.lose("metadata", isinstance(metadata, dict) and bool(metadata.keys() - {OWN}))

@@ -68,11 +68,10 @@ class RMem(ForeignFormat):
                 if "archive" in schema:
                     yield from self._archived(tables, name, source, file, report)
                 if "history" in schema:
-                    report.lost["history"] += sum(1 for _ in tables.rows("history"))
+                    report.lose("history", sum(1 for _ in tables.rows("history")))
                 if "entities" in schema:
                     kinds = (text_at(row, "entity_type") for row in tables.rows("entities"))
-                    report.lost["entity types"] += sum(kind is not None for kind in kinds)
-        report.lost = +report.lost
+                    report.lose("entity types", sum(kind is not None for kind in kinds))
 
     def _archived(
         self, tables: Tables, name: str, source: Source, file: PurePosixPath, report: Report
@@ -91,7 +90,7 @@ class RMem(ForeignFormat):
             old = {**row, "created_at": row.get("original_created_at"), "updated_at": None}
             memory = _memory(f"{key}_v{versions[newer]}", old, source, file, report, superseded_by=key)
             if memory is not None:
-                report.lost["time of archiving"] += moment_of(row.get("archived_at")) is not None
+                report.lose("time of archiving", row.get("archived_at") is not None)
                 yield f"{name}, archive {number:,}", memory
 
 
@@ -144,13 +143,13 @@ def _relations(
     for number, row in enumerate(tables.rows("relations"), 1):
         parts = [text_at(row, part) for part in ("source", "relation", "destination")]
         if not row.get("valid"):
-            report.lost["relations that hold no more"] += 1
+            report.lose("relations that hold no more")
             continue
         if None in parts:
             report.skipped["empty"] += 1
             continue
         content = " ".join(str(part) for part in parts)
-        report.lost["mentions"] += row.get("mentions") is not None
+        report.lose("mentions", row.get("mentions") is not None)
         memory = memory_row(
             f"rmem_rel_{digest(content)}",
             content,

@@ -196,7 +196,9 @@ def _graph_of(document: Any) -> list[Mapping[str, Any]] | None:
     if not isinstance(document, dict) or not isinstance(document.get("entities"), list):
         return None
     parts = [*document["entities"], *(document["relations"] if isinstance(document.get("relations"), list) else [])]
-    graph = [part for part in parts if isinstance(part, dict) and (_is_entity(part) or _is_relation(part))]
+    graph: list[Mapping[str, Any]] = [
+        part for part in parts if isinstance(part, dict) and (_is_entity(part) or _is_relation(part))
+    ]
     return graph if graph and len(graph) * 2 > len(parts) else None
 
 
@@ -224,5 +226,4 @@ def _saved(item: Mapping[str, Any]) -> Any:
 
 def _count_lost(item: Mapping[str, Any], report: Report) -> None:
     for name in ("weight", "version"):
-        if item.get(name) is not None:
-            report.lost[name] += 1
+        report.lose(name, item.get(name) is not None)

@@ -66,6 +66,11 @@ class Report:
     guessed_dates: int = 0
     model: str | None = None
 
+    def lose(self, name: str, count: int = 1) -> None:
+        """Count what finds no place; none is not named."""
+        if count:
+            self.lost[name] += count
+
     def note(self, sentence: str) -> None:
         """Say it once."""
         self.notes[sentence] = None
