@@ -162,7 +162,7 @@ def _records(document: Mapping[str, Any], name: str, report: Report) -> list[Map
     told = document.get(name)
     if not isinstance(told, list):
         return []
-    records = [item for item in told if isinstance(item, dict)]
+    records: list[Mapping[str, Any]] = [item for item in told if isinstance(item, dict)]
     if len(records) < len(told):
         report.skipped["not understood"] += len(told) - len(records)
     return records

@@ -9,6 +9,7 @@ each time it is read, which is how an import brings only what is new.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import math
 import re
@@ -31,6 +32,7 @@ _MILLISECONDS_FROM = 1e11
 _NAIVE_UTC = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _NO_SLUG = re.compile(r"[^\w]+|_+")
+_LOOKED_AT = 64 * 1024
 _DATABASES, _DOCUMENTS = (".db", ".sqlite", ".sqlite3"), (".json", ".af")
 FACT = '{"semantic":"fact"}'
 """The kind of a relation between two names: ZeroClaw has none of its own for it."""
@@ -196,12 +198,19 @@ def documents(source: Source) -> Iterator[tuple[PurePosixPath, Any]]:
     """The file itself where it begins as JSON does, or those right in the folder, with their values; as `databases`."""
     for file in source.files() if not source.is_folder else _right_in(source, _DOCUMENTS):
         try:
-            if source.head(file).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[", b'"'):
+            if _begins_as_json(source.head(file, _LOOKED_AT)):
                 yield file, source.document(file)
         except InspectorError as error:
             if not source.is_folder:
                 raise
             source.unread[str(file)] = error.message
+
+
+def _begins_as_json(start: bytes) -> bool:
+    """Not so where a whole value stands in the first line and more in the next: those are JSON Lines."""
+    text = start.removeprefix(codecs.BOM_UTF8).lstrip().decode("utf-8", "replace")
+    first, _, more = text.partition("\n")
+    return text[:1] in ("{", "[", '"') and not (more.strip() and nested_json(first) is not None)
 
 
 def _right_in(source: Source, suffixes: tuple[str, ...]) -> list[PurePosixPath]:
