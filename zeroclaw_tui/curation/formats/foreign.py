@@ -9,24 +9,36 @@ each time it is read, which is how an import brings only what is new.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import math
 import re
+import struct
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from zeroclaw_tui.curation.formats.source import Report, Source
+from zeroclaw_tui.curation.formats.source import Report, Schema, Source, json_value
 from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.memory.entry import kind_from
+from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 
 LONGEST_SLUG = 40
 _MILLISECONDS_FROM = 1e11
 _NAIVE_UTC = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _NO_SLUG = re.compile(r"[^\w]+|_+")
+_LOOKED_AT = 64 * 1024
+_DATABASES, _DOCUMENTS = (".db", ".sqlite", ".sqlite3"), (".json", ".af")
+FACT = '{"semantic":"fact"}'
+"""The kind of a relation between two names: ZeroClaw has none of its own for it."""
+OWN = "zeroclaw"
+"""Under which name our exports in other tools' forms keep in a memory's metadata what the form has no place for."""
+OWN_TEXTS = ("key", "category", "created_at", "updated_at", "session_id", "namespace", "superseded_by", "kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,3 +160,141 @@ def text_at(record: Mapping[str, Any], *names: str) -> str | None:
         if isinstance(value, str) and value.strip():
             return value
     return None
+
+
+def unique(memories: Iterable[tuple[str, StoredRow]], report: Report) -> Iterator[tuple[str, StoredRow]]:
+    """The same with no key twice: the same memory again is left out and counted, another gets `_2` and so on."""
+    seen: dict[str, str] = {}
+    for place, row in memories:
+        parts = (row.values.get(name) for name in ("content", "namespace", "session_id"))
+        known = digest(repr((row.agent, *parts)), 32)
+        key, number = row.key, 1
+        while seen.get(key, known) != known:
+            number += 1
+            key = f"{row.key}_{number}"
+        if key in seen:
+            report.skipped["twice"] += 1
+            continue
+        seen[key] = known
+        yield place, row if number == 1 else StoredRow(row.id, {**row.values, "key": key}, row.handle, row.agent)
+
+
+def databases(source: Source) -> Iterator[tuple[PurePosixPath, Schema]]:
+    """The file itself where it is a SQLite database, or those right in the folder, with their tables.
+
+    One of a folder that cannot be read is named in its `unread`.
+    """
+    for file in source.files() if not source.is_folder else _right_in(source, _DATABASES):
+        try:
+            if source.is_database(file):
+                yield file, source.schema(file)
+        except InspectorError as error:
+            if not source.is_folder:
+                raise
+            source.unread[str(file)] = error.message
+
+
+def documents(source: Source) -> Iterator[tuple[PurePosixPath, Any]]:
+    """The file itself where it begins as JSON does, or those right in the folder, with their values; as `databases`."""
+    for file in source.files() if not source.is_folder else _right_in(source, _DOCUMENTS):
+        try:
+            if _begins_as_json(source.head(file, _LOOKED_AT)):
+                yield file, source.document(file)
+        except InspectorError as error:
+            if not source.is_folder:
+                raise
+            source.unread[str(file)] = error.message
+
+
+def _begins_as_json(start: bytes) -> bool:
+    """Not so where a whole value stands in the first line and more in the next: those are JSON Lines."""
+    text = start.removeprefix(codecs.BOM_UTF8).lstrip().decode("utf-8", "replace")
+    first, _, more = text.partition("\n")
+    return text[:1] in ("{", "[", '"') and not (more.strip() and nested_json(first) is not None)
+
+
+def _right_in(source: Source, suffixes: tuple[str, ...]) -> list[PurePosixPath]:
+    return [file for file in source.files() if len(file.parts) == 1 and file.suffix.lower() in suffixes]
+
+
+def likeliest(found: Iterable[Likeness | None]) -> Likeness | None:
+    """The highest of several, the first of equals."""
+    return max((one for one in found if one is not None), key=lambda one: one.degree, default=None)
+
+
+def nothing_of(format: ForeignFormat, source: Source) -> WrongUse:
+    """The error for a source that somebody says is of a format, and that holds nothing of it."""
+    return WrongUse(
+        f"{source.name} holds nothing that {format.title} would have written.",
+        hint="Leave --from out to have its format found by its content.",
+    )
+
+
+def when(value: Any, source: Source, file: PurePosixPath, report: Report) -> str:
+    """A tool's time as `moment_of` reads it, or else when the file was written, which is counted as a guess."""
+    moment = moment_of(value)
+    if moment is None:
+        report.guessed_dates += 1
+        return source.modified(file)
+    if is_day(value):
+        report.note("A date without a time counts as its midnight here.")
+    return moment
+
+
+def tagged(content: str, tags: Iterable[Any]) -> str:
+    """The content with its tags as a last line, where recall finds them."""
+    named = dict.fromkeys(tag.strip().lstrip("#") for tag in tags if isinstance(tag, str) and tag.strip())
+    return f"{content}\n\nTags: {', '.join(named)}" if named else content
+
+
+def vector_blob(vector: Any) -> bytes | None:
+    """A vector as ZeroClaw stores it, of numbers or of float32 little-endian; None for what is none."""
+    if isinstance(vector, bytes):
+        whole = bool(vector) and len(vector) % 4 == 0
+        return (
+            vector if whole and all(math.isfinite(number) for (number,) in struct.iter_unpack("<f", vector)) else None
+        )
+    if not isinstance(vector, list) or not vector:
+        return None
+    try:
+        return vector_blob(struct.pack(f"<{len(vector)}f", *vector))
+    except (struct.error, OverflowError):
+        return None
+
+
+def texts_of(value: Any) -> list[str]:
+    """The texts of a JSON array, which may itself stand in a text; a text that is no JSON is its own only one."""
+    if isinstance(value, str):
+        listed = nested_json(value)
+        value = listed if isinstance(listed, list) else [value]
+    return [text for text in value if isinstance(text, str) and text.strip()] if isinstance(value, list) else []
+
+
+def nested_json(text: Any) -> Any:
+    """The JSON value that stands in a text; None where there is none."""
+    try:
+        return json_value(text, "The text") if isinstance(text, str) else None
+    except WrongUse:
+        return None
+
+
+def own_row(metadata: Any, content: str) -> StoredRow | None:
+    """The memory that one of our exports put into a memory's metadata; None where there is none that is whole."""
+    told = metadata.get(OWN) if isinstance(metadata, dict) else None
+    if isinstance(told, str):
+        told = nested_json(told)
+    if not isinstance(told, dict):
+        return None
+    values: dict[str, Value] = {"content": content} | {
+        name: told[name] for name in OWN_TEXTS if isinstance(told.get(name), str)
+    }
+    importance, pinned, agent = told.get("importance"), told.get("pinned"), told.get("agent")
+    if isinstance(importance, int | float) and 0 <= importance <= 1:
+        values["importance"] = float(importance)
+    if pinned in (0, 1):
+        values["pinned"] = int(pinned)
+    if kind_from(values.get("kind")) is None:
+        values.pop("kind", None)
+    if not {"key", "category", "created_at"} <= values.keys():
+        return None
+    return StoredRow("", values, None, agent if isinstance(agent, str) else None)

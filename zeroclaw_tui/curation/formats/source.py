@@ -10,6 +10,7 @@ import codecs
 import errno
 import json
 import os
+import re
 import sqlite3
 import stat
 from collections import Counter
@@ -17,19 +18,36 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from zeroclaw_tui.files.database import connect_read_only_blocking, translated
-from zeroclaw_tui.memory.errors import NotThere, Unreadable, WrongUse
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.files.database import UnfinishedWrite, connect_read_only_blocking, translated
+from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, NotThere, Unreadable, WrongUse
+from zeroclaw_tui.memory.text import is_unicode, one_line
 
 LARGEST_DOCUMENT = 256 * 1024 * 1024
 """How many bytes a file may have that is read whole."""
+LARGEST_JSON = 64 * 1024 * 1024
+"""How many bytes of JSON are made into values at once, which take some twenty times that."""
 MOST_FILES, DEEPEST_FOLDER = 50_000, 12
 DEEPEST_JSON = 64
 _SQLITE = b"SQLite format 3\0"
 _LINKS = (errno.ELOOP, errno.EMLINK)
+_HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+_BESIDE = ("-wal", "-shm", "-journal")
+_NEXT_STEPS: dict[type[InspectorError], str] = {
+    UnfinishedWrite: "Start the program it belongs to once, which takes the write back; then import it.",
+    Locked: "Try again when the program it belongs to has finished its write.",
+    Corrupt: "Copy the file, and try `sqlite3 FILE .recover` on the copy, or take a backup.",
+}
+_LAST_SECOND = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+_open_databases: list[int] = []
+"""Descriptors of databases, which are not closed: closing one drops the locks that SQLite's connections of this process
+hold on the same file (https://sqlite.org/howtocorrupt.html, 2.2), should it be the store itself that was named."""
+
+Schema = Mapping[str, frozenset[str]]
+"""The columns of each table."""
 
 
 @dataclass(slots=True)
@@ -47,6 +65,11 @@ class Report:
     notes: dict[str, None] = field(default_factory=dict)
     guessed_dates: int = 0
     model: str | None = None
+
+    def lose(self, name: str, count: int = 1) -> None:
+        """Count what finds no place; none is not named."""
+        if count:
+            self.lost[name] += count
 
     def note(self, sentence: str) -> None:
         """Say it once."""
@@ -67,6 +90,9 @@ class Source:
             raise NotThere(f"There is no file {name}.", hint="Name the file or folder to import.") from error
         except OSError as error:
             raise Unreadable(f"{name} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
+        except (RuntimeError, ValueError) as error:
+            # Links in a circle, before Python 3.13, and a NUL in the name.
+            raise Unreadable(f"{name} leads nowhere.", hint="Name the file or folder to import.") from error
         self.is_folder = stat.S_ISDIR(found.st_mode)
         if not self.is_folder and not stat.S_ISREG(found.st_mode):
             raise WrongUse(f"{name} is no regular file.", hint="Save it to a file first.")
@@ -74,6 +100,7 @@ class Source:
         """Names of what lies there and was left out, each with the reason."""
         self._files: tuple[PurePosixPath, ...] | None = None
         self._documents: dict[PurePosixPath, Any] = {}
+        self._schemas: dict[PurePosixPath, Schema] = {}
 
     @property
     def name(self) -> str:
@@ -97,8 +124,13 @@ class Source:
     @contextmanager
     def opened(self, file: PurePosixPath) -> Iterator[BinaryIO]:
         """One of `files` for reading. Raises Unreadable, also where a link or no regular file stands there by now."""
-        with self._translated(file), os.fdopen(self._descriptor(file), "rb") as opened:
-            yield opened
+        with self._translated(file):
+            descriptor = self._descriptor(file)
+            try:
+                with os.fdopen(descriptor, "rb", closefd=False) as opened:
+                    yield opened
+            finally:
+                _let_go(descriptor)
 
     def data(self, file: PurePosixPath, most: int = LARGEST_DOCUMENT) -> bytes:
         """The whole of one file. Raises Unreadable, and WrongUse where it is larger than `most` bytes."""
@@ -113,46 +145,85 @@ class Source:
         with self.opened(file) as opened:
             return opened.read(size)
 
-    def text(self, file: PurePosixPath) -> str:
+    def text(self, file: PurePosixPath, most: int = LARGEST_DOCUMENT) -> str:
         """The whole of one file as text, without a byte order mark. Raises as `data`, and WrongUse for no UTF-8."""
         try:
-            return self.data(file).removeprefix(codecs.BOM_UTF8).decode("utf-8")
+            return self.data(file, most).removeprefix(codecs.BOM_UTF8).decode("utf-8")
         except UnicodeDecodeError as error:
             raise WrongUse(f"{self._named(file)} is not UTF-8.", hint="Save the file as UTF-8 first.") from error
 
     def document(self, file: PurePosixPath) -> Any:
         """The JSON value of one file, read once. Raises as `text`, and WrongUse for no JSON or nesting too deep."""
         if file not in self._documents:
-            self._documents[file] = json_value(self.text(file), self._named(file))
-        return self._documents[file]
+            try:
+                self._documents[file] = json_value(self.text(file, LARGEST_JSON), self._named(file))
+            except WrongUse as error:
+                self._documents[file] = error
+        found = self._documents[file]
+        if isinstance(found, WrongUse):
+            raise found
+        return found
 
     def is_database(self, file: PurePosixPath) -> bool:
         """Whether it begins as a SQLite database does."""
-        return self.head(file, len(_SQLITE)) == _SQLITE
+        return file in self._schemas or self.head(file, len(_SQLITE)) == _SQLITE
+
+    def schema(self, file: PurePosixPath) -> Schema:
+        """The tables of a database, read once. Raises as `database`."""
+        if file not in self._schemas:
+            with self.database(file) as tables:
+                self._schemas[file] = tables.schema()
+        return self._schemas[file]
 
     @contextmanager
     def database(self, file: PurePosixPath) -> Iterator[Tables]:
         """One of `files` as a SQLite database, for reading only. Raises InspectorError kinds."""
-        os.close(self._descriptor(file))
+        self._check_database(file)
         path = self._at(file)
-        if path.stat().st_size % 512:
-            raise Unreadable(f"{self._named(file)} is cut off.", hint="Copy it again, or restore a backup.")
-        with closing(connect_read_only_blocking(path)) as connection, translated(path):
-            yield Tables(connection)
+        try:
+            with closing(connect_read_only_blocking(path)) as connection, translated(path):
+                yield Tables(connection)
+        except tuple(_NEXT_STEPS) as error:
+            error.hint = _NEXT_STEPS.get(type(error), error.hint)
+            raise
 
     def modified(self, file: PurePosixPath) -> str:
         """When a file was last written, RFC 3339 in UTC: the date of what has none, which is then a guess."""
-        moment = datetime.fromtimestamp(self._at(file).stat().st_mtime, UTC)
+        with self._translated(file):
+            seconds = self._at(file).stat(follow_symlinks=False).st_mtime
+        moment = datetime.fromtimestamp(min(max(seconds, 0), _LAST_SECOND), UTC)
         return moment.isoformat(timespec="seconds")
 
     def state(self) -> str:
-        """What changes when another program writes any of its files."""
+        """What changes when another program writes any of its files, and not because they are read."""
         parts = []
         for file in self.files():
-            with self._translated(file):
-                status = self._at(file).stat()
-            parts.append(f"{file} {status.st_ino} {status.st_size} {status.st_mtime_ns}")
+            for path in (self._at(file), *self._logs(file)):
+                if not path.name.endswith("-shm"):
+                    with self._translated(file):
+                        status = path.stat(follow_symlinks=False)
+                    # SQLite makes an empty log where it reads a database that has none.
+                    if status.st_size or not path.name.endswith("-wal"):
+                        parts.append(f"{path} {status.st_ino} {status.st_size} {status.st_mtime_ns}")
         return "\n".join(parts)
+
+    def _logs(self, file: PurePosixPath) -> list[Path]:
+        """The write-ahead log beside a file that was named alone; in a folder it is one of the files."""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return [log] if not self.is_folder and log.exists() else []
+
+    def _check_database(self, file: PurePosixPath) -> None:
+        """Raises Unreadable for one that is cut off, and where SQLite would follow a link beside it."""
+        with self.opened(file) as opened:
+            head, size = opened.read(100), os.fstat(opened.fileno()).st_size
+        page = int.from_bytes(head[16:18], "big")
+        page = 65536 if page == 1 else page
+        if len(head) < 100 or page < 512 or size % page:
+            raise Unreadable(f"{self._named(file)} is cut off or damaged.", hint="Copy it again, or restore a backup.")
+        path = self._at(file)
+        for beside in (path.with_name(path.name + suffix) for suffix in _BESIDE):
+            if os.path.lexists(beside) and not stat.S_ISREG(beside.lstat().st_mode):
+                raise Unreadable(f"{one_line(beside.name)} is no regular file.", hint="Copy the database elsewhere.")
 
     def _at(self, file: PurePosixPath) -> Path:
         return self.path / file if self.is_folder else self.path
@@ -165,11 +236,13 @@ class Source:
         try:
             yield
         except OSError as error:
-            why = "is a link" if error.errno in _LINKS else f"cannot be read: {error.strerror}"
+            why = "is a link" if error.errno in _LINKS else f"cannot be read: {error.strerror or error}"
             raise Unreadable(f"{self._named(file)} {why}.", hint="Import it again.") from error
 
     def _descriptor(self, file: PurePosixPath) -> int:
-        """Of a file below a folder every part is opened without following a link."""
+        """Of a file below a folder every part is opened without following a link, and none leads out of it."""
+        if not file.parts or file.is_absolute() or ".." in file.parts:
+            raise Unreadable(f"{self._named(file)} does not lie in {self.name}.", hint="It is not opened.")
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         if not self.is_folder:
             return self._regular(os.open(self.path, flags), file)
@@ -196,10 +269,15 @@ class Source:
             folder = folders.pop()
             try:
                 with os.scandir(self.path / folder) as scanned:
-                    entries = sorted(scanned, key=lambda entry: entry.name)
+                    entries = sorted(islice(scanned, MOST_FILES + 1), key=lambda entry: entry.name)
             except OSError as error:
                 self.unread[one_line(str(folder))] = error.strerror or "cannot be read"
                 continue
+            count += len(entries)
+            if count > MOST_FILES:
+                raise WrongUse(
+                    f"{self.name} holds more than {MOST_FILES:,} files.", hint="Name the folder of the memories."
+                )
             below = []
             for entry in entries:
                 name = folder / entry.name
@@ -209,12 +287,6 @@ class Source:
                     else:
                         self.unread[one_line(str(name))] = "too deep"
                 elif entry.is_file(follow_symlinks=False):
-                    count += 1
-                    if count > MOST_FILES:
-                        raise WrongUse(
-                            f"{self.name} holds more than {MOST_FILES:,} files.",
-                            hint="Name the folder of the memories.",
-                        )
                     yield name
                 else:
                     self.unread[one_line(str(name))] = "a link" if entry.is_symlink() else "no regular file"
@@ -227,10 +299,17 @@ class Tables:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._connection.row_factory = sqlite3.Row
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_DOCUMENT)
+
+    def schema(self) -> Schema:
+        """Every table with its columns. A virtual table counts as not there: it may be made of anything."""
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
+        names = [row["name"] for row in self._connection.execute(tables).fetchall()]
+        return {name: self.columns(name) for name in names}
 
     def columns(self, table: str) -> frozenset[str]:
         """The columns of a table; none where there is no table of that name."""
-        is_table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+        is_table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' AND name = ?"
         if self._connection.execute(is_table, (table,)).fetchone() is None:
             return frozenset()
         return frozenset(
@@ -247,7 +326,10 @@ class Tables:
 
 
 def json_value(text: str, name: str) -> Any:
-    """A JSON document of a file of that name. Raises WrongUse for no JSON, NaN or Infinity, or nesting too deep."""
+    """A JSON document of a file of that name. Half a character becomes U+FFFD, which any store can take.
+
+    Raises WrongUse for no JSON, NaN or Infinity, or nesting too deep.
+    """
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -255,7 +337,21 @@ def json_value(text: str, name: str) -> Any:
         raise WrongUse(f"{name} is not JSON{where}.", hint="It may have been cut off; export it again.") from error
     if _depth(value) > DEEPEST_JSON:
         raise WrongUse(f"{name} is nested too deep.", hint="This is hardly a file of memories.")
-    return value
+    return _whole_characters(value) if _HALF_A_CHARACTER.search(text) else value
+
+
+def _whole_characters(value: Any) -> Any:
+    written = json.dumps(value, ensure_ascii=False)
+    if is_unicode(written):
+        return value
+    return json.loads(written.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def _let_go(descriptor: int) -> None:
+    if os.pread(descriptor, len(_SQLITE), 0) == _SQLITE:
+        _open_databases.append(descriptor)
+    else:
+        os.close(descriptor)
 
 
 def _refuse_constant(constant: str) -> None:

@@ -1,0 +1,186 @@
+"""The memories of the Codex command line: its Markdown (`~/.codex/memories/`) and its database.
+
+`MEMORY.md` is what it distilled, in sections; `rollout_summaries/*.md` tell one conversation each, with lines such as
+`thread_id: …` at their top. `raw_memories.md` and `memory_summary.md` are made of the same. In the database
+(`memories_1.sqlite`, in earlier releases a part of `state_5.sqlite`) `stage1_outputs(thread_id, source_updated_at,
+raw_memory, rollout_summary, rollout_slug, generated_at, …)` holds the conversations, times in seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from zeroclaw_tui.curation.formats.foreign import (
+    ForeignFormat,
+    Likeness,
+    databases,
+    identified_key,
+    likeliest,
+    memory_row,
+    moment_of,
+    nothing_of,
+    text_at,
+    titled_key,
+    unique,
+    when,
+)
+from zeroclaw_tui.curation.formats.source import Report, Schema, Source
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.text import one_line
+
+_Memories = Iterator[tuple[str, StoredRow]]
+
+_STAGE_ONE = frozenset({"thread_id", "raw_memory", "rollout_summary"})
+_MEMORY, _SUMMARIES = "MEMORY.md", "rollout_summaries"
+_DERIVED = ("raw_memories.md", "memory_summary.md")
+_PLACES = ("", "memories")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
+_FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})")
+_FIELD = re.compile(r"[-*]?[ \t]*([A-Za-z_]+):[ \t]*(.+)")
+_FIELD_LINES = 12
+
+
+class Codex(ForeignFormat):
+    """A memory for each section of MEMORY.md, and one for each conversation."""
+
+    name = "codex"
+    title = "Codex"
+
+    def likeness(self, source: Source) -> Likeness | None:
+        """By its table, or by the files that lie beside MEMORY.md."""
+        found = [
+            Likeness(1.0, "it has the table stage1_outputs of Codex")
+            for _, schema in databases(source)
+            if _is_store(schema)
+        ]
+        if source.is_folder:
+            found += [one for place in _PLACES if (one := _of_folder(source, PurePosixPath(place))) is not None]
+        return likeliest(found)
+
+    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        """Every section, then every conversation."""
+        return unique(self._each(source, report), report)
+
+    def _each(self, source: Source, report: Report) -> _Memories:
+        notes, summaries = _notes(source, report)
+        stores = [file for file, schema in databases(source) if _is_store(schema)]
+        if not notes and not summaries and not stores:
+            raise nothing_of(self, source)
+        for file in notes:
+            yield from _sections(source, file, report)
+        for file in summaries:
+            yield from _summary(source, file, report)
+        for file in stores:
+            if summaries:
+                report.left[one_line(str(file))] = "the conversations are read from their Markdown"
+            else:
+                yield from _conversations(source, file, report)
+
+
+def _is_store(schema: Schema) -> bool:
+    return schema.get("stage1_outputs", frozenset()) >= _STAGE_ONE
+
+
+def _of_folder(source: Source, folder: PurePosixPath) -> Likeness | None:
+    names = {file.name for file in source.files() if file.parent == folder}
+    has_summaries = any(_is_summary(file, folder) for file in source.files())
+    if has_summaries or (_MEMORY in names and names.issuperset(_DERIVED)):
+        return Likeness(1.0, f"it has the {_SUMMARIES} or raw memories that Codex keeps beside {_MEMORY}")
+    if _MEMORY in names and names & set(_DERIVED):
+        return Likeness(0.7, f"it has one of the files that Codex keeps beside {_MEMORY}")
+    return None
+
+
+def _is_summary(file: PurePosixPath, folder: PurePosixPath) -> bool:
+    return file.parent == folder / _SUMMARIES and file.suffix == ".md"
+
+
+def _notes(source: Source, report: Report) -> tuple[list[PurePosixPath], list[PurePosixPath]]:
+    """MEMORY.md, and the conversations; what is made of them is named in the report."""
+    if not source.is_folder:
+        (file,) = source.files()
+        return ([file] if file.suffix.lower() == ".md" else []), []
+    notes, summaries = [], []
+    for folder in map(PurePosixPath, _PLACES):
+        for file in source.files():
+            if file.parent == folder and file.name == _MEMORY:
+                notes.append(file)
+            elif file.parent == folder and file.name in _DERIVED:
+                report.left[one_line(str(file))] = "made of the conversations"
+            elif _is_summary(file, folder):
+                summaries.append(file)
+    return notes, summaries
+
+
+def _sections(source: Source, file: PurePosixPath, report: Report) -> _Memories:
+    for line, path, body in _parts(source.text(file)):
+        title = " › ".join(path)
+        content = f"{title}\n\n{body}" if title else body
+        created = when(None, source, file, report)
+        key = titled_key("codex", path[-1] if path else "", content)
+        yield f"{one_line(str(file))}, line {line:,}", memory_row(key, content, "core", created=created)
+
+
+def _parts(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
+    """What stands under each heading: its first line, the headings above it, its text. A heading in a fence is text."""
+    path: dict[int, str] = {}
+    body: list[str] = []
+    start, fence = 1, ""
+    lines = text.splitlines()
+    for number, line in enumerate([*lines, ""], 1):
+        marks = _FENCE.match(line)
+        heading = None if fence else _HEADING.fullmatch(line)
+        if marks is not None and (not fence or marks.group(1).startswith(fence)):
+            fence = "" if fence else marks.group(1)
+        is_end = number > len(lines)
+        if heading is None and not is_end:
+            body.append(line)
+            continue
+        if any(part.strip() for part in body):
+            yield start, tuple(path.values()), "\n".join(body).strip("\n")
+        if heading is not None:
+            depth = len(heading.group(1))
+            path = {level: title for level, title in path.items() if level < depth} | {depth: heading.group(2)}
+        body, start = [], number
+
+
+def _summary(source: Source, file: PurePosixPath, report: Report) -> _Memories:
+    text = source.text(file).strip()
+    if not text:
+        report.skipped["empty"] += 1
+        return
+    lines = (_FIELD.fullmatch(line.strip()) for line in text.splitlines()[:_FIELD_LINES])
+    fields = {match.group(1).lower(): match.group(2).strip() for match in lines if match is not None}
+    thread = fields.get("thread_id")
+    written = moment_of(fields.get("updated_at"))
+    memory = memory_row(
+        identified_key("codex", thread) if thread else titled_key("codex", file.stem, text),
+        text,
+        "summary",
+        created=when(written, source, file, report),
+        session_id=thread,
+    )
+    yield one_line(str(file)), memory
+
+
+def _conversations(source: Source, file: PurePosixPath, report: Report) -> _Memories:
+    with source.database(file) as tables:
+        for number, row in enumerate(tables.rows("stage1_outputs"), 1):
+            summary, raw = text_at(row, "rollout_summary"), text_at(row, "raw_memory")
+            content, thread = summary or raw, text_at(row, "thread_id")
+            if content is None:
+                report.skipped["empty"] += 1
+                continue
+            report.lose("raw memory", summary is not None and raw is not None)
+            report.lose("usage", bool(row.get("usage_count")))
+            memory = memory_row(
+                identified_key("codex", thread) if thread else titled_key("codex", "", content),
+                content,
+                "summary",
+                created=when(row.get("source_updated_at") or row.get("generated_at"), source, file, report),
+                updated=moment_of(row.get("generated_at")),
+                session_id=thread,
+            )
+            yield f"{one_line(str(file))}, conversation {number:,}", memory

@@ -1,0 +1,151 @@
+"""Which tool wrote a file or folder of memories, by its content."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from zeroclaw_tui.curation.formats.claude_mem import ClaudeMem
+from zeroclaw_tui.curation.formats.codex import Codex
+from zeroclaw_tui.curation.formats.engram import Engram
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, databases, nested_json
+from zeroclaw_tui.curation.formats.letta import Letta
+from zeroclaw_tui.curation.formats.mem0 import Mem0
+from zeroclaw_tui.curation.formats.memory_rs import MemoryRs
+from zeroclaw_tui.curation.formats.rmem import RMem
+from zeroclaw_tui.curation.formats.server_memory import ServerMemory
+from zeroclaw_tui.curation.formats.source import Schema, Source
+from zeroclaw_tui.curation.transfer.jsonl import MARK
+from zeroclaw_tui.curation.transfer.sections import TITLE
+from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.text import cut, one_line
+
+FORMATS: tuple[ForeignFormat, ...] = (
+    Engram(),
+    ServerMemory(),
+    Mem0(),
+    ClaudeMem(),
+    Codex(),
+    Letta(),
+    RMem(),
+    MemoryRs(),
+)
+"""Every format of another tool, in the order in which people are told of them."""
+
+Own = Literal["jsonl", "csv", "markdown", "snapshot", "database"]
+"""What of ZeroClaw's own a file is: an export of this program in one of three formats, ZeroClaw's MEMORY_SNAPSHOT.md,
+or a ZeroClaw database."""
+
+_CERTAIN = 0.5
+_LOOKED_AT = 64 * 1024
+_LONGEST_NAME = 40
+_SNAPSHOT = "# 🧠 ZeroClaw Memory Snapshot"
+_ZEROCLAWS = frozenset({"id", "key", "content", "category", "created_at"})
+_WAYS: dict[Own, tuple[str, str]] = {
+    "jsonl": ("an export of ZeroClaw's memories", "Import it without --from."),
+    "csv": ("a table of ZeroClaw's memories", "Import it without --from."),
+    "markdown": ("an export of ZeroClaw's memories", "Import it without --from."),
+    "snapshot": ("a snapshot of ZeroClaw", "`zeroclaw memory hydrate` brings its memories in."),
+    "database": (
+        "a ZeroClaw database",
+        "`zeroclaw memory copy` brings its memories over, or open it: it is no import.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """A format, and why it is taken for that: `why` completes the sentence "It looks like X: …"."""
+
+    format: ForeignFormat
+    why: str
+
+
+def detect(source: Source, name: str | None = None) -> Detected:
+    """The format of a source by its content, or the one of that name. Blocks.
+
+    Raises WrongUse for a name nobody has, for what is ZeroClaw's own, where nothing is certain, and where two formats
+    are equally so; and what Source raises where a broken file kept every format from being certain.
+    """
+    if name is not None:
+        return _named(source, name)
+    own = own_format(source)
+    if own is not None:
+        what, way = _WAYS[own]
+        raise WrongUse(f"{source.name} is {what}.", hint=way)
+    found: list[tuple[Likeness, ForeignFormat]] = []
+    failure: InspectorError | None = None
+    for format in FORMATS:
+        try:
+            likeness = format.likeness(source)
+        except InspectorError as error:
+            failure = failure or error
+            continue
+        if likeness is not None:
+            found.append((likeness, format))
+    found.sort(key=lambda one: one[0].degree, reverse=True)
+    if not found or found[0][0].degree < _CERTAIN:
+        if failure is not None and not found:
+            raise failure
+        raise _uncertain(source, found)
+    best = [one for one in found if one[0].degree == found[0][0].degree]
+    if len(best) > 1:
+        raise _undecided(source, best)
+    likeness, format = best[0]
+    return Detected(format, likeness.why)
+
+
+def own_format(source: Source) -> Own | None:
+    """What of ZeroClaw's own a file is, by its content; None for any other file and for a folder. Blocks."""
+    if source.is_folder:
+        return None
+    (file,) = source.files()
+    if source.is_database(file):
+        return "database" if _is_zeroclaws(source.schema(file)) else None
+    start = source.head(file, _LOOKED_AT).removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+    first = start.partition("\n")[0].strip()
+    if first == TITLE:
+        return "markdown"
+    if first.startswith(_SNAPSHOT):
+        return "snapshot"
+    if {"key", "content"} <= {cell.strip().strip('"').lower() for cell in first.split(",")}:
+        return "csv"
+    parts = nested_json(first)
+    if isinstance(parts, dict) and (MARK in parts or {"key", "content"} <= parts.keys()):
+        return "jsonl"
+    # A first line that is longer than what was looked at.
+    return "jsonl" if len(first) == len(start) and first.startswith(f'{{"{MARK}"') else None
+
+
+def _is_zeroclaws(schema: Schema) -> bool:
+    return schema.get("memories", frozenset()) >= _ZEROCLAWS
+
+
+def _named(source: Source, name: str) -> Detected:
+    for format in FORMATS:
+        if format.name == name:
+            return Detected(format, "--from says so")
+    known = ", ".join(format.name for format in FORMATS)
+    raise WrongUse(f"No format is called {cut(one_line(name), _LONGEST_NAME)!r}.", hint=f"There are {known}.")
+
+
+def _uncertain(source: Source, found: Sequence[tuple[Likeness, ForeignFormat]]) -> WrongUse:
+    if source.is_folder and any(_is_zeroclaws(schema) for _, schema in databases(source)):
+        what, way = _WAYS["database"]
+        return WrongUse(f"{source.name} holds {what}.", hint=way)
+    tried = ", ".join(format.name for format in FORMATS)
+    nearest = ""
+    if found:
+        likeness, format = found[0]
+        nearest = f" It comes nearest to {format.title}: {likeness.why}."
+    return WrongUse(
+        f"{source.name} looks like no memories that are known here.{nearest}",
+        hint=f"Looked for: {tried}. --from NAME reads it as one of them.",
+    )
+
+
+def _undecided(source: Source, best: Sequence[tuple[Likeness, ForeignFormat]]) -> WrongUse:
+    which = "; ".join(f"{format.name}, because {likeness.why}" for likeness, format in best)
+    return WrongUse(f"{source.name} could be of several tools: {which}.", hint="--from NAME decides.")

@@ -1,0 +1,283 @@
+"""What engram keeps: its database (`engram.db`), its JSON export, and the `.engram` folder that is shared by git.
+
+`observations(id, sync_id, session_id, type, title, content, tool_name, project, scope, topic_key, revision_count,
+duplicate_count, created_at, updated_at, deleted_at, …)`, times in UTC. The export is {"version", "exported_at",
+"sessions", "observations", "prompts"} with the same names. `.engram/manifest.json` is {"version": 1, "chunks": [{"id",
+…}]}, and each `.engram/chunks/<8 hex>.jsonl.gz` the gzip of one object {"sessions", "observations", "prompts",
+"mutations"}, a mutation being {"entity", "entity_key", "op": "upsert" or "delete", "payload": JSON in a text}; what
+comes later holds.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from zeroclaw_tui.curation.formats.foreign import (
+    ForeignFormat,
+    Likeness,
+    databases,
+    documents,
+    identified_key,
+    likeliest,
+    memory_row,
+    moment_of,
+    nested_json,
+    nothing_of,
+    text_at,
+    titled_key,
+    unique,
+    when,
+)
+from zeroclaw_tui.curation.formats.source import LARGEST_DOCUMENT, LARGEST_JSON, Report, Schema, Source, json_value
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.text import one_line
+
+_Memories = Iterator[tuple[str, StoredRow]]
+
+_OBSERVATION = frozenset({"id", "session_id", "type", "title", "content", "project"})
+_MARKS = frozenset({"sync_id", "topic_key", "normalized_hash"})
+_CHUNK = re.compile(r"[0-9a-f]{8}")
+_LONGEST_TOPIC = 200
+_PLACES = ("", ".engram")
+
+
+@dataclass(slots=True)
+class _Shared:
+    """What the chunks of a folder add up to: observations by their sync_id, and the project of each session."""
+
+    observations: dict[str, tuple[PurePosixPath, Mapping[str, Any]]] = field(default_factory=dict)
+    projects: dict[str, str] = field(default_factory=dict)
+    size: int = 0
+
+
+class Engram(ForeignFormat):
+    """A memory for each observation that was not deleted; what people typed is left out."""
+
+    name = "engram"
+    title = "engram"
+
+    def likeness(self, source: Source) -> Likeness | None:
+        """By its tables, the lists of its export, or the manifest of its chunks."""
+        found = [*(_of_database(schema) for _, schema in databases(source))]
+        found += [_of_document(document) for _, document in documents(source)]
+        if _manifest(source) is not None:
+            found.append(Likeness(1.0, "it has engram's manifest of chunks"))
+        return likeliest(found)
+
+    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        """Every observation."""
+        return unique(self._each(source, report), report)
+
+    def _each(self, source: Source, report: Report) -> _Memories:
+        stores = [(file, schema) for file, schema in databases(source) if _of_database(schema) is not None]
+        exports = [(file, document) for file, document in documents(source) if _of_document(document) is not None]
+        manifest = _manifest(source)
+        if not stores and not exports and manifest is None:
+            raise nothing_of(self, source)
+        for file, schema in stores:
+            with source.database(file) as tables:
+                projects = _projects(tables.rows("sessions") if "sessions" in schema else ())
+                yield from _observations(tables.rows("observations"), projects, source, file, report)
+                _count(report, "prompts", tables.rows("user_prompts") if "user_prompts" in schema else ())
+                if "memory_relations" in schema:
+                    report.lose("relations", sum(1 for _ in tables.rows("memory_relations")))
+        for file, document in exports:
+            projects = _projects(_records(document, "sessions"))
+            yield from _observations(_records(document, "observations"), projects, source, file, report)
+            _count(report, "prompts", _records(document, "prompts"))
+        if manifest is not None:
+            shared = _Shared()
+            for file in _chunk_files(source, *manifest, report):
+                _add_chunk(source, file, shared, report)
+            for number, (file, record) in enumerate(shared.observations.values(), 1):
+                memory = _memory(record, shared.projects, source, file, report)
+                if memory is not None:
+                    yield f"{one_line(str(file))}, observation {number:,}", memory
+
+
+def _of_database(schema: Schema) -> Likeness | None:
+    columns = schema.get("observations", frozenset())
+    if not columns >= _OBSERVATION or not columns & _MARKS:
+        return None
+    return Likeness(1.0, "it has engram's table of observations, with title and content")
+
+
+def _of_document(document: Any) -> Likeness | None:
+    if not isinstance(document, dict) or not isinstance(document.get("observations"), list):
+        return None
+    first = next(iter(_records(document, "observations")), None)
+    if first is None:
+        is_export = isinstance(document.get("sessions"), list) and "exported_at" in document
+        return Likeness(1.0, "it is engram's export, without observations") if is_export else None
+    if {"title", "content", "type"} <= first.keys() and first.keys() & {"sync_id", "session_id"}:
+        return Likeness(1.0, "it is engram's export: observations with title and content")
+    return None
+
+
+def _manifest(source: Source) -> tuple[PurePosixPath, list[Any]] | None:
+    """The folder of the chunks and what the manifest says of them. Raises WrongUse for one that is broken."""
+    if not source.is_folder:
+        return None
+    for place in map(PurePosixPath, _PLACES):
+        file = place / "manifest.json"
+        if not source.has(str(file)):
+            continue
+        document = source.document(file)
+        chunks = document.get("chunks") if isinstance(document, dict) else None
+        if isinstance(chunks, list) and all(isinstance(chunk, dict) and "id" in chunk for chunk in chunks):
+            return place / "chunks", chunks
+    return None
+
+
+def _chunk_files(source: Source, folder: PurePosixPath, chunks: list[Any], report: Report) -> Iterator[PurePosixPath]:
+    """Those that the manifest names, in its order. An id becomes a name only where it is eight hex digits."""
+    there = {file for file in source.files() if file.parent == folder}
+    for chunk in chunks:
+        named = chunk["id"]
+        if not isinstance(named, str) or _CHUNK.fullmatch(named) is None:
+            report.left[one_line(str(named))[:40]] = "the manifest names no chunk by that"
+            continue
+        file = folder / f"{named}.jsonl.gz"
+        if file in there:
+            there.discard(file)
+            yield file
+        else:
+            report.left[str(file)] = "it is not there, or twice in the manifest"
+    for file in sorted(there):
+        report.left[one_line(str(file))] = "the manifest does not name it"
+
+
+def _add_chunk(source: Source, file: PurePosixPath, shared: _Shared, report: Report) -> None:
+    try:
+        chunk = _chunk(source, file, shared)
+    except InspectorError as error:
+        report.left[one_line(str(file))] = error.message
+        return
+    shared.projects |= _projects(_records(chunk, "sessions"))
+    for record in _records(chunk, "observations"):
+        _put(shared, file, text_at(record, "sync_id"), record, report)
+    for mutation in _records(chunk, "mutations"):
+        payload = nested_json(mutation.get("payload"))
+        record = payload if isinstance(payload, dict) else {}
+        entity, named = mutation.get("entity"), text_at(mutation, "entity_key") or text_at(record, "sync_id")
+        is_delete = mutation.get("op") == "delete"
+        if entity == "observation" and is_delete:
+            if named is not None and shared.observations.pop(named, None) is not None:
+                report.skipped["deleted"] += 1
+        elif entity == "observation":
+            _put(shared, file, named, {**record, "sync_id": named}, report)
+        elif entity == "session" and not is_delete:
+            shared.projects |= _projects([{"id": named, **record}])
+        elif entity == "relation":
+            report.lose("relations")
+    _count(report, "prompts", _records(chunk, "prompts"))
+
+
+def _put(shared: _Shared, file: PurePosixPath, sync_id: str | None, record: Mapping[str, Any], report: Report) -> None:
+    if sync_id is None:
+        sync_id = f"{file} {len(shared.observations)}"
+    earlier = shared.observations.pop(sync_id, None)
+    if record.get("deleted_at"):
+        report.skipped["deleted"] += 1
+        return
+    known = {} if earlier is None else earlier[1]
+    # What a mutation does not name stays as it was.
+    shared.observations[sync_id] = file, {**known, **record}
+
+
+def _chunk(source: Source, file: PurePosixPath, shared: _Shared) -> Mapping[str, Any]:
+    """One chunk, inflated no further than it may be. Raises WrongUse."""
+    name = one_line(str(file))
+    try:
+        with source.opened(file) as opened, gzip.GzipFile(fileobj=opened) as unpacked:
+            data = unpacked.read(LARGEST_JSON + 1)
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise WrongUse(f"{name} is no gzip, or cut off.", hint="Fetch it again.") from error
+    shared.size += len(data)
+    if len(data) > LARGEST_JSON or shared.size > LARGEST_DOCUMENT:
+        raise WrongUse(f"{name} is too large when inflated.", hint="This is hardly a file of memories.")
+    try:
+        chunk = json_value(data.decode("utf-8"), name)
+    except UnicodeDecodeError as error:
+        raise WrongUse(f"{name} is not UTF-8.", hint="Fetch it again.") from error
+    if not isinstance(chunk, dict):
+        raise WrongUse(f"{name} is no chunk.", hint="Fetch it again.")
+    return chunk
+
+
+def _observations(
+    records: Iterable[Mapping[str, Any]],
+    projects: Mapping[str, str],
+    source: Source,
+    file: PurePosixPath,
+    report: Report,
+) -> _Memories:
+    for number, record in enumerate(records, 1):
+        if record.get("deleted_at"):
+            report.skipped["deleted"] += 1
+            continue
+        memory = _memory(record, projects, source, file, report)
+        if memory is not None:
+            yield f"{one_line(str(file))}, observation {number:,}", memory
+
+
+def _memory(
+    record: Mapping[str, Any], projects: Mapping[str, str], source: Source, file: PurePosixPath, report: Report
+) -> StoredRow | None:
+    title, text = text_at(record, "title"), text_at(record, "content")
+    content = text or title
+    if content is None:
+        report.skipped["empty"] += 1
+        return None
+    if title is not None and text is not None and not text.lstrip().startswith(title.strip()):
+        content = f"{title.strip()}\n\n{text}"
+    for name in ("revision_count", "duplicate_count"):
+        count = record.get(name)
+        report.lose(name.replace("_", " "), isinstance(count, int) and count > 1)
+    for name in ("tool_name", "scope"):
+        report.lose(name.replace("_", " "), text_at(record, name) not in (None, "project"))
+    session = text_at(record, "session_id")
+    return memory_row(
+        _key(record, title or "", content),
+        content,
+        text_at(record, "type"),
+        created=when(record.get("created_at"), source, file, report),
+        updated=moment_of(record.get("updated_at")),
+        namespace=text_at(record, "project") or projects.get(session or ""),
+        session_id=session,
+    )
+
+
+def _key(record: Mapping[str, Any], title: str, content: str) -> str:
+    topic, sync_id, number = text_at(record, "topic_key"), text_at(record, "sync_id"), record.get("id")
+    if topic is not None:
+        line = one_line(topic)
+        return line if len(line) <= _LONGEST_TOPIC else titled_key("engram", topic, topic)
+    if sync_id is not None:
+        return identified_key("engram", sync_id)
+    if isinstance(number, int) and not isinstance(number, bool):
+        return f"engram_{number}"
+    return titled_key("engram", title, content)
+
+
+def _projects(sessions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    found = ((text_at(session, "id"), text_at(session, "project")) for session in sessions)
+    return {session: project for session, project in found if session is not None and project is not None}
+
+
+def _records(document: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    told = document.get(name)
+    return [item for item in told if isinstance(item, dict)] if isinstance(told, list) else []
+
+
+def _count(report: Report, reason: str, records: Iterable[Mapping[str, Any]]) -> None:
+    count = sum(1 for _ in records)
+    if count:
+        report.skipped[reason] += count

@@ -1,0 +1,181 @@
+"""The agent files of Letta (`.af`): the blocks that are always in an agent's prompt.
+
+JSON, or a JSON text that holds JSON. Since October 2025 {"agents": [{"name", "block_ids", …}], "blocks": [{"id",
+"label", "value", …}], …}, before {"name", "core_memory": [{"label", "value", "created_at", "updated_at"}], "messages",
+…} of one agent. Archival memory is in neither. Keys, model settings and the source of tools stand in the same file;
+none of them is looked at. A database of MemGPT 0.3 is known, and not read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from zeroclaw_tui.curation.formats.foreign import (
+    ForeignFormat,
+    Likeness,
+    databases,
+    digest,
+    documents,
+    likeliest,
+    memory_row,
+    moment_of,
+    nested_json,
+    nothing_of,
+    slug,
+    text_at,
+    unique,
+    when,
+)
+from zeroclaw_tui.curation.formats.source import Report, Schema, Source
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.text import one_line
+
+_Memories = Iterator[tuple[str, StoredRow]]
+
+_BLOCK = frozenset({"label", "value"})
+
+
+class Letta(ForeignFormat):
+    """A memory for each block of each agent, pinned where it is attached to one."""
+
+    name = "letta"
+    title = "Letta"
+
+    def likeness(self, source: Source) -> Likeness | None:
+        """By the blocks of its agents."""
+        found = [_of_document(_inner(document)) for _, document in documents(source)]
+        if any(_is_memgpt(schema) for _, schema in databases(source)):
+            found.append(Likeness(1.0, "it is a database of MemGPT 0.3, the Letta of old"))
+        return likeliest(found)
+
+    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        """Every block that holds something. Raises WrongUse for a database of MemGPT."""
+        return unique(self._each(source, report), report)
+
+    def _each(self, source: Source, report: Report) -> _Memories:
+        documents_found = ((file, _inner(document)) for file, document in documents(source))
+        found = [(file, document) for file, document in documents_found if _of_document(document) is not None]
+        if not found and any(_is_memgpt(schema) for _, schema in databases(source)):
+            raise WrongUse(
+                f"{source.name} is a database of MemGPT 0.3, which is not read here.",
+                hint="Open it with Letta, export each agent to an .af file, and import those.",
+            )
+        if not found:
+            raise nothing_of(self, source)
+        report.note("Archival memory is not in the file: Letta leaves it out of agent files.")
+        for file, document in found:
+            read = _new if isinstance(document.get("blocks"), list) else _old
+            yield from read(document, source, file, report)
+
+
+def _inner(document: Any) -> Any:
+    """The document itself, or what stands in its text."""
+    return nested_json(document) if isinstance(document, str) else document
+
+
+def _of_document(document: Any) -> Likeness | None:
+    if not isinstance(document, dict):
+        return None
+    agents = document.get("agents")
+    if isinstance(agents, list) and agents and isinstance(document.get("blocks"), list):
+        if all(isinstance(block, dict) and block.keys() >= _BLOCK for block in document["blocks"]):
+            return Likeness(1.0, "it is an agent file with agents and blocks")
+        return Likeness(0.4, "it has agents and blocks, but its blocks have no label and value")
+    blocks = document.get("core_memory")
+    if (
+        isinstance(blocks, list)
+        and blocks
+        and all(isinstance(block, dict) and block.keys() >= _BLOCK for block in blocks)
+    ):
+        return Likeness(1.0, "it is an agent file of Letta 0.6, with core_memory")
+    return None
+
+
+def _is_memgpt(schema: Schema) -> bool:
+    return "state" in schema.get("agents", frozenset()) and "memgpt_recall_memory_agent" in schema
+
+
+def _new(document: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report) -> _Memories:
+    agents = [agent for agent in document["agents"] if isinstance(agent, dict)]
+    blocks: dict[str, Mapping[str, Any]] = {}
+    for block in document["blocks"]:
+        named = text_at(block, "id") if isinstance(block, dict) else None
+        if named is None:
+            report.skipped["not understood"] += 1
+        else:
+            blocks[named] = block
+    exported = document.get("created_at")
+    attached: set[str] = set()
+    for number, agent in enumerate(agents, 1):
+        _count_lost(agent, report)
+        named_blocks = agent.get("block_ids")
+        for id_ in named_blocks if isinstance(named_blocks, list) else ():
+            if isinstance(id_, str) and id_ in blocks:
+                attached.add(id_)
+                block = blocks[id_]
+                agent_name = text_at(agent, "name") or f"agent {number}"
+                memory = _memory(block, agent_name, exported, source, file, report)
+                if memory is not None:
+                    yield _place(file, block, agent_name), memory
+    for id_, block in blocks.items():
+        if id_ not in attached:
+            memory = _memory(block, None, exported, source, file, report)
+            if memory is not None:
+                yield _place(file, block, None), memory
+    for name in ("tools", "sources", "files", "mcp_servers", "skills", "groups"):
+        told = document.get(name)
+        report.lose(name.replace("_", " "), len(told) if isinstance(told, list) else 0)
+
+
+def _old(document: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report) -> _Memories:
+    agent = text_at(document, "name") or "agent"
+    _count_lost(document, report)
+    for block in document["core_memory"]:
+        memory = _memory(block, agent, document.get("created_at"), source, file, report)
+        if memory is not None:
+            yield _place(file, block, agent), memory
+
+
+def _memory(
+    block: Mapping[str, Any],
+    agent: str | None,
+    exported: Any,
+    source: Source,
+    file: PurePosixPath,
+    report: Report,
+) -> StoredRow | None:
+    content = text_at(block, "value")
+    if content is None:
+        report.skipped["empty"] += 1
+        return None
+    label = text_at(block, "label") or "block"
+    for name in ("description", "read_only"):
+        report.lose(name.replace("_", " "), bool(block.get(name)))
+    # Nothing else tells apart the detached blocks of one label.
+    owner = slug(agent) if agent is not None else digest(content)
+    created = block.get("created_at") or exported
+    return memory_row(
+        "_".join(part for part in ("letta", owner, slug(label)) if part),
+        content,
+        "core",
+        created=when(created, source, file, report),
+        updated=moment_of(block.get("updated_at")),
+        agent=agent,
+        pinned=int(agent is not None),
+    )
+
+
+def _place(file: PurePosixPath, block: Mapping[str, Any], agent: str | None) -> str:
+    label = one_line(text_at(block, "label") or "block")
+    return f"{one_line(str(file))}, block {label}" + ("" if agent is None else f" of {one_line(agent)}")
+
+
+def _count_lost(agent: Mapping[str, Any], report: Report) -> None:
+    counts = Counter({name: len(agent[name]) for name in ("messages", "tools") if isinstance(agent.get(name), list)})
+    for name, count in counts.items():
+        report.lose(name, count)
+    report.lose("system prompt", text_at(agent, "system") is not None)

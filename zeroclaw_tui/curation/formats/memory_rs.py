@@ -1,0 +1,106 @@
+"""The JSON of memory-rs 0.1 (once mem0-rs), which has no store on disk: what a program wrote of its `MemoryItem`s.
+
+An array of {"id": uuid, "user_id", "agent_id", "run_id", "content", "memory_type", "hash", "created_at", "updated_at",
+"metadata": {text: text}}, times in RFC 3339. Its MCP server leaves out agent, run, hash and metadata; the results of
+its search are {"memory": {…}, "score"}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from zeroclaw_tui.curation.formats.foreign import (
+    OWN,
+    ForeignFormat,
+    Likeness,
+    digest,
+    documents,
+    identified_key,
+    likeliest,
+    memory_row,
+    moment_of,
+    nothing_of,
+    own_row,
+    text_at,
+    unique,
+    when,
+)
+from zeroclaw_tui.curation.formats.source import Report, Source
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.text import one_line
+
+_LISTS = ("memories", "results")
+
+
+class MemoryRs(ForeignFormat):
+    """A memory for each item."""
+
+    name = "memory-rs"
+    title = "memory-rs"
+
+    def likeness(self, source: Source) -> Likeness | None:
+        """By the fields of its first item."""
+        return likeliest(_likeness(document) for _, document in documents(source))
+
+    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        """Every item."""
+        return unique(self._each(source, report), report)
+
+    def _each(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        found = [(file, document) for file, document in documents(source) if _likeness(document) is not None]
+        if not found:
+            raise nothing_of(self, source)
+        for file, document in found:
+            name = one_line(str(file))
+            for number, told in enumerate(_items(document), 1):
+                item = _item(told)
+                content = None if item is None else text_at(item, "content")
+                if item is None or content is None:
+                    report.skipped["not understood" if item is None else "empty"] += 1
+                    continue
+                _count_lost(item, report)
+                own = own_row(item.get("metadata"), content)
+                created = None if own else when(item.get("created_at"), source, file, report)
+                yield f"{name}, memory {number:,}", own or _memory(item, content, created)
+
+
+def _memory(item: Mapping[str, Any], content: str, created: str | None) -> StoredRow:
+    given = text_at(item, "id")
+    return memory_row(
+        identified_key("memrs", given) if given else f"memrs_{digest(content)}",
+        content,
+        text_at(item, "memory_type"),
+        created=created,
+        updated=moment_of(item.get("updated_at")),
+        agent=text_at(item, "agent_id"),
+        namespace=text_at(item, "user_id"),
+        session_id=text_at(item, "run_id"),
+    )
+
+
+def _likeness(document: Any) -> Likeness | None:
+    items = [item for told in _items(document)[:5] if (item := _item(told)) is not None]
+    if not items or not all("content" in item and "memory_type" in item for item in items):
+        return None
+    if all("user_id" in item and "id" in item for item in items):
+        return Likeness(1.0, "it is a list of items with content, memory_type and user_id")
+    return Likeness(0.7, "it is a list of items with content and memory_type")
+
+
+def _items(document: Any) -> list[Any]:
+    if isinstance(document, dict):
+        document = next((document[name] for name in _LISTS if isinstance(document.get(name), list)), None)
+    return document if isinstance(document, list) else []
+
+
+def _item(told: Any) -> Mapping[str, Any] | None:
+    if isinstance(told, dict) and isinstance(told.get("memory"), dict) and "score" in told:
+        told = told["memory"]
+    return told if isinstance(told, dict) else None
+
+
+def _count_lost(item: Mapping[str, Any], report: Report) -> None:
+    report.lose("hash", text_at(item, "hash") is not None)
+    metadata = item.get("metadata")
+    report.lose("metadata", isinstance(metadata, dict) and bool(metadata.keys() - {OWN}))

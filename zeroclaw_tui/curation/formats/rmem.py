@@ -1,0 +1,162 @@
+"""The database of R-Mem 0.1 to 0.3 (`rustmem.db`), read only.
+
+`memories(id, user_id, text, category, embedding, created_at, updated_at)`, `history`, `entities`, `relations(user_id,
+source, relation, destination, mentions, valid, …)`, and from 0.2 on `archive(id, user_id, text, embedding, reason,
+superseded_by, archived_at, original_created_at)`, in which an older text has the id `<id>:superseded:<uuid>`. Times are
+SQLite's `datetime('now')`, vectors float32 little-endian; what model made them is not in the file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from zeroclaw_tui.curation.formats.foreign import (
+    FACT,
+    ForeignFormat,
+    Likeness,
+    databases,
+    digest,
+    identified_key,
+    likeliest,
+    memory_row,
+    moment_of,
+    nothing_of,
+    text_at,
+    unique,
+    vector_blob,
+    when,
+)
+from zeroclaw_tui.curation.formats.source import Report, Schema, Source, Tables
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.text import one_line
+
+_MEMORIES = frozenset({"id", "user_id", "text", "embedding"})
+_HISTORY = frozenset({"memory_id", "action", "old_text", "new_text"})
+_RELATIONS = frozenset({"source", "relation", "destination", "valid"})
+
+
+class RMem(ForeignFormat):
+    """Memories and the relations that still hold; older texts only where they are asked for."""
+
+    name = "rmem"
+    title = "R-Mem"
+
+    def __init__(self, *, with_archive: bool = False) -> None:
+        """`with_archive` also brings the texts that newer ones superseded; what was deleted stays away."""
+        self.with_archive = with_archive
+
+    def likeness(self, source: Source) -> Likeness | None:
+        """By its tables and their columns."""
+        return likeliest(_likeness(schema) for _, schema in databases(source))
+
+    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        """Every memory, then its relations, then what is asked for of the archive."""
+        return unique(self._each(source, report), report)
+
+    def _each(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        found = [(file, schema) for file, schema in databases(source) if _likeness(schema) is not None]
+        if not found:
+            raise nothing_of(self, source)
+        for file, schema in found:
+            name = one_line(str(file))
+            with source.database(file) as tables:
+                yield from _memories(tables, name, source, file, report)
+                yield from _relations(tables, name, source, file, report)
+                if "archive" in schema:
+                    yield from self._archived(tables, name, source, file, report)
+                if "history" in schema:
+                    report.lose("history", sum(1 for _ in tables.rows("history")))
+                if "entities" in schema:
+                    kinds = (text_at(row, "entity_type") for row in tables.rows("entities"))
+                    report.lose("entity types", sum(kind is not None for kind in kinds))
+
+    def _archived(
+        self, tables: Tables, name: str, source: Source, file: PurePosixPath, report: Report
+    ) -> Iterator[tuple[str, StoredRow]]:
+        versions: Counter[str] = Counter()
+        for number, row in enumerate(tables.rows("archive", "archived_at"), 1):
+            newer = text_at(row, "superseded_by")
+            if newer is None or str(row.get("reason")).upper() == "DELETED":
+                report.skipped["deleted"] += 1
+                continue
+            if not self.with_archive:
+                report.skipped["superseded"] += 1
+                continue
+            key = identified_key("rmem", newer)
+            versions[newer] += 1
+            old = {**row, "created_at": row.get("original_created_at"), "updated_at": None}
+            memory = _memory(f"{key}_v{versions[newer]}", old, source, file, report, superseded_by=key)
+            if memory is not None:
+                report.lose("time of archiving", row.get("archived_at") is not None)
+                yield f"{name}, archive {number:,}", memory
+
+
+def _likeness(schema: Schema) -> Likeness | None:
+    memories, none = schema.get("memories", frozenset()), frozenset[str]()
+    if not memories >= _MEMORIES or not schema.get("history", none) >= _HISTORY:
+        return None
+    if not schema.get("relations", none) >= _RELATIONS:
+        return None
+    version = "0.3" if "category" in memories else "0.2" if "archive" in schema else "0.1"
+    return Likeness(1.0, f"it has the tables memories, history and relations of R-Mem {version}")
+
+
+def _memories(
+    tables: Tables, name: str, source: Source, file: PurePosixPath, report: Report
+) -> Iterator[tuple[str, StoredRow]]:
+    for number, row in enumerate(tables.rows("memories"), 1):
+        memory = _memory(identified_key("rmem", str(row["id"])), row, source, file, report)
+        if memory is not None:
+            yield f"{name}, memory {number:,}", memory
+
+
+def _memory(
+    key: str,
+    row: Mapping[str, Any],
+    source: Source,
+    file: PurePosixPath,
+    report: Report,
+    superseded_by: str | None = None,
+) -> StoredRow | None:
+    content = text_at(row, "text")
+    if content is None:
+        report.skipped["empty"] += 1
+        return None
+    return memory_row(
+        key,
+        content,
+        text_at(row, "category"),
+        created=when(row.get("created_at"), source, file, report),
+        updated=moment_of(row.get("updated_at")),
+        namespace=text_at(row, "user_id"),
+        superseded_by=superseded_by,
+        embedding=vector_blob(row.get("embedding")),
+    )
+
+
+def _relations(
+    tables: Tables, name: str, source: Source, file: PurePosixPath, report: Report
+) -> Iterator[tuple[str, StoredRow]]:
+    for number, row in enumerate(tables.rows("relations"), 1):
+        parts = [text_at(row, part) for part in ("source", "relation", "destination")]
+        if not row.get("valid"):
+            report.lose("relations that hold no more")
+            continue
+        if None in parts:
+            report.skipped["empty"] += 1
+            continue
+        content = " ".join(str(part) for part in parts)
+        report.lose("mentions", row.get("mentions") is not None)
+        memory = memory_row(
+            f"rmem_rel_{digest(content)}",
+            content,
+            "relation",
+            created=when(row.get("created_at"), source, file, report),
+            updated=moment_of(row.get("updated_at")),
+            namespace=text_at(row, "user_id"),
+            kind=FACT,
+        )
+        yield f"{name}, relation {number:,}", memory

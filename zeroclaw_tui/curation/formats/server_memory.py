@@ -1,0 +1,229 @@
+"""The knowledge graph of the MCP server "memory": JSON Lines of entities with observations, and of relations.
+
+One object a line, whatever the file is called: {"type": "entity", "name", "entityType", "observations": [text]} and
+{"type": "relation", "from", "to", "relationType"}; there are neither ids nor times (server-memory of 2025). Programs of
+the same kind write `_type` for `type` and `_savedAt`, observations as {"text", "timestamp"}, `from_entity` and
+`to_entity`, or the entity's type as `type`; the answer of its tool `read_graph` is one {"entities", "relations"}.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from zeroclaw_tui.curation.formats.foreign import (
+    FACT,
+    ForeignFormat,
+    Likeness,
+    likeliest,
+    memory_row,
+    nothing_of,
+    text_at,
+    titled_key,
+    unique,
+    when,
+)
+from zeroclaw_tui.curation.formats.source import Report, Source, json_value
+from zeroclaw_tui.curation.transfer.lines import each_line
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.text import one_line
+
+_SUFFIXES = (".json", ".jsonl", ".ndjson")
+_LONGEST_LINE = 16 * 1024 * 1024
+_LOOKED_AT = 256 * 1024
+_MARKERS = ("entity", "relation", "observation")
+
+_Item = tuple[str, Mapping[str, Any]]
+"""Where a part of the graph stands, and what it is."""
+
+
+class ServerMemory(ForeignFormat):
+    """Entities and their relations: a memory for each observation and for each relation."""
+
+    name = "mcp"
+    title = "the MCP server “memory”"
+
+    def likeness(self, source: Source) -> Likeness | None:
+        """By its first line, or by entities with observations in one document."""
+        return likeliest(_likeness(source, file) for file in _candidates(source))
+
+    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        """Every observation, then every relation."""
+        return unique(self._each(source, report), report)
+
+    def _each(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        files = [file for file in _candidates(source) if _is_graph(source, file)]
+        if not files:
+            raise nothing_of(self, source)
+        for file in files:
+            yield from _of_file(source, file, report)
+
+
+def _candidates(source: Source) -> list[PurePosixPath]:
+    files = source.files()
+    if not source.is_folder:
+        return list(files)
+    return [file for file in files if len(file.parts) == 1 and file.suffix.lower() in _SUFFIXES]
+
+
+def _likeness(source: Source, file: PurePosixPath) -> Likeness | None:
+    start = source.head(file, _LOOKED_AT).removeprefix(codecs.BOM_UTF8).lstrip()
+    if start[:1] != b"{":
+        return None
+    try:
+        item = json_value(start.partition(b"\n")[0].decode("utf-8"), source.name)
+    except (InspectorError, UnicodeDecodeError):
+        # One document on many lines, or on one that is longer than what was looked at.
+        item = _document(source, file)
+    if not isinstance(item, dict):
+        return None
+    if _is_entity(item) or _is_relation(item):
+        return Likeness(1.0, "it holds entities with observations, and relations between them")
+    if _graph_of(item) is not None:
+        return Likeness(1.0, "it is a graph of entities with observations, and of relations")
+    if {"id", "labels", "properties"} <= item.keys():
+        return Likeness(0.3, "it is a graph, but one of labels and properties, which that server does not write")
+    return None
+
+
+def _document(source: Source, file: PurePosixPath) -> Any:
+    try:
+        return source.document(file)
+    except InspectorError as error:
+        if not source.is_folder:
+            raise
+        source.unread[str(file)] = error.message
+        return None
+
+
+def _is_graph(source: Source, file: PurePosixPath) -> bool:
+    found = _likeness(source, file)
+    return found is not None and found.degree >= 0.5
+
+
+def _of_file(source: Source, file: PurePosixPath, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    related: set[str] = set()
+    bare: list[_Item] = []
+    for place, item in _items(source, file, report):
+        if _is_relation(item):
+            ends = text_at(item, "from", "from_entity"), text_at(item, "to", "to_entity")
+            related |= {name for name in ends if name is not None}
+            yield from _relation(place, item, source, file, report)
+        elif _is_entity(item):
+            if not item["observations"]:
+                bare.append((place, item))
+            yield from _observations(place, item, source, file, report)
+        else:
+            report.skipped["not understood"] += 1
+    for place, item in bare:
+        name = text_at(item, "name")
+        if name is None or name in related:
+            report.skipped["empty"] += 1
+            continue
+        kind = text_at(item, "entityType", "entity_type") or _kind(item)
+        content = f"{name} ({kind})" if kind else name
+        created = when(_saved(item), source, file, report)
+        yield place, memory_row(titled_key("mcp", name, content), content, kind, created=created)
+
+
+def _observations(
+    place: str, item: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report
+) -> Iterator[tuple[str, StoredRow]]:
+    name = text_at(item, "name")
+    if name is None:
+        report.skipped["without a name"] += 1
+        return
+    kind = text_at(item, "entityType", "entity_type") or _kind(item)
+    _count_lost(item, report)
+    for told in item["observations"]:
+        text = text_at(told, "text", "content", "observation") if isinstance(told, dict) else told
+        if not isinstance(text, str) or not text.strip():
+            report.skipped["empty"] += 1
+            continue
+        own_time = _saved(told) if isinstance(told, dict) else None
+        created = when(own_time if own_time is not None else _saved(item), source, file, report)
+        content = f"{name}: {text}"
+        yield place, memory_row(titled_key("mcp", name, content), content, kind, created=created)
+
+
+def _relation(
+    place: str, item: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report
+) -> Iterator[tuple[str, StoredRow]]:
+    start, end = text_at(item, "from", "from_entity"), text_at(item, "to", "to_entity")
+    what = text_at(item, "relationType", "relation_type")
+    if start is None or end is None or what is None:
+        report.skipped["not understood"] += 1
+        return
+    _count_lost(item, report)
+    content = f"{start} {what} {end}"
+    created = when(_saved(item), source, file, report)
+    yield place, memory_row(titled_key("mcp", start, content), content, "relation", created=created, kind=FACT)
+
+
+def _items(source: Source, file: PurePosixPath, report: Report) -> Iterator[_Item]:
+    name = one_line(str(file))
+    try:
+        graph = _graph_of(source.document(file))
+    except WrongUse:
+        # Several lines, each an object of its own, are no JSON document.
+        graph = None
+    if graph is not None:
+        for number, item in enumerate(graph, 1):
+            yield f"{name}, part {number:,}", item
+        return
+    with source.opened(file) as opened:
+        for number, line in each_line(opened, _LONGEST_LINE):
+            if not line.strip():
+                continue
+            try:
+                item = json_value(line.decode("utf-8"), f"Line {number:,}")
+            except (InspectorError, UnicodeDecodeError):
+                whole = line.endswith(b"\n")
+                report.skipped["not understood" if whole else "cut off"] += 1
+                report.note(f"Line {number:,} of {name} is {'no JSON' if whole else 'cut off'}.")
+                continue
+            if isinstance(item, dict):
+                yield f"{name}, line {number:,}", item
+            else:
+                report.skipped["not understood"] += 1
+
+
+def _graph_of(document: Any) -> list[Mapping[str, Any]] | None:
+    """The parts of a graph in one document, also as a tool's answer that holds it as text."""
+    if not isinstance(document, dict) or not isinstance(document.get("entities"), list):
+        return None
+    parts = [*document["entities"], *(document["relations"] if isinstance(document.get("relations"), list) else [])]
+    graph: list[Mapping[str, Any]] = [
+        part for part in parts if isinstance(part, dict) and (_is_entity(part) or _is_relation(part))
+    ]
+    return graph if graph and len(graph) * 2 > len(parts) else None
+
+
+def _is_entity(item: Mapping[str, Any]) -> bool:
+    return isinstance(item.get("name"), str) and isinstance(item.get("observations"), list)
+
+
+def _is_relation(item: Mapping[str, Any]) -> bool:
+    ends = text_at(item, "from", "from_entity"), text_at(item, "to", "to_entity")
+    return None not in ends and text_at(item, "relationType", "relation_type") is not None
+
+
+def _kind(item: Mapping[str, Any]) -> str | None:
+    """Where `type` is no marker it is the entity's own."""
+    told = text_at(item, "type")
+    return None if told is None or told.lower() in _MARKERS else told
+
+
+def _saved(item: Mapping[str, Any]) -> Any:
+    for name in ("timestamp", "createdAt", "created_at", "_savedAt"):
+        if item.get(name) is not None:
+            return item[name]
+    return None
+
+
+def _count_lost(item: Mapping[str, Any], report: Report) -> None:
+    for name in ("weight", "version"):
+        report.lose(name, item.get(name) is not None)
