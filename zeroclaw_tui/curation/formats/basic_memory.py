@@ -1,0 +1,151 @@
+"""basic-memory: notes in Markdown whose list items are observations and relations.
+
+A note may have front matter (`title`, `type`, `tags`, `permalink`, `created`, `modified`). An observation is an item of
+a list outside quotations, `- [category] text #tag (context)`; one without a category needs a tag. A relation is
+`- type [[Target]] (context)`, its type a word or a quoted phrase. `~/.basic-memory/memory.db` is made of the notes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, digest, memory_row, slug
+from zeroclaw_tui.curation.formats.front_matter import (
+    Item,
+    Note,
+    count_lost,
+    each_once,
+    first_moment,
+    glance,
+    items_of,
+    list_of,
+    markdown_files,
+    read_note,
+    wiki_links,
+    with_tags,
+    words_of,
+)
+from zeroclaw_tui.curation.formats.source import Report, Source
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.text import one_line
+
+_OBSERVATION = re.compile(r"\[(?P<category>[^\[\]()\n]+)\](?!\()\s+(?P<text>\S.*)", re.DOTALL)
+_NO_CATEGORY = re.compile(r"[ xX]|[^\w\s]|\d{1,2}(?::\d\d){1,2}(?:\.\d+)?|\s+")
+_TAG = re.compile(r"(?:^|\s)#[\w/-]+")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:\s|$)")
+_RELATION = re.compile(
+    r"(?P<type>\"[^\"\n]+\"|'[^'\n]+'|[\w-]+)\s+\[\[(?P<target>[^\[\]\n]+)\]\](?:\s*\([^()\n]*\))?\s*"
+)
+_TAKEN = ("title", "type", "tags", "permalink", "created", "modified")
+_LOOKED_AT = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What an item of a list says: an observation's category and text, or a relation's sentence."""
+
+    category: str
+    text: str
+
+
+class BasicMemory(ForeignFormat):
+    """An observation is one memory, and so are a relation and the prose that remains of a note."""
+
+    name = "basic"
+    title = "basic-memory"
+
+    def likeness(self, source: Source) -> Likeness | None:
+        """By a permalink in the front matter, or by observations together with links."""
+        files = _files(source)[:_LOOKED_AT]
+        notes = [note for file in files if (note := glance(source, file)).body.strip() or note.front]
+        if any(words_of(note.front.get("permalink")) for note in notes):
+            return Likeness(0.95, "its front matter has a permalink, as basic-memory gives every note")
+        observed = [note for note in notes if any(_said_by(item, "") for item in items_of(note))]
+        if any(wiki_links(note.body) for note in observed):
+            return Likeness(0.6, "its lists have observations like [fact], and [[links]]")
+        return None
+
+    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        """As `ForeignFormat.memories`; a note's tags are added to the text of its memories."""
+        yield from each_once(self._found(source, report), report)
+
+    def _found(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        for file in _files(source):
+            note = read_note(source, file, report)
+            if note is not None:
+                yield from _of_note(source, file, note, report)
+        for file in source.files():
+            if file.suffix == ".db":
+                report.left[one_line(str(file))] = "made from the notes"
+
+
+def _files(source: Source) -> list[PurePosixPath]:
+    return [file for file in markdown_files(source) if not any(part.startswith(".") for part in file.parts[:-1])]
+
+
+def _of_note(source: Source, file: PurePosixPath, note: Note, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    front, shown = note.front, one_line(str(file))
+    title = words_of(front.get("title")) or file.stem
+    name = slug(words_of(front.get("permalink")) or title) or digest(str(file))
+    tags = list_of(front.get("tags"))
+    count_lost(front, _TAKEN, report)
+    created, updated = first_moment(front, "created"), first_moment(front, "modified")
+    is_guess = created is None and updated is None
+    created = created or updated or source.modified(file)
+    kind = words_of(front.get("type"))
+
+    lines = note.body.split("\n")
+    for item in items_of(note):
+        said = _said_by(item, title)
+        if said is None:
+            continue
+        lines[item.line - note.first : item.behind - note.first] = [""] * (item.behind - item.line)
+        content = with_tags(said.text, tags)
+        report.guessed_dates += is_guess
+        key = f"bm_{name}_{digest(said.text)}"
+        row = memory_row(key, content, said.category, created=created, updated=updated)
+        yield f"{shown}, line {item.line:,}", row
+    prose = "\n".join(_without_bare_headings(lines)).strip()
+    if prose:
+        report.guessed_dates += is_guess
+        content = with_tags(prose if prose.startswith(f"# {title}") else f"{title}\n\n{prose}", tags)
+        category = "core" if kind == "note" else kind
+        yield shown, memory_row(f"bm_{name}", content, category, created=created, updated=updated)
+    elif not any(line.strip() for line in note.body.split("\n")):
+        report.skipped["empty"] += 1
+
+
+def _said_by(item: Item, title: str) -> _Said | None:
+    """What an item says, its text led by the title of its note; None for one that is plain prose."""
+    text = " ".join(item.text.split())
+    observed = _OBSERVATION.fullmatch(text)
+    if observed is not None and not _NO_CATEGORY.fullmatch(observed["category"]):
+        return _Said(observed["category"].strip(), f"{title}: {observed['text']}")
+    related = _RELATION.fullmatch(text)
+    if related is not None:
+        return _Said("relation", f"{title} {text}")
+    if observed is None and _TAG.search(text) and not text.startswith(("[", "#")):
+        return _Said("note", f"{title}: {text}")
+    return None
+
+
+def _without_bare_headings(lines: list[str]) -> Iterator[str]:
+    """The lines without headings under which nothing is left, and one blank line where there were more."""
+    waiting: list[tuple[int, str]] = []
+    in_fence, is_blank = False, True
+    for line in lines:
+        in_fence ^= line.lstrip().startswith(("```", "~~~"))
+        heading = None if in_fence else _HEADING.match(line)
+        if heading:
+            level = len(heading[1])
+            waiting = [*(above for above in waiting if above[0] < level), (level, line)]
+        elif line.strip() or in_fence:
+            yield from (above for _, above in waiting)
+            waiting, is_blank = [], not line.strip()
+            yield line
+        elif not waiting and not is_blank:
+            is_blank = True
+            yield line

@@ -1,0 +1,241 @@
+"""Claude Code's own memory: `~/.claude/projects/<path with - for />/memory/`, or a folder `.claude/memory`.
+
+MEMORY.md is an index, a line `- [Title](file.md) — hint` for each topic. A topic's file has front matter `name`,
+`description` and `type` (user, feedback, project or reference), which newer versions keep in `metadata` beside
+`modified` and `originSessionId`; older files are prose alone. The format is not documented, and is read leniently.
+CLAUDE.md and AGENTS.md are instructions, not memories; the files they import with `@path` are never opened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, memory_row, slug, titled_key
+from zeroclaw_tui.curation.formats.front_matter import (
+    Note,
+    blocks_of,
+    count_lost,
+    each_once,
+    first_moment,
+    glance,
+    items_of,
+    markdown_files,
+    read_note,
+    words_of,
+)
+from zeroclaw_tui.curation.formats.source import Report, Source
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.days import date_of_note
+from zeroclaw_tui.memory.text import one_line
+
+_INDEX = "memory.md"
+_FOLDER = "memory"
+_INSTRUCTIONS = ("claude.md", "agents.md", "claude.local.md")
+_NO_TOPICS = ("readme.md", *_INSTRUCTIONS)
+_TYPES = ("user", "feedback", "project", "reference")
+_TAKEN = ("name", "description", "type", "metadata", "node_type", "originSessionId", "created", "date", "modified")
+_INDEX_LINE = re.compile(r"\[(?P<title>[^\]\n]+)\]\((?P<file>[^()\n]+?\.md)\)(?:\s*[—–:-]+\s*)?(?P<hint>.*)", re.DOTALL)
+_LOOKED_AT = 8
+
+
+class ClaudeCodeMemory(ForeignFormat):
+    """A topic is one memory, of its type as category and its project as namespace; so is each block of plain prose.
+
+    `with_instructions` takes CLAUDE.md and AGENTS.md too, as core memories.
+    """
+
+    name = "claude"
+    title = "Claude Code"
+
+    def __init__(self, *, with_instructions: bool = False) -> None:
+        self.with_instructions = with_instructions
+
+    def likeness(self, source: Source) -> Likeness | None:
+        """By the front matter of topics and the lines of an index."""
+        indexes, topics = _topics(source)
+        if not source.is_folder:
+            only = PurePosixPath(source.path.name)
+            note = glance(source, only) if only.suffix.lower() == ".md" else Note("")
+            if _is_topic(note):
+                return Likeness(0.9, "its front matter is that of a topic of Claude Code's memory")
+            is_index = source.path.name.lower() == _INDEX and any(True for _ in _index_lines(note))
+            return Likeness(0.7, "it is an index of topics as Claude Code keeps one") if is_index else None
+        typed = sum(_is_topic(glance(source, file)) for file in topics[:_LOOKED_AT])
+        if typed:
+            return Likeness(0.95 if indexes else 0.8, "its notes have the front matter of Claude Code's memory")
+        if any(True for file in indexes[:_LOOKED_AT] for _ in _index_lines(glance(source, file))):
+            return Likeness(0.8, "its MEMORY.md is an index of topics")
+        if any(".claude" in (source.path / file).parts and file.parent.name != ".claude" for file in indexes):
+            return Likeness(0.7, "it has a MEMORY.md where Claude Code keeps it")
+        if indexes and not any(date_of_note(file.name) for file in topics):
+            return Likeness(0.3, "it has a MEMORY.md")
+        return None
+
+    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        """As `ForeignFormat.memories`; a line of the index only where the file it names is missing."""
+        yield from each_once(self._found(source, report), report)
+
+    def _found(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        indexes, topics = _topics(source)
+        for file in indexes:
+            note = read_note(source, file, report)
+            if note is not None:
+                yield from _of_index(source, file, note, report)
+        for file in topics:
+            note = read_note(source, file, report)
+            if note is not None:
+                yield from _of_topic(source, file, note, report)
+        for file in source.files():
+            if file.name.lower() in _INSTRUCTIONS:
+                yield from self._of_instructions(source, file, report)
+
+    def _of_instructions(self, source: Source, file: PurePosixPath, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        if not self.with_instructions:
+            report.left[one_line(str(file))] = "instructions, not memories"
+            return
+        note = read_note(source, file, report)
+        if note is not None:
+            count_lost(note.front, (), report)
+            yield from _of_blocks(source, file, note, report)
+
+
+def _topics(source: Source) -> tuple[list[PurePosixPath], list[PurePosixPath]]:
+    """Every MEMORY.md, and the topics in its folder; where none lies there, those of a folder named memory.
+
+    In a folder of another name only what has the front matter of a topic, or stands in the index, is one.
+    """
+    files = [file for file in markdown_files(source) if file.name.lower() not in _NO_TOPICS]
+    if not source.is_folder:
+        is_index = source.path.name.lower() == _INDEX
+        return (files, []) if is_index else ([], files)
+    indexes = [file for file in files if file.name.lower() == _INDEX]
+    folders = {file.parent for file in indexes}
+    folders |= {folder for file in files for folder in file.parents if _name_of(source, folder) == _FOLDER}
+    named: set[PurePosixPath] = set()
+    for file in indexes:
+        named |= {file.parent / line["file"] for _, line in _index_lines(glance(source, file))}
+    topics = []
+    for file in files:
+        own = next((folder for folder in file.parents if folder in folders), None)
+        is_plain_folder = own is not None and _name_of(source, own) == _FOLDER
+        if (
+            file not in indexes
+            and own is not None
+            and (is_plain_folder or file in named or _is_topic(glance(source, file)))
+        ):
+            topics.append(file)
+    return indexes, topics
+
+
+def _name_of(source: Source, folder: PurePosixPath) -> str:
+    return folder.name or source.path.name
+
+
+def _is_topic(note: Note) -> bool:
+    named = words_of(note.front.get("name")) and words_of(note.front.get("description"))
+    return bool(named) and _type_of(note.front) in _TYPES
+
+
+def _metadata(front: Mapping[str, Any]) -> Mapping[str, Any]:
+    metadata = front.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _type_of(front: Mapping[str, Any]) -> str:
+    return words_of(_metadata(front).get("type")) or words_of(front.get("type"))
+
+
+def _index_lines(note: Note) -> Iterator[tuple[int, re.Match[str]]]:
+    for item in items_of(note):
+        line = _INDEX_LINE.match(item.text)
+        if line is not None:
+            yield item.line, line
+
+
+def _project(source: Source, file: PurePosixPath) -> str | None:
+    """What the memory is of: the folder that holds `memory`, or the one that holds `.claude`."""
+    parts = (source.path / file if source.is_folder else source.path).parts[:-1]
+    at = max((at for at, part in enumerate(parts) if part == _FOLDER), default=None)
+    if not at:
+        return None
+    owner = parts[at - 2] if parts[at - 1] == ".claude" and at > 1 else parts[at - 1]
+    return one_line(owner).strip("-/") or None
+
+
+def _of_topic(source: Source, file: PurePosixPath, note: Note, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    front = {**note.front, **_metadata(note.front)}
+    body, shown = note.body.strip(), one_line(str(file))
+    description, name = words_of(front.get("description")), words_of(front.get("name"))
+    if not body and not description:
+        report.skipped["empty"] += 1
+        return
+    # What Claude Code itself chooses a topic by has to be found here too.
+    head = description if slug(name) in ("", slug(file.stem)) else f"{name}: {description}".strip(" :")
+    content = "\n\n".join(part for part in (head if head not in body else "", body) if part)
+    count_lost(front, _TAKEN, report)
+    created, updated = first_moment(front, "created", "date", "modified"), first_moment(front, "modified")
+    if created is None:
+        created = source.modified(file)
+        report.guessed_dates += 1
+    yield (
+        shown,
+        memory_row(
+            f"claude_{slug(file.stem) or slug(name)}",
+            content,
+            _type_of(note.front) or "core",
+            created=created,
+            updated=updated,
+            namespace=_project(source, file),
+            session_id=words_of(front.get("originSessionId")) or None,
+        ),
+    )
+
+
+def _of_index(source: Source, file: PurePosixPath, note: Note, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    """The lines whose file is missing, and whatever is no line of an index."""
+    shown, lines, here = one_line(str(file)), set(), frozenset(source.files())
+    for number, line in _index_lines(note):
+        lines.add(number)
+        # A name may lead anywhere; it is only compared with the files that lie here.
+        if file.parent / line["file"] in here:
+            continue
+        if not source.is_folder:
+            report.note("Of an index alone only its lines can be read: name its folder to import the topics.")
+        hint = " ".join(line["hint"].split())
+        content = f"{line['title']} — {hint}" if hint else line["title"]
+        report.guessed_dates += 1
+        yield (
+            f"{shown}, line {number:,}",
+            memory_row(
+                f"claude_{slug(PurePosixPath(line['file']).stem) or slug(line['title'])}",
+                content,
+                "core",
+                created=source.modified(file),
+                namespace=_project(source, file),
+            ),
+        )
+    count_lost(note.front, (), report)
+    yield from _of_blocks(source, file, note, report, but=frozenset(lines))
+
+
+def _of_blocks(
+    source: Source, file: PurePosixPath, note: Note, report: Report, but: frozenset[int] = frozenset()
+) -> Iterator[tuple[str, StoredRow]]:
+    for block in blocks_of(note):
+        if block.line in but:
+            continue
+        if not block.said:
+            report.skipped["empty"] += 1
+            continue
+        report.guessed_dates += 1
+        row = memory_row(
+            titled_key("claude", block.title, block.text),
+            block.text,
+            "core",
+            created=source.modified(file),
+            namespace=_project(source, file),
+        )
+        yield f"{one_line(str(file))}, line {block.line:,}", row

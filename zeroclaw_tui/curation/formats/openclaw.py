@@ -1,0 +1,367 @@
+"""OpenClaw: the Markdown of its workspaces, which is its memory, and the indexes that it makes of it.
+
+A workspace (`~/.openclaw/workspace`, other agents' `workspace-<id>`) has MEMORY.md, USER.md and memory/ with a file a
+day: `YYYY-MM-DD.md`, with a topic `YYYY-MM-DD-<slug>.md`, or with a time in UTC `YYYY-MM-DD-HHMM.md`, which is the dump
+of a conversation. memory/dreaming and memory/.dreams are made by the machine. `memory/<agent>.sqlite` (tables files,
+chunks and meta) and `agents/<id>/agent/openclaw-agent.sqlite` (tables memory_index_*) are indexes of that Markdown.
+
+A workspace of ZeroClaw's own Markdown memory has the same files. Its lines tell: ZeroClaw begins a file with
+`# Long-Term Memory` or `# Daily Log — <day>`, with no other heading below, and each memory is `- **<key>**: <content>`.
+Where all notes looked at are so, the likeness stays under 0.5, and only who names the format gets them read as
+OpenClaw's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, digest, memory_row, moment_of, slug
+from zeroclaw_tui.curation.formats.front_matter import (
+    Block,
+    Note,
+    blocks_of,
+    count_lost,
+    each_once,
+    first_moment,
+    glance,
+    markdown_files,
+    note_of,
+    read_note,
+)
+from zeroclaw_tui.curation.formats.source import Report, Source, Tables
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.days import date_of_note
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.text import one_line
+
+_CORE = ("memory.md", "user.md")
+_FOLDER = "memory"
+_MACHINE_MADE = ("dreaming", ".dreams")
+_WORKSPACE = re.compile(r"workspace(?:-(.+))?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d-([01]\d|2[0-3])([0-5]\d)\.md", re.IGNORECASE)
+_SLUG = re.compile(r"\d{4}-\d\d-\d\d-[^/]+\.md", re.IGNORECASE)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d\b")
+_SESSION = re.compile(r"Session: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?: UTC)?")
+_SESSION_FIELDS = {"session key": "session key", "session id": None, "source": "source of the session"}
+_ZEROCLAWS_HEAD = re.compile(r"# (?:Long-Term Memory|Daily Log — \d{4}-\d\d-\d\d)\s*")
+_ZEROCLAWS_LINE = re.compile(r"- \*\*.+?\*\*: ")
+_LINK_LINE = re.compile(r"^[-*] \[[^\]]+\]\([^)]+\.md\)", re.MULTILINE)
+_LOOKED_AT = 8
+_CHUNKS, _LATER_CHUNKS, _ORIGINS = "chunks", "memory_index_chunks", "memory_index_chunk_provenance"
+_CHUNK_COLUMNS = frozenset({"path", "start_line", "text"})
+_ASIDE = "It is made from the notes, which are the memory."
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Where a note comes from: `shown` for people, its file name, the agent, and when it was written at the latest."""
+
+    shown: str
+    name: str
+    agent: str | None
+    written: str | None
+
+    @property
+    def category(self) -> str:
+        if self.name.lower() in _CORE:
+            return "core"
+        return "conversation" if _TIME.fullmatch(self.name) else "daily"
+
+
+class OpenClawWorkspace(ForeignFormat):
+    """Every list item, paragraph, table and fence of the notes is a memory; the headings above name it.
+
+    `joins_chunks` puts an index's chunks together again where the Markdown itself is gone. `includes_untrusted` takes
+    chunks too that came from outside, which OpenClaw marks in its later index.
+    """
+
+    name = "openclaw"
+    title = "OpenClaw"
+
+    def __init__(self, *, joins_chunks: bool = False, includes_untrusted: bool = False) -> None:
+        self.joins_chunks = joins_chunks
+        self.includes_untrusted = includes_untrusted
+
+    def likeness(self, source: Source) -> Likeness | None:
+        """By its files, what their lines are like, or the tables of an index."""
+        notes = _notes(source)
+        indexes = [file for file in _databases(source) if _is_index(source, file)]
+        if not notes:
+            if indexes:
+                return Likeness(0.95, "it has the tables of OpenClaw's memory index")
+            if _lance_files(source):
+                return Likeness(0.6, "it holds a table of OpenClaw's LanceDB plugin")
+            return None
+        bodies = [note for file in _to_look_at(notes) if (note := glance(source, file)).body.strip() or note.front]
+        if not bodies or not (source.is_folder or _is_named(source.path.name)):
+            return None
+        if _is_zeroclaws_workspace(source, notes):
+            return Likeness(0.4, "its notes lie as OpenClaw's do, but their lines are those of ZeroClaw's own memory")
+        if sum(1 for note in bodies if note.front) * 2 > len(bodies):
+            return Likeness(0.3, "its notes lie as OpenClaw's do, but most have front matter")
+        names = [file.name for file in notes]
+        marks = bool(indexes) or any(
+            part in (*_MACHINE_MADE, ".openclaw") for file in source.files() for part in file.parts
+        )
+        if marks or any(_SLUG.fullmatch(name) and date_of_note(name) for name in names):
+            return Likeness(0.9, "MEMORY.md and daily notes with the names and the surroundings OpenClaw gives them")
+        if any(date_of_note(name) for name in names):
+            return Likeness(0.8, "MEMORY.md and daily notes, with headings and lists")
+        if not any(file.name.lower() == _CORE[0] for file in notes):
+            return Likeness(0.3, "it has some of the notes that OpenClaw keeps")
+        if any(_LINK_LINE.search(note.body) for note in bodies):
+            return Likeness(0.3, "it has a MEMORY.md, which is an index of other notes")
+        return Likeness(0.5, "it has a MEMORY.md with headings and lists, and no daily notes")
+
+    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        """As `ForeignFormat.memories`. MEMORY.md and USER.md are core, the dump of a conversation that, else daily."""
+        yield from each_once(self._found(source, report), report)
+
+    def _found(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+        notes = _notes(source)
+        for file, agent in notes.items():
+            note = read_note(source, file, report)
+            if note is not None:
+                shown = one_line(str(file))
+                yield from _rows(note, _Origin(shown, file.name, agent, source.modified(file)), report)
+        _name_machine_made(source, report)
+        for file in _databases(source):
+            if file.name == "brain.db":
+                report.left[one_line(str(file))] = "a database of its own; import that file by itself"
+            else:
+                yield from self._index(source, file, report, is_alone=not notes)
+        if lance := _lance_files(source):
+            report.left[one_line(str(lance[0].parent))] = (
+                f"a LanceDB table ({len(lance):,} files), which is not read; export it with OpenClaw"
+            )
+
+    def _index(
+        self, source: Source, file: PurePosixPath, report: Report, *, is_alone: bool
+    ) -> Iterator[tuple[str, StoredRow]]:
+        shown = one_line(str(file))
+        try:
+            with source.database(file) as tables:
+                table = _chunk_table(tables)
+                chunks = [] if table is None else list(self._chunks(tables, table, report, is_read=is_alone))
+        except InspectorError as error:
+            if is_alone and not source.is_folder:
+                raise
+            report.left[shown] = error.message
+            return
+        if table is None:
+            return
+        paths = {path for path, *_ in chunks}
+        if not is_alone or not self.joins_chunks:
+            report.left[shown] = f"an index of {len(chunks):,} chunks of {len(paths):,} notes. {_ASIDE}"
+            if is_alone:
+                report.note(
+                    "An OpenClaw index is no memory: import the workspace with MEMORY.md and memory/ instead. Only "
+                    "where that Markdown is gone can its chunks be put together again."
+                )
+            return
+        report.note(f"{shown}: the notes were put together again from chunks; they may lack lines.")
+        report.lost["vectors of chunks"] += len(chunks)
+        agent = _agent_of_index(source, file)
+        for path, text, moment in _joined(chunks):
+            name = PurePosixPath(path).name
+            yield from _rows(note_of(text), _Origin(f"{shown}, {one_line(path)}", name, agent, moment), report)
+
+    def _chunks(
+        self, tables: Tables, table: str, report: Report, *, is_read: bool
+    ) -> Iterator[tuple[str, int, str, str | None]]:
+        """Path, first line, text and time of each chunk that may be read."""
+        origins: dict[Any, Any] = {}
+        if tables.columns(_ORIGINS) >= {"chunk_id", "origin_class"}:
+            origins = {row["chunk_id"]: row["origin_class"] for row in tables.rows(_ORIGINS)}
+        for row in tables.rows(table):
+            path, start, text = row["path"], row["start_line"], row["text"]
+            if not (isinstance(path, str) and isinstance(start, int) and isinstance(text, str)):
+                report.skipped["broken"] += is_read
+            elif is_read and origins.get(row.get("id")) == "untrusted" and not self.includes_untrusted:
+                report.skipped["untrusted"] += 1
+            else:
+                yield path, start, text, moment_of(row.get("updated_at"))
+
+
+def _notes(source: Source) -> dict[PurePosixPath, str | None]:
+    """The notes of every workspace in it, each with its agent; of a folder named memory, its own."""
+    found = {}
+    for file in markdown_files(source):
+        agent, inside = _inside(source, file)
+        is_core = len(inside) == 1 and inside[0].lower() in _CORE
+        is_daily = len(inside) > 1 and inside[0] == _FOLDER and not any(_is_hidden(part) for part in inside[1:-1])
+        if is_core or is_daily:
+            found[file] = agent
+    return found
+
+
+def _inside(source: Source, file: PurePosixPath) -> tuple[str | None, tuple[str, ...]]:
+    """The agent of a file's workspace, and its path in there."""
+    parts = file.parts
+    if not source.is_folder:
+        return None, parts if file.name.lower() in _CORE else (_FOLDER, *parts)
+    workspace = _WORKSPACE.fullmatch(parts[0]) if len(parts) > 1 else None
+    if workspace is not None:
+        return workspace[1], parts[1:]
+    if source.path.name == _FOLDER and not (len(parts) == 1 and parts[0].lower() in _CORE):
+        return None, (_FOLDER, *parts)
+    return None, parts
+
+
+def _is_hidden(part: str) -> bool:
+    return part in _MACHINE_MADE or part.startswith(".")
+
+
+def _name_machine_made(source: Source, report: Report) -> None:
+    for file in markdown_files(source):
+        _, inside = _inside(source, file)
+        at = next((at for at, part in enumerate(inside[:-1]) if part in _MACHINE_MADE), None)
+        if at is not None and inside[0] == _FOLDER:
+            report.left["/".join(map(one_line, inside[: at + 1]))] = "made by OpenClaw while it dreams"
+
+
+def _to_look_at(notes: Iterable[PurePosixPath]) -> list[PurePosixPath]:
+    """The notes at the top, and the newest days."""
+    ranked = sorted(notes, key=lambda file: (file.name.lower() == _CORE[0], date_of_note(file.name)), reverse=True)
+    return ranked[:_LOOKED_AT]
+
+
+def _is_named(name: str) -> bool:
+    return name.lower() in _CORE or date_of_note(name) != ""
+
+
+def _is_zeroclaws_workspace(source: Source, notes: Iterable[PurePosixPath]) -> bool:
+    """By its newest days; by MEMORY.md, which ZeroClaw also fills with a template, only where there are none."""
+    looked_at = _to_look_at(notes)
+    days = [file for file in looked_at if file.name.lower() not in _CORE]
+    told = days or [file for file in looked_at if file.name.lower() == _CORE[0]]
+    return bool(told) and all(_has_zeroclaws_lines(glance(source, file).body) for file in told)
+
+
+def _has_zeroclaws_lines(body: str) -> bool:
+    lines = [line for line in body.split("\n") if line.strip()]
+    if not lines or not _ZEROCLAWS_HEAD.fullmatch(lines[0]):
+        return False
+    return not any(line.startswith("#") for line in lines[1:]) and (
+        len(lines) == 1 or _ZEROCLAWS_LINE.match(lines[1]) is not None
+    )
+
+
+def _rows(note: Note, origin: _Origin, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    dated = first_moment(note.front, "created", "date", "created_at")
+    moment = _moment_of_name(origin.name) or dated
+    count_lost(note.front, ("created", "date", "created_at"), report)
+    category, session, stem = origin.category, None, slug(PurePosixPath(origin.name).stem)
+    for block in _with_introductions(blocks_of(note)):
+        dump = next((found for heading in block.headings[:1] if (found := _SESSION.fullmatch(heading))), None)
+        if dump is not None:
+            category, moment = "conversation", moment_of(dump[1])
+            if block.is_item and len(block.headings) == 1 and block.title.lower() in _SESSION_FIELDS:
+                lost = _SESSION_FIELDS[block.title.lower()]
+                if lost is None:
+                    session = block.said or None
+                else:
+                    report.lost[lost] += 1
+                continue
+        if not block.said:
+            report.skipped["empty"] += 1
+            continue
+        created = _moment_of_headings(block) or moment
+        if created is None:
+            created = origin.written
+            report.guessed_dates += 1
+        title = slug(block.title)
+        parts = ("openclaw", stem, "" if title in stem else title, digest(block.text))
+        key = "_".join(part for part in parts if part)
+        row = memory_row(key, block.text, category, created=created, agent=origin.agent, session_id=session)
+        yield f"{origin.shown}, line {block.line:,}", row
+
+
+def _with_introductions(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks, a fence or table together with the paragraph before it that ends in a colon."""
+    waiting: Block | None = None
+    for block in blocks:
+        if waiting is not None:
+            if not block.is_item and block.headings == waiting.headings:
+                block = replace(waiting, text=f"{waiting.text}\n\n{block.text}")
+            else:
+                yield waiting
+        waiting = block if not block.is_item and block.text.endswith(":") else None
+        if waiting is None:
+            yield block
+    if waiting is not None:
+        yield waiting
+
+
+def _moment_of_name(name: str) -> str | None:
+    day, time = date_of_note(name), _TIME.fullmatch(name)
+    return moment_of(f"{day} {time[1]}:{time[2]}:00" if time else day) if day else None
+
+
+def _moment_of_headings(block: Block) -> str | None:
+    days = (_DAY.match(heading) for heading in reversed(block.headings[1:]))
+    return next((moment_of(day[0]) for day in days if day), None)
+
+
+def _databases(source: Source) -> list[PurePosixPath]:
+    """The databases where OpenClaw puts indexes; of a file, itself. Nothing else is opened, as some hold secrets."""
+
+    def may_be(file: PurePosixPath) -> bool:
+        folders = file.parts[:-1]
+        is_later = file.name == "openclaw-agent.sqlite"
+        is_earlier = (file.suffix == ".sqlite" or file.name == "brain.db") and (
+            folders[-1:] == (_FOLDER,) or (not folders and source.path.name == _FOLDER)
+        )
+        return not source.is_folder or is_later or is_earlier
+
+    return [file for file in source.files() if may_be(file) and _is_database(source, file)]
+
+
+def _is_database(source: Source, file: PurePosixPath) -> bool:
+    try:
+        return source.is_database(file)
+    except InspectorError:
+        return False
+
+
+def _is_index(source: Source, file: PurePosixPath) -> bool:
+    try:
+        with source.database(file) as tables:
+            return _chunk_table(tables) is not None
+    except InspectorError:
+        return False
+
+
+def _chunk_table(tables: Tables) -> str | None:
+    if tables.columns(_LATER_CHUNKS) >= _CHUNK_COLUMNS:
+        return _LATER_CHUNKS
+    is_earlier = tables.columns(_CHUNKS) >= _CHUNK_COLUMNS and "path" in tables.columns("files")
+    return _CHUNKS if is_earlier and "key" in tables.columns("meta") else None
+
+
+def _agent_of_index(source: Source, file: PurePosixPath) -> str | None:
+    """`memory/<agent>.sqlite` and `agents/<agent>/agent/openclaw-agent.sqlite`; None for the main one."""
+    path = source.path / file if source.is_folder else source.path
+    named = path.parent.parent.name if path.name == "openclaw-agent.sqlite" else path.stem
+    return None if named in ("main", "") else named
+
+
+def _joined(chunks: Iterable[tuple[str, int, str, str | None]]) -> Iterator[tuple[str, str, str | None]]:
+    """The notes that chunks were cut of, which overlap: each line from the first chunk that has it."""
+    notes: dict[str, dict[int, str]] = defaultdict(dict)
+    moments: dict[str, str | None] = {}
+    for path, start, text, moment in sorted(chunks, key=lambda chunk: chunk[:2]):
+        for number, line in enumerate(text.split("\n"), start):
+            notes[path].setdefault(number, line)
+        moments.setdefault(path, moment)
+    for path, lines in notes.items():
+        yield path, "\n".join(lines[number] for number in sorted(lines)), moments[path]
+
+
+def _lance_files(source: Source) -> list[PurePosixPath]:
+    return [file for file in source.files() if any(part.endswith(".lance") for part in file.parts[:-1])]
