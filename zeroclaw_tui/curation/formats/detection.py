@@ -11,14 +11,14 @@ from zeroclaw_tui.curation.formats.claude_mem import ClaudeMem
 from zeroclaw_tui.curation.formats.codex import Codex
 from zeroclaw_tui.curation.formats.engram import Engram
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, databases, nested_json
+from zeroclaw_tui.curation.formats.jsonl import MARK
 from zeroclaw_tui.curation.formats.letta import Letta
 from zeroclaw_tui.curation.formats.mem0 import Mem0
 from zeroclaw_tui.curation.formats.memory_rs import MemoryRs
 from zeroclaw_tui.curation.formats.rmem import RMem
+from zeroclaw_tui.curation.formats.sections import TITLE
 from zeroclaw_tui.curation.formats.server_memory import ServerMemory
 from zeroclaw_tui.curation.formats.source import Schema, Source
-from zeroclaw_tui.curation.transfer.jsonl import MARK
-from zeroclaw_tui.curation.transfer.sections import TITLE
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.text import cut, one_line
 

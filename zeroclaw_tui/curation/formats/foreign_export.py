@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import OWN, OWN_TEXTS, moment_of
-from zeroclaw_tui.curation.transfer.exact_values import is_plain, shown
+from zeroclaw_tui.curation.formats.jsonl import is_plain, shown
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.entry import uuid_for
 

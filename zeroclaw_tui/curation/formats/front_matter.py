@@ -16,9 +16,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.curation.formats.foreign import digest, moment_of
+from zeroclaw_tui.curation.formats.sections import TITLE
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.curation.snapshot.text import read_snapshot
-from zeroclaw_tui.curation.transfer.sections import TITLE
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line

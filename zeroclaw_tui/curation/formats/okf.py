@@ -30,8 +30,8 @@ from zeroclaw_tui.curation.formats.front_matter import (
     with_tags,
     words_of,
 )
+from zeroclaw_tui.curation.formats.jsonl import packed, shown, unpacked
 from zeroclaw_tui.curation.formats.source import MOST_FILES, Report, Source
-from zeroclaw_tui.curation.transfer.exact_values import packed, shown, unpacked
 from zeroclaw_tui.memory.change import SUPERSEDED_BY, StoredRow, Value
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import one_line

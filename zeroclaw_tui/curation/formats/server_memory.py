@@ -25,8 +25,8 @@ from zeroclaw_tui.curation.formats.foreign import (
     unique,
     when,
 )
+from zeroclaw_tui.curation.formats.lines import each_line
 from zeroclaw_tui.curation.formats.source import Report, Source, json_value
-from zeroclaw_tui.curation.transfer.lines import each_line
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.text import one_line
