@@ -69,7 +69,7 @@ MEMORY = b'## a\n\n~~~ {"key": "a", "category": "core"}\nA\n~~~\n'
         ("x.md", TEXT + MEMORY + MEMORY, "Line 10 has the key 'a' again, which line 5 has already"),
         ("x.md", TEXT + b'~~~ {"category": "core"}\nA\n~~~\n', "Line 3 does not tell a memory's key"),
         ("x.md", TEXT + MEMORY.replace(b"\nA\n", b"\n\xe9\n"), "Line 5 is not UTF-8"),
-        ("x.data", b"anything", "does not tell its format"),
+        ("x.data", b"anything", "looks like no memories that are known"),
     ],
 )
 async def test_another_shape_is_one_sentence_that_names_the_line(
@@ -109,7 +109,7 @@ async def test_what_is_no_file_is_one_sentence(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
     async with opened(here) as library:
         for name, kind, told in (
-            ("", WrongUse, "is a folder"),
+            ("", WrongUse, "holds a ZeroClaw database"),
             ("none.csv", NotThere, "There is no file"),
             ("pipe.csv", WrongUse, "is no regular file"),
         ):

@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.changing import undo
 from zeroclaw_tui.curation.formats.own import Format
 from zeroclaw_tui.curation.transfer.export import export_file
-from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
+from zeroclaw_tui.curation.transfer.imports import Wish, import_memories, plan_import
 from zeroclaw_tui.curation.transfer.reconcile import OnClash, bring
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
@@ -137,7 +137,9 @@ async def test_a_key_belongs_to_each_agent_by_itself(tmp_path: Path) -> None:
     async with opened(here) as library:
         plan = await plan_import(library, file)
         assert (plan.new, plan.taken) == (2, 1)
-        assert plan.notes == ("SQLite does not know the agents gone: the agent default gets what is theirs (1).",)
+        assert (*plan.losses, *plan.notes) == (
+            "SQLite does not know the agents gone: the agent default gets what is theirs (1).",
+        )
         await import_memories(library, plan, "skip")
         held = {(entry.agent, entry.content) for entry in await library.memory.list()}
     assert held == {("default", "default's"), ("writer", "writer's"), ("default", "gone's")}
@@ -159,7 +161,7 @@ async def test_an_older_store_says_what_it_cannot_hold(tmp_path: Path) -> None:
     async with opened(here) as library:
         plan = await plan_import(library, file)
         assert (plan.new, plan.taken) == (0, 1)
-        assert plan.notes == (
+        assert (*plan.losses, *plan.notes) == (
             "SQLite keeps no pin (1 has one).",
             "SQLite keeps no kind (1 has one).",
         )
@@ -187,7 +189,7 @@ async def test_only_vectors_of_the_same_model_come_along(
     file = await exported(there, tmp_path / "all.jsonl", vectors=True)
     async with opened(here) as library:
         plan = await plan_import(library, file)
-        assert bool(plan.notes) is not comes
+        assert bool(plan.losses) is not comes
         await import_memories(library, plan, "skip")
         row = await library.memory.stored("id-000")
     assert row is not None
@@ -303,7 +305,7 @@ async def test_notes_take_a_line_for_each_memory_with_the_losses_told_and_undo_t
         "others are read back as daily (1)",
         "line breaks become blanks (1 have",
     ):
-        assert any(told in note for note in plan.notes), told
+        assert any(told in note for note in plan.losses), told
     assert (await import_memories(library, plan, "skip")).count == 2
     assert (notes / "MEMORY.md").read_text() == "- **a**: A\n\n- **b**: two lines\n"
     assert (notes / "memory" / "2026-03-04.md").read_text().endswith("- **c**: C\n")
@@ -327,11 +329,11 @@ async def test_an_export_of_notes_is_a_way_back_into_them(tmp_path: Path, format
     # The name of the folder begins that of the file, which is none of its own for that.
     file = tmp_path / f"notes.{format}"
     await export_file(library, EVERYTHING, file, format)
-    assert (await plan_import(library, file, format)).same == 5
+    assert (await plan_import(library, file, Wish(format))).same == 5
     core.unlink()
     day.unlink()
-    plan = await plan_import(library, file, format)
-    assert (plan.new, plan.notes) == (5, ())
+    plan = await plan_import(library, file, Wish(format))
+    assert (plan.new, plan.losses) == (5, ())
     await import_memories(library, plan, "skip")
     assert (core.read_text(), day.read_text()) == before
 

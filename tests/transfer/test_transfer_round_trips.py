@@ -21,7 +21,7 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.changing import undo
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
 from zeroclaw_tui.curation.transfer.export import export_file, export_memories
-from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
+from zeroclaw_tui.curation.transfer.imports import Wish, import_memories, plan_import
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -91,7 +91,7 @@ def test_any_text_comes_back_through_every_format(
         entries = [MemoryEntry(str(at), *memory, "2026-01-01T00:00:00+00:00") for at, memory in enumerate(memories)]
         source, target = library_of(InMemory(entries), folder), library_of(InMemory(), folder)
         await export_file(source, EVERYTHING, folder / "x", format)
-        await import_memories(target, await plan_import(target, folder / "x", format), "skip")
+        await import_memories(target, await plan_import(target, folder / "x", Wish(format)), "skip")
         return sorted((entry.key, entry.content, entry.category) for entry in await target.memory.list())
 
     assert asyncio.run(there_and_back()) == sorted(memories)
@@ -103,7 +103,7 @@ async def test_importing_an_own_export_again_finds_everything_the_same(format: F
     source = make(tmp_path / "source.db", "G4", rows)
     file = await exported(source, tmp_path / "all", format)
     async with opened(source) as library:
-        plan = await plan_import(library, file, format)
+        plan = await plan_import(library, file, Wish(format))
         assert (plan.new, plan.same, plan.taken) == (0, len(rows), 0)
         outcome = await import_memories(library, plan, "overwrite")
     assert (outcome.count, outcome.action) == (0, None)

@@ -13,6 +13,7 @@ from textual.screen import Screen
 from tui_trash_samples import NARROW, WIDE, ScreenApp, settled
 
 from zeroclaw_tui.curation.transfer.imports import ImportPlan
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.tui.screens.asking import AnswersScreen, PathScreen
 from zeroclaw_tui.tui.screens.transfer import ExportScreen
 from zeroclaw_tui.tui.screens.transfer_words import import_answers, import_body, import_title, narrowed_words
@@ -58,16 +59,33 @@ def importing(plan: ImportPlan) -> Screen[Any]:
     return AnswersScreen(import_title(plan), body, "Import nothing", import_answers(plan))
 
 
+def plan_of(name: str, *, title: str = "a table", **parts: Any) -> ImportPlan:
+    return ImportPlan(path=Path("/srv") / name, format="csv", title=title, **parts)
+
+
 @BOTH
 @pytest.mark.parametrize(
     "plan",
     [
-        ImportPlan(Path("/srv/out.jsonl"), "jsonl", 1204, 12, 0),
-        ImportPlan(Path("/srv/out.csv"), "csv", 1204, 12, 41, ("food", "tz"), ("The vectors do not fit.",)),
-        ImportPlan(Path("/srv/out.csv"), "csv", 0, 12, 0),
-        ImportPlan(Path("/srv") / HOSTILE.replace("/", "-"), "csv", 3, 0, 9, (HOSTILE,) * 5, (HOSTILE,) * 3),
+        plan_of("out.jsonl", new=1204, same=12, taken=0),
+        plan_of("out.csv", new=1204, same=12, taken=41, samples=("food", "tz"), losses=("The vectors do not fit.",)),
+        plan_of("out.csv", new=0, same=12, taken=0),
+        plan_of(HOSTILE.replace("/", "-"), new=3, same=0, taken=9, samples=(HOSTILE,) * 5, notes=(HOSTILE,) * 3),
+        plan_of(
+            "export.json",
+            new=2,
+            same=0,
+            taken=0,
+            title="mem0",
+            why="its results have a memory each",
+            previews=(
+                MemoryEntry("1", "mem0_9a1b00000000", "Mila keeps bees", "hobbies", "2026-02-01T10:00:00+00:00"),
+                MemoryEntry("2", "mem0_9a1b00000001", HOSTILE, HOSTILE[:40], "2026-02-02T10:00:00+00:00"),
+            ),
+            notes=("ZeroClaw has no place for metadata (2).",),
+        ),
     ],
-    ids=["new", "taken", "nothing", "hostile"],
+    ids=["new", "taken", "nothing", "hostile", "foreign"],
 )
 def test_an_import(snap_compare: Snap, size: tuple[int, int], plan: ImportPlan) -> None:
     """What is new, here already and taken; leaving it first."""

@@ -1,8 +1,10 @@
-"""`memory import`: bring memories in from a file.
+"""`memory import`: bring memories in from a file or folder.
 
-Its document is that of every change (see `told`) with these names: "file", "format", "new", "same", "taken" (how many
-of the file are not there, are there the same, have an id or a key that is taken), "samples" (the first keys that are
-taken) and "on_clash" ("skip", "overwrite" or "rename"). `count` is how many were brought in, or would be.
+Its document is that of every change (see `told`) with these names: "file", "format", "title" and "why" (what it is
+taken for, and how that was known), "new", "same", "taken" (how many of the file are not there, are there the same, have
+an id or a key that is taken), "samples" (the first keys that are taken), "previews" (the first three new memories as
+they will stand), "categories" (how many of which), "makes" (a sentence, or null: what is made first) and "on_clash"
+("skip", "overwrite" or "rename"). `count` is how many were brought in, or would be.
 """
 
 from __future__ import annotations
@@ -15,92 +17,89 @@ from typing import Any
 from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.exporting import expanded
 from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, counted, note, write_lines
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, Line, Styled, counted, note, write_lines
+from zeroclaw_tui.cli.store_copying import fact_lines
 from zeroclaw_tui.cli.told import tell_document, tell_notes
 from zeroclaw_tui.curation.changing import Outcome, note_nothing
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.transfer.imports import ImportPlan, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.imports import ImportPlan, Wish, import_memories, plan_import
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED
+from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.curation.transfer.words import category_words, lost_words, preview_words, source_words
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused
 from zeroclaw_tui.memory.text import one_line
 
 MOST_RENAMED = 10
-_TAKEN: dict[OnClash, str] = {
-    "skip": "left out; --overwrite replaces what is there, --rename brings them in under another key",
-    "overwrite": "put in place of what is there",
-    "rename": "brought in under another key",
-}
 
 
 async def import_(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Check the whole file, say what it would bring, ask, and do it."""
+    return await _import(Target.of(library), given)
+
+
+async def import_to_new(target: Target, given: argparse.Namespace) -> int:
+    """The same into a store that is made first."""
+    if given.read_only:
+        raise Refused("--read-only refuses every write.", hint="--dry-run only says what would be imported.")
+    return await _import(target, given)
+
+
+async def _import(target: Target, given: argparse.Namespace) -> int:
+    library = target.library
     if not given.dry_run:
-        check_writable(library, given)
+        if library is not None:
+            check_writable(library, given)
         check_can_ask("import", yes=given.yes)
     on_clash: OnClash = given.on_clash
+    wish = Wish(given.format, frozenset(given.along))
     with Progress("Reading", None) as reading:
-        plan = await plan_import(library, expanded(given.file), given.format, advance=reading.advance)
+        plan = await plan_import(target, expanded(given.file), wish, advance=reading.advance)
     count = plan.brings(on_clash)
     if given.dry_run or not count:
-        if not given.dry_run:
+        if library is not None and not given.dry_run:
             await note_nothing(library, "import", one_line(plan.path.name))
-        return _tell_plan(library, given, plan, count)
+        return _tell_plan(target, given, plan, count)
     if not given.yes and not confirm("Go on?", _plan_lines(plan, on_clash)):
         return REFUSED
+    opened = await target.make()
     with Progress("Importing", count) as progress:
         outcome = await with_triggers(
-            library, given, lambda: import_memories(library, plan, on_clash, advance=progress.advance), asks=True
+            opened, given, lambda: import_memories(target, plan, on_clash, advance=progress.advance), asks=True
         )
-    return REFUSED if outcome is None else _tell_done(library, given, plan, outcome)
+    return REFUSED if outcome is None else _tell_done(opened, given, plan, outcome)
 
 
 def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
     yield (Styled(f"Import {counted(plan.brings(on_clash))} from {one_line(plan.path.name)}?", BOLD),)
-    yield from _facts(plan, on_clash)
+    if plan.why:
+        yield ("  ", source_words(plan))
+    yield from fact_lines(plan, on_clash)
+    if plan.why:
+        yield ("  ", f"Of what: {category_words(plan)}.")
+    for key, content in preview_words(plan):
+        yield (Styled(f"  {key}", BOLD),)
+        yield (Styled(f"    {content}", DIM),)
     yield ("  `zeroclaw memory undo` takes it back.",)
 
 
-def _facts(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
-    width = len(f"{max(plan.new, plan.same, plan.taken):,}")
-    taken = plan.taken - (plan.beside if on_clash == "rename" else 0)
-    yield (f"  {plan.new:>{width},} new",)
-    if plan.same:
-        yield (f"  {plan.same:>{width},} there already, the same",)
-    if plan.beside and on_clash == "rename":
-        yield (f"  {plan.beside:>{width},} there already, under another key",)
-    if taken:
-        yield (Styled(f"  {taken:>{width},} whose id or key is taken: {_TAKEN[on_clash]}", YELLOW),)
-        more = taken - len(plan.samples)
-        named = ", ".join(plan.samples) + (f" and {more:,} more" if more > 0 else "")
-        yield (Styled(f"  {'':{width}} {named}", DIM),)
-    for sentence in plan.notes:
-        yield ("  ", sentence)
-
-
-def _tell_plan(library: Library, given: argparse.Namespace, plan: ImportPlan, count: int) -> int:
+def _tell_plan(target: Target, given: argparse.Namespace, plan: ImportPlan, count: int) -> int:
     if given.json:
-        planned = Outcome("import", count if given.dry_run else 0, notes=plan.notes)
-        tell_document(library, planned, dry_run=given.dry_run, **_document(plan, given))
+        notes = (*plan.losses, *plan.notes)
+        planned = Outcome("import", count if given.dry_run else 0, notes=notes)
+        tell_document(target, planned, dry_run=given.dry_run, **_document(plan, given))
         return DONE
     if count:
         write_lines(_plan_lines(plan, given.on_clash))
     else:
-        write_lines(
-            [
-                (
-                    "Nothing to import: ",
-                    f"of {counted(plan.count)} in {one_line(plan.path.name)}",
-                )
-            ]
-        )
-        write_lines(_facts(plan, given.on_clash))
+        write_lines([("Nothing to import: ", f"of {counted(plan.count)} in {one_line(plan.path.name)}")])
+        write_lines(fact_lines(plan, given.on_clash))
     if given.dry_run:
         note(NOTHING_DONE)
     return DONE
 
 
 def _tell_done(library: Library, given: argparse.Namespace, plan: ImportPlan, outcome: Outcome) -> int:
-    for sentence in plan.notes if given.yes and not given.json else ():
+    for sentence in lost_words(plan) if given.yes and not given.json else ():
         note(f"zeroclaw: {sentence}")
     tell_notes(outcome)
     if given.json:
@@ -130,9 +129,17 @@ def _document(plan: ImportPlan, given: argparse.Namespace) -> dict[str, Any]:
     return {
         "file": str(plan.path),
         "format": plan.format,
+        "title": plan.title,
+        "why": plan.why or None,
         "new": plan.new,
         "same": plan.same,
         "taken": plan.taken,
         "samples": list(plan.samples),
+        "previews": [
+            {"key": entry.key, "category": entry.category, "timestamp": entry.timestamp, "content": entry.content}
+            for entry in plan.previews
+        ],
+        "categories": dict(plan.categories),
+        "makes": plan.makes,
         "on_clash": given.on_clash,
     }

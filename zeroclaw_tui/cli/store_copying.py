@@ -33,17 +33,14 @@ from zeroclaw_tui.curation.transfer.copy import (
     open_target,
     plan_copy,
 )
-from zeroclaw_tui.curation.transfer.reconcile import OnClash
+from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
 from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.curation.transfer.words import plan_facts
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
 MOST_NAMED = 10
-_TAKEN: dict[OnClash, str] = {
-    "skip": "left out; --overwrite replaces what is there, --rename brings them under another key",
-    "overwrite": "put in place of what is there",
-    "rename": "brought under another key",
-}
+_STYLES: dict[str, str] = {"dim": DIM, "warning": YELLOW}
 
 
 async def copy(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -118,26 +115,21 @@ def _plan_lines(target: Target, plan: CopyPlan, on_clash: OnClash) -> Iterator[L
 
 
 def _facts(plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
-    width = len(f"{max(plan.new, plan.same, plan.taken):,}")
-    if plan.makes is not None:
-        yield ("  ", one_line(mask_secrets(plan.makes)))
-    yield (f"  {plan.new:>{width},} new",)
-    if plan.same:
-        yield (f"  {plan.same:>{width},} there already, the same",)
-    if plan.beside and on_clash == "rename":
-        yield (f"  {plan.beside:>{width},} there already, under another key",)
-    taken = plan.taken - (plan.beside if on_clash == "rename" else 0)
-    if taken:
-        yield (Styled(f"  {taken:>{width},} whose id or key is taken: {_TAKEN[on_clash]}", YELLOW),)
-        more = taken - len(plan.samples)
-        named = ", ".join(plan.samples) + (f" and {more:,} more" if more > 0 else "")
-        yield (Styled(f"  {'':{width}} {named}", DIM),)
-    if plan.second and on_clash != "rename":
-        yield (f"  {'':{width}} {plan.second:,} of them have the key of another one that is copied, and stay out",)
-    for sentence in plan.losses:
-        yield ("  ", one_line(sentence))
+    yield from fact_lines(plan, on_clash)
     if left_out := left_out_words(plan.superseded_hidden, plan.filtered_out):
         yield (Styled(f"  {left_out}", YELLOW),)
+
+
+def fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
+    """What a copy or an import would bring, a fact a line, the numbers one below the other."""
+    facts = list(plan_facts(plan, on_clash))
+    width = max(len(f"{fact.number:,}") for fact in facts if fact.number is not None)
+    for fact in facts:
+        indent = "" if fact.number is None else f"{fact.number:>{width},} "
+        if fact.number is None and fact.tone == "dim":
+            indent = " " * (width + 1)
+        words = one_line(mask_secrets(fact.words))
+        yield (Styled(f"  {indent}{words}", _STYLES[fact.tone]),) if fact.tone in _STYLES else (f"  {indent}", words)
 
 
 def _tell_plan(library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan) -> int:

@@ -16,7 +16,7 @@ those they came back under. `also_found_in` lists {"kind", "place", "count", "ca
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.output import DIM, YELLOW, Line, Styled, counted, date_shown, document, note
 from zeroclaw_tui.curation.changing import Outcome
@@ -27,12 +27,15 @@ from zeroclaw_tui.curation.trash.trash import Action
 from zeroclaw_tui.memory.change import Stamp, StoredRow
 from zeroclaw_tui.memory.text import one_line
 
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.transfer.target import Target
+
 MOST_ENTRIES = 1000
 MOST_IDS_SHOWN = 5
 
 
 def tell_document(
-    library: Library,
+    store: Library | Target,
     outcome: Outcome,
     *,
     verb: str | None = None,
@@ -44,11 +47,16 @@ def tell_document(
 ) -> None:
     """Write the one document of a change; `verb` is what was typed, where that is another."""
     action = outcome.action
+    name, place = (
+        (store.memory.name, store.memory.location)
+        if isinstance(store, Library)
+        else (store.config.backend, store.location)
+    )
     document(
         {
             "verb": verb or outcome.verb,
-            "backend": library.memory.name,
-            "location": library.memory.location,
+            "backend": name,
+            "location": place,
             "dry_run": dry_run,
             "count": outcome.count,
             "action": action.number if action else None,

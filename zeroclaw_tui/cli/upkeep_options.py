@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 
 from zeroclaw_tui.cli.reading_options import AddVerb, add_filters, count, positive
+from zeroclaw_tui.curation.formats import ALONG
 
 FORMATS = ("jsonl", "csv", "markdown")
 
@@ -22,7 +23,7 @@ def add_upkeep_verbs(verb: AddVerb) -> None:
     _add_compact(verb("compact", "make the database file small, when no other program has it open"))
     _add_reindex(verb("reindex", "make the vectors that memories lack"))
     _add_export(verb("export", "write memories to JSONL (nothing lost), CSV or Markdown"))
-    _add_import(verb("import", "bring memories in from JSONL, CSV or Markdown"))
+    _add_import(verb("import", "bring memories in from a file or folder, of this program or another tool"))
     _add_copy(verb("copy", "bring memories of this store to another one, of any backend, and check them there"))
 
 
@@ -123,9 +124,25 @@ def _add_export(export: argparse.ArgumentParser) -> None:
 
 def _add_import(importing: argparse.ArgumentParser) -> None:
     importing.add_argument(
-        "file", metavar="FILE", help="what `zeroclaw memory export` wrote, or a table with key and content"
+        "file",
+        metavar="FILE_OR_FOLDER",
+        help="what `zeroclaw memory export` wrote, a table with key and content, or another tool's memories",
     )
-    importing.add_argument("--format", choices=FORMATS, help="unless the name of the file tells")
+    importing.add_argument(
+        "--from",
+        "--format",
+        dest="format",
+        metavar="NAME",
+        help="whose memories they are, where the content does not tell",
+    )
+    importing.add_argument(
+        "--with",
+        dest="along",
+        action="append",
+        default=[],
+        choices=ALONG,
+        help="bring in, too, what is left out unless it is asked for (repeatable)",
+    )
     _add_clashes(importing)
     _add_dry_run(importing)
 

@@ -44,14 +44,11 @@ _LOOKED_AT = 8
 class ClaudeCodeMemory(ForeignFormat):
     """A topic is one memory, of its type as category and its project as namespace; so is each block of plain prose.
 
-    `with_instructions` takes CLAUDE.md and AGENTS.md too, as core memories.
+    "instructions" in `along` takes CLAUDE.md and AGENTS.md too, as core memories.
     """
 
     name = "claude"
     title = "Claude Code"
-
-    def __init__(self, *, with_instructions: bool = False) -> None:
-        self.with_instructions = with_instructions
 
     def likeness(self, source: Source) -> Likeness | None:
         """By the front matter of topics and the lines of an index."""
@@ -93,7 +90,7 @@ class ClaudeCodeMemory(ForeignFormat):
                 yield from self._of_instructions(source, file, report)
 
     def _of_instructions(self, source: Source, file: PurePosixPath, report: Report) -> Iterator[tuple[str, StoredRow]]:
-        if not self.with_instructions:
+        if "instructions" not in self.along:
             report.left[one_line(str(file))] = "instructions, not memories"
             return
         note = read_note(source, file, report)

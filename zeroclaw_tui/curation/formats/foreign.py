@@ -17,6 +17,7 @@ import struct
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -59,6 +60,14 @@ class ForeignFormat(ABC):
     """What `--from` calls it."""
     title: ClassVar[str]
     """What people call it."""
+    along: frozenset[str] = frozenset()
+    """What is taken too that is left out otherwise: "archive", "instructions", "untrusted", "chunks"."""
+
+    def taking(self, along: frozenset[str]) -> ForeignFormat:
+        """The same format that takes these too."""
+        taking = copy(self)
+        taking.along = along
+        return taking
 
     @abstractmethod
     def likeness(self, source: Source) -> Likeness | None:

@@ -76,16 +76,12 @@ class _Origin:
 class OpenClawWorkspace(ForeignFormat):
     """Every list item, paragraph, table and fence of the notes is a memory; the headings above name it.
 
-    `joins_chunks` puts an index's chunks together again where the Markdown itself is gone. `includes_untrusted` takes
+    "chunks" in `along` puts an index's chunks together again where the Markdown itself is gone. "untrusted" takes
     chunks too that came from outside, which OpenClaw marks in its later index.
     """
 
     name = "openclaw"
     title = "OpenClaw"
-
-    def __init__(self, *, joins_chunks: bool = False, includes_untrusted: bool = False) -> None:
-        self.joins_chunks = joins_chunks
-        self.includes_untrusted = includes_untrusted
 
     def likeness(self, source: Source) -> Likeness | None:
         """By its files, what their lines are like, or the tables of an index."""
@@ -156,7 +152,7 @@ class OpenClawWorkspace(ForeignFormat):
         if table is None:
             return
         paths = {path for path, *_ in chunks}
-        if not is_alone or not self.joins_chunks:
+        if not is_alone or "chunks" not in self.along:
             report.left[shown] = f"an index of {len(chunks):,} chunks of {len(paths):,} notes. {_ASIDE}"
             if is_alone:
                 report.note(
@@ -182,7 +178,7 @@ class OpenClawWorkspace(ForeignFormat):
             path, start, text = row["path"], row["start_line"], row["text"]
             if not (isinstance(path, str) and isinstance(start, int) and isinstance(text, str)):
                 report.skipped["broken"] += is_read
-            elif is_read and origins.get(row.get("id")) == "untrusted" and not self.includes_untrusted:
+            elif is_read and origins.get(row.get("id")) == "untrusted" and "untrusted" not in self.along:
                 report.skipped["untrusted"] += 1
             else:
                 yield path, start, text, moment_of(row.get("updated_at"))

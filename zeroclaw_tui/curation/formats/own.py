@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from zeroclaw_tui.curation.formats.jsonl import MARK, Header, header_of_line, storable_row_of_line
+from zeroclaw_tui.curation.formats.jsonl import Header, Identity, header_of_line, storable_row_of_line
 from zeroclaw_tui.curation.formats.lines import each_line, opened, state_of
-from zeroclaw_tui.curation.formats.sections import TITLE, rows_of_text
+from zeroclaw_tui.curation.formats.sections import rows_of_text
 from zeroclaw_tui.curation.formats.table import rows_of_table
 from zeroclaw_tui.memory.change import StoredRow
-from zeroclaw_tui.memory.errors import InspectorError, Refused, WrongUse
+from zeroclaw_tui.memory.errors import Refused, WrongUse
 from zeroclaw_tui.memory.text import cut, one_line
 
 Format = Literal["jsonl", "csv", "markdown"]
 SUFFIXES: dict[str, Format] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "markdown"}
 _NAME_CELLS, _NAMES_TOLD = 40, 5
-_FIRST_LINE = 1 << 20
+_TITLES: dict[Format, str] = {
+    "jsonl": "an export in JSON Lines",
+    "csv": "a table",
+    "markdown": "an export in Markdown",
+}
 
 
 @dataclass(slots=True)
@@ -32,6 +34,7 @@ class MemoryFile:
 
     path: Path
     format: Format
+    why: str = ""
     header: Header | None = None
     unknown: dict[str, None] = field(default_factory=dict)
     state: str = ""
@@ -47,14 +50,19 @@ class MemoryFile:
             self.state = state_of(self.path)
             yield from self._reader(file)
 
-    def read_header(self) -> Header | None:
-        """What the first line of JSON Lines says of all; None in other formats, and where it is a memory."""
-        if self.format == "jsonl" and self.header is None:
-            with opened(self.path) as file:
-                for _, line in each_line(file):
-                    self.header = header_of_line(line)
-                    break
-        return self.header
+    @property
+    def title(self) -> str:
+        """What people call its format."""
+        return _TITLES[self.format]
+
+    def identity(self) -> Identity | None:
+        """What made its vectors, by its first line; None where that does not say."""
+        if self.format != "jsonl":
+            return None
+        with opened(self.path) as file:
+            _, line = next(each_line(file))
+        self.header = header_of_line(line)
+        return self.header.embedding if self.header is not None else None
 
     def notes(self) -> Iterator[str]:
         """Sentences about what was read."""
@@ -84,36 +92,3 @@ class MemoryFile:
 
     def _leave_out(self, name: str) -> None:
         self.unknown[cut(one_line(name), _NAME_CELLS) or "(no name)"] = None
-
-
-def own_format(path: Path) -> Format | None:
-    """Which of our formats a file is by its first line; None where it is none of them. Raises as `opened`."""
-    with opened(path) as file:
-        start = file.read(_FIRST_LINE).removeprefix(b"\xef\xbb\xbf").lstrip()
-    line, *_ = start.split(b"\n", 1)
-    text = line.decode("utf-8", "replace").strip()
-    if text == TITLE:
-        return "markdown"
-    if text.startswith("{"):
-        return "jsonl" if _is_memory(text) else None
-    try:
-        cells = {cell.strip().lower() for cell in next(csv.reader([text]), [])}
-    except csv.Error:
-        return None
-    return "csv" if {"key", "content"} <= cells else None
-
-
-def _is_memory(line: str) -> bool:
-    """Whether a line is the head of an export, or a memory of one."""
-    try:
-        parts = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(parts, dict) and (MARK in parts or {"key", "content"} <= parts.keys())
-
-
-def refuse_unknown(path: Path) -> InspectorError:
-    """The error for a file whose format neither its content nor its name tells."""
-    return WrongUse(
-        f"The name of {one_line(str(path))} does not tell its format.", hint="Give --format jsonl, csv or markdown."
-    )

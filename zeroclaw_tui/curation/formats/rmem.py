@@ -44,10 +44,6 @@ class RMem(ForeignFormat):
     name = "rmem"
     title = "R-Mem"
 
-    def __init__(self, *, with_archive: bool = False) -> None:
-        """`with_archive` also brings the texts that newer ones superseded; what was deleted stays away."""
-        self.with_archive = with_archive
-
     def likeness(self, source: Source) -> Likeness | None:
         """By its tables and their columns."""
         return likeliest(_likeness(schema) for _, schema in databases(source))
@@ -82,7 +78,7 @@ class RMem(ForeignFormat):
             if newer is None or str(row.get("reason")).upper() == "DELETED":
                 report.skipped["deleted"] += 1
                 continue
-            if not self.with_archive:
+            if "archive" not in self.along:
                 report.skipped["superseded"] += 1
                 continue
             key = identified_key("rmem", newer)

@@ -1,92 +1,223 @@
-"""Reading memories from a file or folder, checked and shown before anything is written."""
+"""Bringing in the memories of a file or folder, of ours or of another tool's, known by its content and shown first."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import threading
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
 
+from zeroclaw_tui.config.memory_config import EmbeddingConfig
+from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked
 from zeroclaw_tui.curation.changing import Outcome, refuse_read_only
-from zeroclaw_tui.curation.formats.own import SUFFIXES, Format, MemoryFile, own_format, refuse_unknown
+from zeroclaw_tui.curation.formats import FLAGGED
+from zeroclaw_tui.curation.formats.detection import Own, detect, own_format
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat, unique
+from zeroclaw_tui.curation.formats.jsonl import Identity
+from zeroclaw_tui.curation.formats.own import SUFFIXES, MemoryFile
+from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.snapshot.loading import load
 from zeroclaw_tui.curation.transfer.fit import KnownVectors, Origin
-from zeroclaw_tui.curation.transfer.reconcile import (
-    Look,
-    OnClash,
-    Spool,
-    What,
-    bring,
-    reconciled,
-)
+from zeroclaw_tui.curation.transfer.reconcile import Look, OnClash, Plan, Spool, bring, reconciled
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Advance, StoredRow
-from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, Refused, WrongUse
 from zeroclaw_tui.memory.text import cut, one_line
+from zeroclaw_tui.scoring.scanner import scan_all
 
-_KEY_CELLS, _LONGEST_TOLD = 60, 400
+_KEY_CELLS, _LONGEST_TOLD, _NAMES_TOLD = 60, 400, 5
 _PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d+)")
 """The key that a line of notes has in an export: its file and its number."""
 Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
-class ImportPlan:
-    """What a file would bring: how many new ones, how many that are there the same, how many whose id or key is taken.
+class Wish:
+    """What a person says of a source beside its path: the name of its format, and which of `ALONG` come too."""
 
-    `samples` are the first keys that are taken. `notes` are sentences: what the format or this store cannot take.
-    Of those taken `beside` were brought in before under another key. `state` is the file's as it was read.
+    format: str | None = None
+    along: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportPlan(Plan):
+    """What a file or folder would bring.
+
+    `format` is the name of its format, `title` what people call it, `why` completes "It looks like that: …" (empty
+    where it was said). `notes` are sentences about what was read. `state` is that of the files as they were read.
     """
 
     path: Path
-    format: Format
-    new: int
-    same: int
-    taken: int
-    samples: tuple[str, ...] = ()
+    format: str
+    title: str
+    why: str = ""
     notes: tuple[str, ...] = ()
-    beside: int = 0
+    wish: Wish = field(default_factory=Wish)
     state: str = ""
 
-    @property
-    def count(self) -> int:
-        """How many memories the file holds."""
-        return self.new + self.same + self.taken
 
-    def brings(self, on_clash: OnClash) -> int:
-        """How many would be written."""
-        return self.new + {"skip": 0, "rename": self.taken - self.beside, "overwrite": self.taken}[on_clash]
+class Readable(Protocol):
+    """The memories of a file or folder, which can be read more than once."""
+
+    @property
+    def format(self) -> str:
+        """The name of its format."""
+
+    @property
+    def title(self) -> str:
+        """What people call that."""
+
+    @property
+    def why(self) -> str:
+        """How it was known; completes "It looks like that: …"."""
+
+    @property
+    def state(self) -> str:
+        """What changes when another program writes it; empty before it was read."""
+
+    def identity(self) -> Identity | None:
+        """What made its vectors, where that is known before the first memory."""
+
+    def each(self) -> Iterator[tuple[int, StoredRow]]:
+        """Every memory, and the number of its line or its own; blocks. Raises Refused where it changed since."""
+
+    def notes(self) -> Iterator[str]:
+        """Sentences about what was read."""
+
+    def refuse_empty(self) -> None:
+        """Raises WrongUse where a source without memories is a mistake."""
+
+
+class SnapshotFile:
+    """ZeroClaw's MEMORY_SNAPSHOT.md, with the lossless copy beside it where that says the same."""
+
+    format, title, why = "snapshot", "a snapshot of ZeroClaw", ""
+
+    def __init__(self, path: Path, state: str) -> None:
+        self._path, self.state = path, state
+        self._notes: tuple[str, ...] = ()
+
+    def identity(self) -> Identity | None:
+        """What made the vectors of its copy."""
+        header = load(self._path).header
+        return header.embedding if header is not None else None
+
+    def each(self) -> Iterator[tuple[int, StoredRow]]:
+        """Every memory of it; ids belong to the store that it was made of."""
+        source = Source(self._path)
+        self.state = _unchanged(source, self.state)
+        loaded = load(self._path)
+        self._notes = loaded.snapshot.notes
+        for number, row in enumerate(loaded.rows, 1):
+            values = {name: value for name, value in row.values.items() if name != "id"}
+            yield number, row if loaded.is_exact else StoredRow("", values, None, row.agent)
+
+    def notes(self) -> Iterator[str]:
+        """What its format loses."""
+        return iter(self._notes)
+
+    def refuse_empty(self) -> None:
+        """A snapshot may hold nothing."""
+
+
+class ForeignMemories:
+    """The memories of another tool, without what nobody should bring in unseen."""
+
+    def __init__(
+        self, source: Source, format: ForeignFormat, why: str, wish: Wish, embedding: EmbeddingConfig, state: str
+    ) -> None:
+        self.format, self.title, self.why, self.state = format.name, format.title, why, state
+        self._source, self._foreign, self._wish, self._embedding = source, format, wish, embedding
+        self._report = Report()
+        self._flagged: Counter[str] = Counter()
+        self._vectors = 0
+
+    def identity(self) -> Identity | None:
+        """Unknown: vectors come only where the model that made them is the one configured here."""
+        return None
+
+    def each(self) -> Iterator[tuple[int, StoredRow]]:
+        """Every memory with a key of its own. Its text is looked through: what holds a secret or a threat stays out."""
+        self.state = _unchanged(self._source, self.state)
+        self._report, self._flagged, self._vectors = Report(), Counter(), 0
+        read = unique(self._foreign.memories(self._source, self._report), self._report)
+        for number, (_, row) in enumerate(read, 1):
+            flags = self._flags(row)
+            self._flagged.update(flags)
+            if flags and FLAGGED not in self._wish.along:
+                self._report.skipped[FLAGGED] += 1
+                continue
+            yield number, self._with_fitting_vector(row)
+
+    def notes(self) -> Iterator[str]:
+        """What was left out and why, what is lost, which dates are guesses."""
+        report = self._report
+        skipped = {reason: count for reason, count in report.skipped.items() if reason != FLAGGED}
+        if skipped:
+            yield f"Left out: {_counted(skipped)}."
+        if self._flagged:
+            stays = "are brought in too" if FLAGGED in self._wish.along else "stay out; --with flagged brings them too"
+            yield f"Texts that seem to hold {_counted(self._flagged)} {stays}."
+        if report.lost:
+            yield f"ZeroClaw has no place for {_counted(report.lost)}."
+        if self._vectors:
+            made = "`zeroclaw memory reindex` makes new ones"
+            yield f"Vectors of another model are left out ({self._vectors:,}); {made}."
+        if report.guessed_dates:
+            yield f"Dates are guessed from when the file was written ({report.guessed_dates:,})."
+        unread = {**report.left, **self._source.unread}
+        if unread:
+            named = ", ".join(f"{name} ({why.rstrip('.')})" for name, why in list(unread.items())[:_NAMES_TOLD])
+            yield f"Not read: {named}{_more(len(unread))}."
+        yield from report.notes
+
+    def refuse_empty(self) -> None:
+        """A tool that remembers nothing yet is no mistake."""
+
+    def _flags(self, row: StoredRow) -> list[str]:
+        """What a memory's text seems to hold that an agent should not be given unseen."""
+        content = row.entry().content
+        return [*look_alike_secrets(content), *(kind.replace("_", " ") for kind in scan_all(content, "strict"))]
+
+    def _with_fitting_vector(self, row: StoredRow) -> StoredRow:
+        if "embedding" not in row.values:
+            return row
+        ours = self._embedding
+        if ours.is_on and self._report.model == ours.model:
+            return row
+        self._vectors += 1
+        return replace(row, values={name: value for name, value in row.values.items() if name != "embedding"})
 
 
 @dataclass(slots=True)
-class FileSupply:
-    """The memories of a file."""
+class _FileSupply:
+    """The memories of a file or folder, for the engine."""
 
-    file: MemoryFile
-    count: int = field(default=0, init=False)
+    read: Readable
 
     async def origin(self) -> Origin:
-        """What its head says of its vectors."""
-        header = await asyncio.to_thread(self.file.read_header)
-        return Origin(vectors=KnownVectors(header.embedding if header is not None else None))
+        return Origin(vectors=KnownVectors(await asyncio.to_thread(self.read.identity)))
 
     async def each(self, look: Look, *, to_notes: bool) -> None:
-        """Every memory. Lines of notes come in the order they stood in, for notes; an export has the newest first."""
-        await _in_thread(lambda stop: self._show(look, stop, to_notes=to_notes))
-        if not self.count:
-            self.file.refuse_empty()
+        count = await _in_thread(lambda stop: self._show(look, stop, to_notes=to_notes))
+        if not count:
+            self.read.refuse_empty()
 
-    def _show(self, look: Look, stop: threading.Event, *, to_notes: bool) -> None:
+    def _show(self, look: Look, stop: threading.Event, *, to_notes: bool) -> int:
+        """Lines of notes go to notes in the order they stood in; an export has the newest first."""
         placed: list[tuple[str, int, StoredRow]] = []
-        self.count = 0
-        for number, row in self.file.each():
+        count = 0
+        for number, row in self.read.each():
             if stop.is_set():
-                return
-            self.count += 1
+                return count
+            count += 1
             place = _PLACE.fullmatch(row.entry().key) if to_notes else None
             if place is not None:
                 placed.append((place[1], int(place[2]), replace(row, handle=place[0])))
@@ -94,9 +225,9 @@ class FileSupply:
                 look(replace(row, handle=None) if to_notes else row, number)
         for _, number, row in sorted(placed, key=lambda one: one[:2]):
             look(row, number)
+        return count
 
     def repeated(self, row: StoredRow, number: int, what: Literal["key", "id"], earlier: int) -> InspectorError:
-        """WrongUse that names both lines."""
         told = repr(cut(one_line((row.entry().key if what == "key" else row.id)[:_LONGEST_TOLD]), _KEY_CELLS))
         return WrongUse(
             f"Line {number:,} has the {what} {told} again, which line {earlier:,} has already.",
@@ -105,55 +236,99 @@ class FileSupply:
 
 
 async def plan_import(
-    library: Library, path: Path, format: Format | None = None, *, advance: Advance | None = None
+    target: Library | Target, path: Path, wish: Wish | None = None, *, advance: Advance | None = None
 ) -> ImportPlan:
-    """Read the whole file once, in constant memory. Raises WrongUse for a file of another shape, truncated, or with a
-    key twice, naming the line; NotThere, Unreadable, Refused for a store that takes none."""
-    _refuse(library)
-    file = await asyncio.to_thread(_file, path, format)
-    async with reconciled(FileSupply(file), library.memory, Target.of(library), library.trash.now(), advance) as found:
-        return ImportPlan(
-            path,
-            file.format,
-            new=found.of(What.NEW),
-            same=found.of(What.SAME),
-            taken=found.of(What.TAKEN),
-            samples=tuple(found.samples),
-            notes=(*found.losses.sentences(), *file.notes()),
-            beside=found.beside,
-            state=file.state,
-        )
+    """Read all of it once, in constant memory, and compare it with the store; nothing is written.
+
+    Raises WrongUse for what nobody here knows, is truncated, or has a key twice, naming the line; NotThere, Unreadable,
+    Refused for a store that takes none.
+    """
+    to, wish = _target(target), wish or Wish()
+    async with to.foreseen() as memory:
+        if to.library is not None and not memory.capabilities.write:
+            raise memory.refuse_to_write()
+        read = await asyncio.to_thread(_readable, path, wish, to.config.embedding, "")
+        now = datetime.now(UTC) if to.library is None else to.library.trash.now()
+        async with reconciled(_FileSupply(read), memory, to, now, advance) as found:
+            return found.plan(
+                ImportPlan,
+                to.makes(memory),
+                path=path,
+                format=read.format,
+                title=read.title,
+                why=read.why,
+                notes=tuple(masked(note) for note in read.notes()),
+                wish=wish,
+                state=read.state,
+            )
 
 
 async def import_memories(
-    library: Library, plan: ImportPlan, on_clash: OnClash, *, advance: Advance | None = None
+    target: Library | Target, plan: ImportPlan, on_clash: OnClash, *, advance: Advance | None = None
 ) -> Outcome:
-    """Bring them in as one action of verb "import", in constant memory. Doing it again goes on where it was cut off.
+    """Bring them in as one action of verb "import", in constant memory; the store is made first where there is none.
 
-    Raises Refused when the file changed since it was planned, and what `change_rows` raises.
+    Doing it again goes on where it was cut off. Raises Refused when the files changed since it was planned, and what
+    `change_rows` raises.
     """
+    to = _target(target)
+    library = await to.make()
     refuse_read_only(library)
-    _refuse(library)
-    supply = FileSupply(MemoryFile(plan.path, plan.format, state=plan.state))
+    if not library.memory.capabilities.write:
+        raise library.memory.refuse_to_write()
+    wish = replace(plan.wish, format=plan.format)
+    read = await asyncio.to_thread(_readable, plan.path, wish, library.config.embedding, plan.state)
     summary = f"imported {cut(one_line(plan.path.name), _KEY_CELLS)}"
+    now = library.trash.now()
     with Spool() as spool:
-        now = library.trash.now()
-        reconciling = reconciled(supply, library.memory, Target.of(library), now, None, spool=spool, on_clash=on_clash)
+        reconciling = reconciled(_FileSupply(read), library.memory, to, now, None, spool=spool, on_clash=on_clash)
         async with reconciling as found:
             outcome = await bring(library, "import", summary, found, spool, on_clash, advance)
     return replace(outcome, notes=tuple(dict.fromkeys(outcome.notes)))
 
 
-def _file(path: Path, given: Format | None) -> MemoryFile:
-    told = given or own_format(path) or SUFFIXES.get(path.suffix.lower())
-    if told is None:
-        raise refuse_unknown(path)
-    return MemoryFile(path, told)
+def _target(given: Library | Target) -> Target:
+    return Target.of(given) if isinstance(given, Library) else given
 
 
-def _refuse(library: Library) -> None:
-    if not library.memory.capabilities.write:
-        raise library.memory.refuse_to_write()
+def _readable(path: Path, wish: Wish, embedding: EmbeddingConfig, state: str) -> Readable:
+    """What lies at a path, by its content or the name that was said."""
+    name = wish.format
+    if name in SUFFIXES.values():
+        return MemoryFile(path, name, state=state)  # type: ignore[arg-type]
+    source = Source(path)
+    own: Own | None = own_format(source) if name is None else None
+    if name == "snapshot" or own == "snapshot":
+        return SnapshotFile(path, state)
+    if own in ("jsonl", "csv", "markdown"):
+        return MemoryFile(path, own, state=state)
+    try:
+        detected = detect(source, name)
+    except WrongUse:
+        told = SUFFIXES.get(path.suffix.lower()) if name is None and own is None and not source.is_folder else None
+        if told is None:
+            raise
+        # What is broken from its first line on is told by the reader of what its name says.
+        return MemoryFile(path, told, state=state)
+    return ForeignMemories(source, detected.format.taking(wish.along), detected.why, wish, embedding, state)
+
+
+def _unchanged(source: Source, state: str) -> str:
+    """The state of the files now. Raises Refused where another one is expected."""
+    now = source.state()
+    if state and state != now:
+        raise Refused(f"{source.name} changed while it was read.", hint="Import it again.")
+    return now
+
+
+def _counted(counts: Counter[str] | dict[str, int]) -> str:
+    most = sorted(counts.items(), key=lambda one: -one[1])
+    named = ", ".join(f"{one_line(name)} ({count:,})" for name, count in most[:_NAMES_TOLD])
+    return named + _more(len(most))
+
+
+def _more(count: int) -> str:
+    return f" and {count - _NAMES_TOLD:,} more" if count > _NAMES_TOLD else ""
 
 
 async def _in_thread(work: Callable[[threading.Event], Answer]) -> Answer:

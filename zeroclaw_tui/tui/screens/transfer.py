@@ -177,7 +177,7 @@ async def export_shown(
 async def import_file(app: App[Any], library: Library, patience: float) -> Outcome | None:
     """Ask for a file, show what it would bring, and import it; None when a person left it."""
     path = await app.push_screen_wait(
-        PathScreen("Import which file?", "A JSONL or CSV export of this program, or Markdown.")
+        PathScreen("Import which file?", "An export of this program, or a file or folder of another tool.")
     )
     if path is None:
         return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from zeroclaw_tui.curation.superseded import left_out_words
+from zeroclaw_tui.curation.transfer.words import lost_words, preview_words, source_words
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import count_text, fit, size_text
 from zeroclaw_tui.tui.looks import MUTED, WARNING
@@ -30,7 +31,7 @@ FORMATS: dict[str, tuple[Format, str]] = {
 }
 _NAMED = 4
 _NOTES = 3
-_SHORT_KEY, _LONGEST_NAME, _LONGEST_NOTE = 24, 40, 130
+_SHORT_KEY, _LONGEST_NAME, _LONGEST_NOTE, _LONGEST_PREVIEW = 24, 40, 130, 60
 
 
 def narrowed_words(chips: list[str], text: str, *, is_recall: bool, verb: str = "contains") -> str:
@@ -77,12 +78,19 @@ def import_body(plan: ImportPlan) -> Content:
         f"{count_text(plan.taken)} whose id or key is taken" if plan.taken else "",
     ]
     parts: list[str | tuple[str, str]] = [" · ".join(fact for fact in facts if fact)]
+    if plan.why:
+        parts.append((f"\n{fit(shown_words(source_words(plan)), _LONGEST_NOTE).rstrip()}", MUTED))
+        parts += [
+            f"\n{fit(key_words(key), _SHORT_KEY).rstrip()}  {fit(shown_words(content), _LONGEST_PREVIEW).rstrip()}"
+            for key, content in preview_words(plan)
+        ]
     if plan.samples:
         named = ", ".join(fit(key_words(key), _SHORT_KEY).rstrip() for key in plan.samples[:_NAMED])
         more = plan.taken - min(_NAMED, len(plan.samples))
         parts.append((f"\nTaken: {named}{f' and {count_text(more)} more' if more > 0 else ''}", MUTED))
     parts += [
-        (f"\n! {fit(one_line(shown_words(note)), _LONGEST_NOTE).rstrip()}", WARNING) for note in plan.notes[:_NOTES]
+        (f"\n! {fit(shown_words(sentence), _LONGEST_NOTE).rstrip()}", WARNING)
+        for sentence in list(lost_words(plan))[:_NOTES]
     ]
     return Content.assemble(*parts)
 
