@@ -25,6 +25,8 @@ VERBS_HERE = (
     "copy", "explain", "similar", "prompt", "evaluate",
 )  # fmt: skip
 VERBS_TO_COME = ("tail",)
+MAKING = ("store", "import")
+"""The verbs that make the store where it is not there yet."""
 
 _OPENING = (
     ("--config-dir", "DIR", "ZeroClaw's config dir (the one that holds config.toml)"),
@@ -172,6 +174,7 @@ def open_options(given: argparse.Namespace) -> OpenOptions:
         config_dir=_path(given.config_dir),
         workspace=_path(given.workspace),
         backend=given.backend,
+        is_made=getattr(given, "verb", None) in MAKING,
         location=location,
         profile=given.profile,
         agent=agents[0] if agents else None,

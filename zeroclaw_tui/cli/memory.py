@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
-from zeroclaw_tui.cli.arguments import open_options
+from zeroclaw_tui.cli.arguments import MAKING, open_options
 from zeroclaw_tui.cli.changing import edit, store
 from zeroclaw_tui.cli.counts import facets, stats
 from zeroclaw_tui.cli.entries import get_memory, list_memories
@@ -23,7 +23,8 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.notes import Concern
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
-from zeroclaw_tui.memory.errors import NoInstall, NothingYet, Refused
+from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.memory.errors import NoInstall, Refused
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import profile_for
 
@@ -40,9 +41,6 @@ _CONCERNS: dict[str, tuple[Concern, ...]] = {
 
 _TELL_FACTS = ("doctor", "import")
 """The verbs that how a store is made, and what it hands on, matters to."""
-
-_MAKING = ("store", "import")
-"""The verbs that make the store where it is not there yet."""
 
 _VERBS: dict[str, Callable[[Library, argparse.Namespace, datetime], Awaitable[int]]] = {
     "list": list_memories,
@@ -83,12 +81,10 @@ async def _answer(given: argparse.Namespace) -> int:
         note(f"zeroclaw: {sentence}")
     if on_configs is not None:
         return await on_configs(configs, given, now)
-    try:
-        library = await open_library(configs[0], given.profile)
-    except NothingYet:
-        if given.verb not in _MAKING:
-            raise
-        return await _to_new_store(configs[0], given, now)
+    target = await _target(configs[0], given)
+    if target.library is None:
+        return await _to_new_store(target, given, now)
+    library = target.library
     library.tell_before_first_call(lambda call: note(f"zeroclaw: {call.words}"))
     # A change that is refused for what makes the store read-only says it itself.
     silent = library.read_only_because if _changes(given) else None
@@ -107,21 +103,24 @@ async def _answer(given: argparse.Namespace) -> int:
         await library.close()
 
 
-async def _to_new_store(config: MemoryConfig, given: argparse.Namespace, now: datetime) -> int:
+async def _target(config: MemoryConfig, given: argparse.Namespace) -> Target:
+    """The store; only for verbs that make it may it not be there."""
+    if given.verb in MAKING:
+        return await Target.at(config, given.profile)
+    return Target.of(await open_library(config, given.profile))
+
+
+async def _to_new_store(target: Target, given: argparse.Namespace, now: datetime) -> int:
     """A verb that brings the first memories of a store, which is made as the ZeroClaw of the config's version would."""
     from zeroclaw_tui.cli.importing import import_to_new
-    from zeroclaw_tui.curation.transfer.target import Target
 
-    target = await Target.at(config, given.profile)
     try:
         if given.verb == "import":
             return await import_to_new(target, given)
         if given.read_only:
             raise Refused("--read-only refuses every write.", hint="Leave it out.")
-        made = target.nothing is not None
         library = await target.make()
-        if made:
-            note(f"zeroclaw: {one_line(library.memory.location)} was not there and has been made.")
+        note(f"zeroclaw: {one_line(library.memory.location)} was not there and has been made.")
         return await store(library, given, now)
     finally:
         await target.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 from zeroclaw_tui.backends.profiles import backend_profile
 from zeroclaw_tui.config.given_path import install_to_be
 from zeroclaw_tui.config.install import Install
-from zeroclaw_tui.config.layouts import expand, is_folder, lone_server
+from zeroclaw_tui.config.layouts import exists, expand, is_folder, lone_server
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import find_installs, home_folder, install_at
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -34,6 +34,8 @@ class OpenOptions:
     read_only: bool = False
     backend_by_scheme: bool = False
     """Whether `backend` was not named, but is what the URL's scheme means."""
+    is_made: bool = False
+    """Whether a store that is named and is not there will be made."""
 
 
 _NAMED = "the URL given"
@@ -53,6 +55,9 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
     options = _with_backend(options)
     variables = os.environ if environ is None else environ
     home = home_folder(variables, options.config_dir)
+    if options.is_made and options.path is not None and not exists(expand(str(options.path), home)):
+        # What is not there tells no backend, and a database is what ZeroClaw makes unless it is told otherwise.
+        options = replace(options, backend=options.backend or "sqlite", location=str(options.path))
     return tuple(_config_of(install, options, variables) for install in _found(options, variables, home))
 
 
@@ -117,6 +122,8 @@ def _named(path: Path, options: OpenOptions, variables: Mapping[str, str], home:
         return install_at(path, variables, home)
     except Unreadable:
         kind = backend_profile(options.backend or "")
+        if options.is_made and kind is not None and not exists(expand(str(path), home)):
+            return install_to_be(path, variables, home, is_folder=kind.has_notes)
         if kind is None or not kind.has_notes or not is_folder(expand(str(path), home)):
             raise
         return install_to_be(path, variables, home, is_folder=True)
