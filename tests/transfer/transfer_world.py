@@ -17,7 +17,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.transfer.exporting import Format, export_file
 from zeroclaw_tui.curation.transfer.importing import OnClash, import_memories, plan_import
-from zeroclaw_tui.curation.trash.reads import store_name
+from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.scoring.settings import ScoringSettings

@@ -22,7 +22,7 @@ from zeroclaw_tui.config.server_url import is_url
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, check_location, configs_for
 from zeroclaw_tui.curation.profile_choice import choose_profile
-from zeroclaw_tui.curation.trash.reads import store_name
+from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.memory.errors import NothingYet, Refused, WrongUse
 from zeroclaw_tui.memory.text import one_line
 

@@ -11,11 +11,21 @@ from functools import partial
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates
-from zeroclaw_tui.curation.audit.finding import KINDS, AuditReport, Finding, FindingKind, Sample
-from zeroclaw_tui.curation.audit.remarks import REMARKS
-from zeroclaw_tui.curation.audit.texts import Suspicion, beginning_of, digest, hidden_text_in, told_by_itself, trimmed
-from zeroclaw_tui.curation.audit.vectors import Vectors
+from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates, Vectors
+from zeroclaw_tui.curation.audit.findings import (
+    KINDS,
+    REMARKS,
+    AuditReport,
+    Finding,
+    FindingKind,
+    Sample,
+    Suspicion,
+    beginning_of,
+    digest,
+    hidden_text_in,
+    told_by_itself,
+    trimmed,
+)
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
 from zeroclaw_tui.memory.entry import Handle
