@@ -393,14 +393,13 @@ def stamps(connection: sqlite3.Connection, schema: Schema, found: Where) -> list
 def state_of(row: StoredRow) -> str:
     """The state a stamp of this row has."""
     values = row.values
-    size = len(as_text(values["content"]).encode("utf-8", "surrogateescape"))
-    return _state(values.get("updated_at"), size, values.get("superseded_by"))
+    return _state(values.get("updated_at"), _size(as_text(values["content"])), values.get("superseded_by"))
 
 
 def stamp_of(row: StoredRow) -> Stamp:
     """The stamp of a row with every column."""
     values = row.values
-    size = len(as_text(values["content"]).encode("utf-8", "surrogateescape"))
+    size = _size(as_text(values["content"]))
     created, updated = values.get("created_at"), values.get("updated_at")
     seen = (row.handle, row.id, values["key"], values.get("category"), created, updated, values.get("superseded_by"))
     return _stamp((*seen, size, row.agent))
@@ -419,6 +418,11 @@ def _stamp(row: tuple[Any, ...]) -> Stamp:
         agent=None if agent is None else as_text(agent),
         handle=rowid,
     )
+
+
+def _size(text: str) -> int:
+    """The bytes of a text as the database holds it."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
 
 
 def _state(updated: object, size: int, superseded: object) -> str:

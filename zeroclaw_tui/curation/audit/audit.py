@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import threading
 from array import array
 from collections.abc import Callable, Iterable, Sequence
@@ -35,6 +34,8 @@ _TOLD_AFTER_ROWS, _TOLD_AFTER_BYTES = 200, 2_000_000
 _FETCHED = 500
 _LOOKED_AT_ONCE, _LOOKED_AT_CHARACTERS = 64, 500_000
 """Contents that are searched together, for most have nothing in them that is looked for."""
+
+_EIGHT_BYTES = 2**64 - 1
 
 Found = dict[FindingKind, list[tuple[int, Sample]]]
 
@@ -113,7 +114,8 @@ class _Look:
         """Look for what the contents that wait tell by themselves; they are let go."""
         if not self._waiting:
             return
-        suspicion = Suspicion.of([content for _, content, _, _ in self._waiting])
+        keys = [stamp.key for stamp, _, _, _ in self._waiting]
+        suspicion = Suspicion.of(keys, [content for _, content, _, _ in self._waiting])
         for number, (stamp, content, bounds, pinned) in enumerate(self._waiting, self.rows - len(self._waiting)):
             told = told_by_itself(stamp.key, content, bounds, suspicion)
             if told:
@@ -228,9 +230,8 @@ def _size(samples: Iterable[Sample]) -> int:
 
 
 def _state(stamp: Stamp) -> int:
-    """Eight bytes of a state."""
-    state = stamp.state.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(state, digest_size=8).digest(), "little")
+    """Eight bytes that tell a state from others, within this process."""
+    return hash(stamp.state) & _EIGHT_BYTES
 
 
 def _text(value: object) -> str:

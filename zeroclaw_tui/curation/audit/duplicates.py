@@ -22,13 +22,14 @@ BANDS, ROWS = 16, 4
 """Two texts that share 80 % of their pairs have a band in common in 99.98 of 100 cases, at 90 % practically always."""
 _BATCH = 60_000
 _SIGNED_AT_ONCE = 10_000
-_REMEMBERED = 200_000
 _MIX = 0x9E3779B97F4A7C15
 _SEED = 20260101
 
 # Scripts that put no blanks between words are taken letter by letter.
 _UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿가-힯"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+_ASCII_WORDS = bytes(ord(chr(code).lower()) if _WORD.match(chr(code)) else ord(" ") for code in range(128)) + bytes(128)
+"""Each byte of ASCII in lower case, or a blank where it is of no word: thrice as quick as the pattern."""
 
 ALIKE_BY_COSINE = 0.95
 """Cosine from which on two memories are near duplicates."""
@@ -105,7 +106,6 @@ class WordPairs:
         import numpy
 
         self._numpy = numpy
-        self._known: dict[str, int] = {}
         self._words: array[int] = array("I")
         self._lengths: list[int] = []
         self._pairs = array("I")
@@ -115,19 +115,12 @@ class WordPairs:
 
     def add(self, content: str) -> None:
         """One more text."""
-        words = _WORD.findall(content[:LOOKED_AT].lower())
-        known = self._known
-        if len(known) > _REMEMBERED:
-            known.clear()
-        begin = len(self._words)
-        try:
-            self._words.extend(map(known.__getitem__, words))
-        except KeyError:
-            del self._words[begin:]
-            for word in words:
-                if word not in known:
-                    known[word] = zlib.crc32(word.encode("utf-8", "surrogatepass"))
-            self._words.extend(map(known.__getitem__, words))
+        text = content[:LOOKED_AT]
+        if text.isascii():
+            words = text.encode().translate(_ASCII_WORDS).split()
+        else:
+            words = [word.encode("utf-8", "surrogatepass") for word in _WORD.findall(text.lower())]
+        self._words.extend(map(zlib.crc32, words))
         self._lengths.append(len(words))
         if len(self._words) >= _BATCH:
             self._settle()
@@ -135,7 +128,6 @@ class WordPairs:
     def finish(self) -> None:
         """No text comes any more."""
         self._settle()
-        self._known.clear()
 
     def of(self, number: int) -> array[int]:
         """The pairs of one text, sorted, each once."""

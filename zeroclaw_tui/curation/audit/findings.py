@@ -152,22 +152,25 @@ class Suspicion:
     literals: tuple[str, ...]
     has_mark: bool
     has_blocks: bool
+    has_replies: bool
 
     @classmethod
-    def of(cls, contents: Sequence[str]) -> Suspicion:
+    def of(cls, keys: Sequence[str], contents: Sequence[str]) -> Suspicion:
         """Look at all of them together."""
         text = contents[0] if len(contents) == 1 else "\n".join(contents)
         has_blocks = _OWN_BLOCK in text or _TOOL_RESULT in text
-        return cls(secret_literals(text), _holds(text, _RUNTIME_MARK), has_blocks)
+        has_replies = _ASSISTANT in "\n".join([key[:_HEAD] for key in keys]).lower()
+        return cls(secret_literals(contents), _holds(text, _RUNTIME_MARK), has_blocks, has_replies)
 
 
 def told_by_itself(key: str, content: str, bounds: tuple[int, int], suspicion: Suspicion) -> dict[FindingKind, str]:
     """The findings of one memory with a remark each; `bounds` are those of `trimmed`."""
     found: dict[FindingKind, str] = {}
     start, end = bounds
-    lower_key = key[:_HEAD].strip(WHITE_SPACE).lower()
-    if lower_key == _ASSISTANT or lower_key.startswith(f"{_ASSISTANT}_"):
-        found["assistant replies"] = ""
+    if suspicion.has_replies:
+        lower_key = key[:_HEAD].strip(WHITE_SPACE).lower()
+        if lower_key == _ASSISTANT or lower_key.startswith(f"{_ASSISTANT}_"):
+            found["assistant replies"] = ""
     if not key.strip(WHITE_SPACE):
         found["empty keys"] = "no key" if not key else "only blanks for a key"
     if end - start < TOO_SHORT:
@@ -231,9 +234,11 @@ def trimmed(content: str) -> tuple[int, int]:
 
 def digest(owner: str, content: str, bounds: tuple[int, int]) -> bytes:
     """Sixteen bytes that are the same for the same trimmed content of one owner."""
-    hashed = hashlib.blake2b(owner.encode("utf-8", "surrogatepass"), digest_size=16)
-    hashed.update(b"\0")
     start, end = bounds
+    if end - start <= _SLICE:
+        whole = f"{owner}\0{content[start:end]}".encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(whole, digest_size=16).digest()
+    hashed = hashlib.blake2b(f"{owner}\0".encode("utf-8", "surrogatepass"), digest_size=16)
     for at in range(start, end, _SLICE):
         hashed.update(content[at : min(end, at + _SLICE)].encode("utf-8", "surrogatepass"))
     return hashed.digest()

@@ -17,7 +17,8 @@ _MOST_PLACES = 50
 class _Shape:
     """One kind of secret. `pattern` has a group `secret`, and is only tried where one of `literals` stands.
 
-    It begins `ahead` characters before the literal. `holds` looks at the secret once more.
+    It begins `ahead` characters before the literal. `holds` looks at the secret once more. With `is_assigned` a colon,
+    an equals sign or a letter beyond ASCII is part of every match.
     """
 
     name: str
@@ -25,11 +26,15 @@ class _Shape:
     pattern: re.Pattern[str]
     holds: Callable[[str], bool] = bool
     ahead: int = 0
+    is_assigned: bool = False
 
 
-def secret_literals(text: str) -> tuple[str, ...]:
-    """Which of the texts stand in it that every secret has one of: asked of many contents at once, that is quick."""
-    return tuple(literal for literal in (_ASCII_LITERALS if text.isascii() else _LITERALS) if literal in text)
+def secret_literals(contents: Sequence[str]) -> tuple[str, ...]:
+    """Which of the texts stand somewhere in these that every secret has one of: most have none."""
+    every = "\n".join(contents)
+    assigning = "\n".join([text for text in contents if ":" in text or "=" in text or not text.isascii()])
+    assigned = _ASCII_ASSIGNED if assigning.isascii() else _ASSIGNED
+    return (*filter(every.__contains__, _UNASSIGNED), *filter(assigning.__contains__, assigned))
 
 
 def look_alike_secrets(text: str, literals: Sequence[str] | None = None) -> list[str]:
@@ -187,7 +192,7 @@ _SHAPES = (
     _token("an npm token", ("npm_",), "npm_[A-Za-z0-9]{36}"),
     _Shape(
         "a Telegram bot token", (":AA",),
-        re.compile(r"(?<=[0-9]{8}):(?P<secret>AA[A-Za-z0-9_-]{32,34})(?![A-Za-z0-9_-])"),
+        re.compile(r"(?<=[0-9]{8}):(?P<secret>AA[A-Za-z0-9_-]{32,34})(?![A-Za-z0-9_-])"), is_assigned=True,
     ),
     _Shape(
         "a JSON web token", ("eyJ",),
@@ -200,20 +205,20 @@ _SHAPES = (
     _Shape(
         "a password in an address", ("://",),
         re.compile(r"(?<=[a-z0-9])://[^\s:/@\"'<>]{0,100}:(?P<secret>[^\s@/\"'<>]{3,200})@(?=[A-Za-z0-9\[])"),
-        _is_password,
+        _is_password, is_assigned=True,
     ),
     _Shape(
         "a password", _PASSWORDS, _assigned("[Pp]ass(?:word|wd|phrase)|PASS(?:WORD|WD|PHRASE)", 6),
-        lambda value: _is_password(value) and not (value.isalpha() and value.islower()), ahead=1,
+        lambda value: _is_password(value) and not (value.isalpha() and value.islower()), ahead=1, is_assigned=True,
     ),
     _Shape(
         "a password",
         tuple(dict.fromkeys(tail for word in _PASSWORD_WITH_CASE for tail in (word[1:], word[1:].upper()))),
-        _beside_words(_PASSWORD_WITH_CASE, alone=True), _is_password_beside_words, ahead=1,
+        _beside_words(_PASSWORD_WITH_CASE, alone=True), _is_password_beside_words, ahead=1, is_assigned=True,
     ),
     _Shape(
         "a password", _PASSWORD_WITHOUT_CASE, _beside_words(_PASSWORD_WITHOUT_CASE, alone=False),
-        _is_password_beside_words,
+        _is_password_beside_words, is_assigned=True,
     ),
     _Shape(
         "a token or key", _TOKENS,
@@ -221,10 +226,12 @@ _SHAPES = (
             "[Ss]ecret(?:[_-]?(?:access[_-]?)?key)?|SECRET(?:_(?:ACCESS_)?KEY)?|[Tt]oken|TOKEN"
             "|[Aa][Pp][Ii][ _-]?[Kk](?:ey|EY)|[Aa]ccess[_-]?[Kk]ey|ACCESS_KEY", 12,
         ),
-        _is_token, ahead=1,
+        _is_token, ahead=1, is_assigned=True,
     ),
 )  # fmt: skip
 """Those with a name of their own first: "a token or key" is only told where the value has no known shape."""
 
 _LITERALS = tuple(literal for shape in _SHAPES for literal in shape.literals)
-_ASCII_LITERALS = tuple(filter(str.isascii, _LITERALS))
+_ASSIGNED = tuple(literal for shape in _SHAPES if shape.is_assigned for literal in shape.literals)
+_UNASSIGNED = tuple(literal for shape in _SHAPES if not shape.is_assigned for literal in shape.literals)
+_ASCII_ASSIGNED = tuple(filter(str.isascii, _ASSIGNED))
