@@ -399,10 +399,18 @@ def state_of(row: StoredRow) -> str:
 def stamp_of(row: StoredRow) -> Stamp:
     """The stamp of a row with every column."""
     values = row.values
-    size = _size(as_text(values["content"]))
-    created, updated = values.get("created_at"), values.get("updated_at")
-    seen = (row.handle, row.id, values["key"], values.get("category"), created, updated, values.get("superseded_by"))
-    return _stamp((*seen, size, row.agent))
+    size, updated = _size(as_text(values["content"])), as_text(values.get("updated_at"))
+    return Stamp(
+        row.id,
+        _state(updated, size, values.get("superseded_by")),
+        as_text(values["key"]),
+        as_text(values.get("category")),
+        size,
+        as_text(values.get("created_at")),
+        updated,
+        row.agent,
+        "" if row.handle is None else row.handle,
+    )
 
 
 def _stamp(row: tuple[Any, ...]) -> Stamp:
