@@ -35,8 +35,6 @@ _FETCHED = 500
 _LOOKED_AT_ONCE, _LOOKED_AT_CHARACTERS = 64, 500_000
 """Contents that are searched together, for most have nothing in them that is looked for."""
 
-_EIGHT_BYTES = 2**64 - 1
-
 Found = dict[FindingKind, list[tuple[int, Sample]]]
 
 
@@ -79,36 +77,39 @@ class _Look:
         self._names: list[Handle] = []
         self.superseded: set[Handle] = set()
         self.found: Found = {kind: [] for kind in KINDS}
-        self._states = array("Q")
+        self._states = array("q")
+        """What tells each state from others, within this process."""
         self._waiting: list[tuple[Stamp, str, tuple[int, int], bool]] = []
         self._waiting_size = 0
         self._stamp_of, self._going = stamp_of, going
-        self._told_rows = self._told_size = 0
+        self._tells_at_rows = self._tells_at_size = 1
 
     def see(self, row: StoredRow) -> None:
         """Look at one row."""
-        stamp, content = self._stamp_of(row), _text(row.values.get("content"))
+        stamp, value = self._stamp_of(row), row.values.get
+        content, handle, contents = _text(value("content")), stamp.handle, self.contents
         bounds = trimmed(content)
         owner = stamp.agent or ""
         written = moment(stamp.updated_at or stamp.when)
-        self.contents.add(owner, digest(owner, content, bounds), content, written.timestamp() if written else 0.0)
-        dimensions = row.values.get("embedding_dimensions")
-        vector = row.values.get("embedding")
-        self.contents.vectors.add(vector, dimensions if isinstance(dimensions, int) else None)
-        if not self._names and isinstance(stamp.handle, int) and stamp.handle.bit_length() < 64:
-            self._rowids.append(stamp.handle)
+        contents.add(owner, digest(owner, content, bounds), content, written.timestamp() if written else 0.0)
+        dimensions = value("embedding_dimensions")
+        contents.vectors.add(value("embedding"), dimensions if isinstance(dimensions, int) else None)
+        if not self._names and isinstance(handle, int) and handle.bit_length() < 64:
+            self._rowids.append(handle)
         else:
-            self._names.append(stamp.handle)
-        self._states.append(_state(stamp))
-        if row.values.get("superseded_by") is not None:
-            self.superseded.add(stamp.handle)
+            self._names.append(handle)
+        self._states.append(hash(stamp.state))
+        if value("superseded_by") is not None:
+            self.superseded.add(handle)
         self.rows += 1
         self.size += stamp.size
-        self._waiting.append((stamp, content, bounds, bool(row.values.get("pinned"))))
+        self._waiting.append((stamp, content, bounds, bool(value("pinned"))))
         self._waiting_size += len(content)
         if len(self._waiting) >= _LOOKED_AT_ONCE or self._waiting_size >= _LOOKED_AT_CHARACTERS:
             self.look()
-        self._tell()
+        if self.rows >= self._tells_at_rows or self.size >= self._tells_at_size:
+            self._tells_at_rows, self._tells_at_size = self.rows + _TOLD_AFTER_ROWS, self.size + _TOLD_AFTER_BYTES
+            self._going(self.rows)
 
     def look(self) -> None:
         """Look for what the contents that wait tell by themselves; they are let go."""
@@ -122,7 +123,7 @@ class _Look:
                 excerpt = beginning_of(content)
                 for kind, remark in told.items():
                     self.found[kind].append((number, Sample(stamp, excerpt, remark, pinned)))
-            if hidden := hidden_text_in(stamp.key, content):
+            if not (content.isascii() and stamp.key.isascii()) and (hidden := hidden_text_in(stamp.key, content)):
                 sample = Sample(stamp, hidden.excerpt, hidden.remark, pinned, hidden.spelled)
                 self.found["hidden text"].append((number, sample))
         self._waiting, self._waiting_size = [], 0
@@ -133,16 +134,7 @@ class _Look:
 
     def is_as_seen(self, number: int, stamp: Stamp) -> bool:
         """Whether a row still has the state it was looked at in."""
-        return self._states[number] == _state(stamp)
-
-    def _tell(self) -> None:
-        if (
-            self.rows - self._told_rows >= _TOLD_AFTER_ROWS
-            or self.size - self._told_size >= _TOLD_AFTER_BYTES
-            or self.rows == 1
-        ):
-            self._told_rows, self._told_size = self.rows, self.size
-            self._going(self.rows)
+        return self._states[number] == hash(stamp.state)
 
 
 async def _report(library: Library, looked: _Look, duplicates: Duplicates, going: Callable[[], None]) -> AuditReport:
@@ -229,12 +221,9 @@ def _size(samples: Iterable[Sample]) -> int:
     return sum(sample.stamp.size for sample in samples)
 
 
-def _state(stamp: Stamp) -> int:
-    """Eight bytes that tell a state from others, within this process."""
-    return hash(stamp.state) & _EIGHT_BYTES
-
-
 def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     return "" if value is None else str(value)

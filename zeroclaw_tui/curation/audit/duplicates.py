@@ -431,10 +431,12 @@ def _buckets(texts: WordPairs, owners: array[int], chosen: Numbers) -> Iterator[
         band = texts.band(number)
         for numbers in own:
             # The memory's number stands behind its band, so that sorting the numbers sorts the memories.
-            keys = (band[numbers].astype(numpy.uint64) << half) | numbers
+            keys = band[numbers].astype(numpy.uint64)
+            keys <<= half
+            keys |= numbers
             keys.sort()
             is_same = numpy.zeros(len(keys) + 1, dtype=bool)
-            is_same[1:-1] = (keys[1:] ^ keys[:-1]) >> half == 0
+            is_same[1:-1] = keys[1:] ^ keys[:-1] < 1 << half
             begins = numpy.flatnonzero(is_same[1:] & ~is_same[:-1])
             ends = numpy.flatnonzero(is_same[:-1] & ~is_same[1:]) + 1
             found = keys.astype(numpy.uint32)

@@ -225,6 +225,8 @@ def hidden_text_in(key: str, content: str) -> HiddenText | None:
 def trimmed(content: str) -> tuple[int, int]:
     """Where a content begins and ends without the blanks around it, by Unicode's White_Space as ZeroClaw trims."""
     start, end = 0, len(content)
+    if end and content[0] > " " and content[-1] > " " and content.isascii():
+        return start, end
     while start < end and content[start] in WHITE_SPACE:
         start += 1
     while end > start and content[end - 1] in WHITE_SPACE:
