@@ -15,11 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.small_store import blob
 
-from zeroclaw_tui.curation.audit import alike, vectors
-from zeroclaw_tui.curation.audit.auditing import audit_memories
+from zeroclaw_tui.curation.audit import duplicates
+from zeroclaw_tui.curation.audit.audit import audit_memories
 from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates
-from zeroclaw_tui.curation.audit.finding import Finding
-from zeroclaw_tui.curation.audit.texts import digest, trimmed
+from zeroclaw_tui.curation.audit.findings import Finding, digest, trimmed
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 WORDS = [f"{first}{last}" for first in ("ka", "lo", "mi", "tan", "ver") for last in ("ro", "sel", "dim", "pu", "xen")]
@@ -85,7 +84,9 @@ def test_near_duplicates_by_words_are_those_a_comparison_of_all_pairs_finds(seed
     assert not found.exact
     count = len(texts)
     every = [(one, other) for one in range(count) for other in range(one)]
-    at_80 = _joined(count, {pair for pair in every if _shared(texts[pair[0]], texts[pair[1]]) >= alike.ALIKE})
+    at_80 = _joined(
+        count, {pair for pair in every if _shared(texts[pair[0]], texts[pair[1]]) >= duplicates.ALIKE_BY_WORDS}
+    )
     at_90 = _joined(count, {pair for pair in every if _shared(texts[pair[0]], texts[pair[1]]) >= 0.9})
     groups = [set(group) for group in found.near]
     assert all(any(group <= set(whole) for whole in at_80) for group in groups)
@@ -93,7 +94,7 @@ def test_near_duplicates_by_words_are_those_a_comparison_of_all_pairs_finds(seed
     for group in found.near:
         for number in group:
             best = max(_shared(texts[number], texts[other]) for other in group if other != number)
-            assert alike.ALIKE <= found.likeness[number] <= best + 1e-6
+            assert duplicates.ALIKE_BY_WORDS <= found.likeness[number] <= best + 1e-6
 
 
 @settings(deadline=None)
@@ -105,13 +106,13 @@ def test_near_duplicates_by_vectors_are_those_of_all_cosines(seed: int, count: i
     unit = numpy.array(numbers, dtype=numpy.float32)
     unit /= numpy.linalg.norm(unit, axis=1)[:, None]
     cosines = unit @ unit.T
-    if (abs(cosines - vectors.ALIKE) < 1e-5).any():
+    if (abs(cosines - duplicates.ALIKE_BY_COSINE) < 1e-5).any():
         return
     linked = {
         (one, other)
         for one in range(count)
         for other in range(one)
-        if owners[one] == owners[other] and cosines[one, other] >= vectors.ALIKE
+        if owners[one] == owners[other] and cosines[one, other] >= duplicates.ALIKE_BY_COSINE
     }
     rows = [
         (owner, f"{at} {at}", blob(*vector)) for at, (owner, vector) in enumerate(zip(owners, numbers, strict=True))
@@ -126,7 +127,7 @@ def test_blocks_of_vectors_make_no_difference(monkeypatch: pytest.MonkeyPatch, b
     rows = [("", f"text {at}", blob(*(chance.gauss(0, 1) for _ in range(2)))) for at in range(60)]
     whole = _duplicates(rows)
     assert whole.near
-    monkeypatch.setattr(vectors, "_BLOCK", block)
+    monkeypatch.setattr(duplicates, "_BLOCK", block)
     assert _duplicates(rows).near == whole.near
 
 
@@ -156,7 +157,7 @@ def test_vectors_decide_where_both_have_one_and_words_where_one_lacks_it() -> No
 
 
 def test_beyond_the_cap_words_are_compared_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "MOST_COMPARED", 2)
+    monkeypatch.setattr(duplicates, "MOST_COMPARED", 2)
     rows = [
         ("", LONG[0], blob(1, 0)),
         ("", LONG[1], blob(1, 0)),
@@ -177,7 +178,7 @@ def test_languages_without_blanks_and_texts_of_one_word() -> None:
 
 
 def test_a_thousand_alike_are_one_group_and_take_no_million_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alike, "MOST_WORK", 600_000)
+    monkeypatch.setattr(duplicates, "MOST_WORK", 600_000)
     texts = [f"{LONG[0]} {LONG[1]} {LONG[2]} the number of it is {number}" for number in range(1000)]
     found = _duplicates([("", text, None) for text in texts])
     assert found.near == [list(range(1000))]
@@ -186,7 +187,7 @@ def test_a_thousand_alike_are_one_group_and_take_no_million_comparisons(monkeypa
 
 def test_too_much_half_alike_is_said_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts that share a part, but too little of it."""
-    monkeypatch.setattr(alike, "MOST_WORK", 20_000)
+    monkeypatch.setattr(duplicates, "MOST_WORK", 20_000)
     chance = random.Random(1)
     texts = [f"{LONG[0]} {' '.join(chance.choices(WORDS, k=14))}" for _ in range(400)]
     assert "not all could be compared" in _duplicates([("", text, None) for text in texts]).left_out
@@ -208,7 +209,7 @@ async def test_the_report_names_groups_by_their_places(opened: Any) -> None:
 
 
 async def test_what_is_left_out_is_told_in_the_finding(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "MOST_COMPARED", 2)
+    monkeypatch.setattr(duplicates, "MOST_COMPARED", 2)
     rows = [{"content": PLAIN[at], "embedding": blob(1, 0)} for at in range(3)]
     near = (await audit_memories(await opened("G2", rows))).finding("near duplicates")
     assert near is not None

@@ -11,8 +11,8 @@ import pytest
 from audit_rows import PLAIN
 from support.small_store import blob
 
-from zeroclaw_tui.curation.audit.auditing import audit_memories
-from zeroclaw_tui.curation.audit.finding import AuditReport, FindingKind
+from zeroclaw_tui.curation.audit.audit import audit_memories
+from zeroclaw_tui.curation.audit.findings import AuditReport, FindingKind
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.memory.errors import SearchInterrupted

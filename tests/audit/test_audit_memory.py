@@ -16,7 +16,7 @@ LIMIT = 300 * 1024
 SCRIPT = """
 import asyncio, re, sys
 from pathlib import Path
-from zeroclaw_tui.curation.audit.auditing import audit_memories
+from zeroclaw_tui.curation.audit.audit import audit_memories
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 

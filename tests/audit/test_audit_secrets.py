@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.curation.audit.auditing import audit_memories
+from zeroclaw_tui.curation.audit.audit import audit_memories
+from zeroclaw_tui.curation.audit.findings import excerpt_of
 from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked
-from zeroclaw_tui.curation.audit.texts import excerpt_of
 
 MIXED = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3iJ5"
 SECRETS = {

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from copies_samples import OTHER, SECRET, Place, cache, snapshot
+from support.marks import plan_of_marked
 
 from zeroclaw_tui.curation.changing import remove_memories, undo
 from zeroclaw_tui.curation.copies.cleaning import clean_copies
 from zeroclaw_tui.curation.copies.copies import Copy, Text, find_copies, texts_of
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.purge import plan_rows
 from zeroclaw_tui.memory.change import Keep, RowChange
 from zeroclaw_tui.memory.errors import Refused
 
@@ -187,7 +187,7 @@ async def test_from_a_removal_to_its_texts_its_copies_and_back(
     place = make_place(generation, rows)
     kept = place.write("MEMORY_SNAPSHOT.md", snapshot(("door", SECRET), ("lang", OTHER)))
     async with open_place(place) as library:
-        removed = await remove_memories(library, await plan_rows(library, ["1"]), "forget")
+        removed = await remove_memories(library, await plan_of_marked(library, ["1"]), "forget")
         assert removed.action is not None
         texts = await texts_of(library, removed.action.number)
         assert texts == [Text("1", "door", SECRET)]
@@ -204,12 +204,12 @@ async def test_earlier_versions_in_the_trash_are_told(make_place: Make, open_pla
     """Not what the removal itself put there: undo needs that."""
     place = make_place("G2", ({"id": "1", "key": "door", "content": SECRET},))
     async with open_place(place) as library:
-        first = await remove_memories(library, await plan_rows(library, ["1"]), "forget")
+        first = await remove_memories(library, await plan_of_marked(library, ["1"]), "forget")
         assert first.action is not None
         (text,) = await texts_of(library, first.action.number)
         assert "trash" not in {copy.kind for copy in await find_copies(library, [text])}
         await undo(library)
-        await remove_memories(library, await plan_rows(library, ["1"]), "forget")
+        await remove_memories(library, await plan_of_marked(library, ["1"]), "forget")
         (copy,) = [copy for copy in await find_copies(library, [text]) if copy.kind == "trash"]
         assert (copy.count, copy.can_clean) == (1, False)
         assert copy.place == os.fspath(library.trash.file)

@@ -7,9 +7,9 @@ from contextlib import closing
 
 import pytest
 from support import small_store
+from support.marks import plan_of_marked
 
 from zeroclaw_tui.curation.changing import remove_memories, undo
-from zeroclaw_tui.curation.purge import plan_rows
 
 EMBEDS = 'embedding_provider = "custom:http://127.0.0.1:9"\nembedding_dimensions = 4\n'
 
@@ -189,7 +189,7 @@ async def test_rowids_close_to_the_last_one_are_told_and_have_a_way_out(make_pat
     assert "9,223,372,036,854,775,807" in finding.title
     async with patient.library() as library:
         (wanted,) = [entry for entry in await library.memory.list() if entry.handle == 2**63 - 1]
-        await remove_memories(library, await plan_rows(library, [wanted.id]), "purge")
+        await remove_memories(library, await plan_of_marked(library, [wanted.id]), "purge")
         await undo(library)
         (row,) = [entry for entry in await library.memory.list() if entry.id == wanted.id]
     assert row.handle == 13

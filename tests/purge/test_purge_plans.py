@@ -12,9 +12,8 @@ from support import small_store
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation import purge
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.purge import plan_of, plan_purge, plan_rows
+from zeroclaw_tui.curation.purge import PurgePlan, plan_of, plan_purge
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
@@ -69,7 +68,7 @@ async def library(tmp_path: Path) -> AsyncIterator[Library]:
     await opened.close()
 
 
-def _ids(plan: purge.PurgePlan) -> list[str]:
+def _ids(plan: PurgePlan) -> list[str]:
     return [stamp.id for stamp in plan.stamps]
 
 
@@ -105,34 +104,14 @@ async def test_the_oldest_and_the_newest_are_found_by_time_not_by_text(library: 
     """They are shown as they are stored, nine digits and offset; what is no time is left out."""
     plan = await plan_purge(library, MemoryFilter(superseded=Superseded.SHOW))
     assert (plan.oldest, plan.newest) == ("2026-03-01T12:00:00+05:00", "2026-03-01T09:59:59-02:00")
-    undated = await plan_rows(library, ["d"])
+    undated = plan_of(stamp for stamp in plan.stamps if stamp.id == "d")
     assert (undated.oldest, undated.newest) == (None, None)
-
-
-@pytest.mark.parametrize("one_by_one", [500, 1])
-async def test_marks_name_their_rows_whatever_the_order(
-    library: Library, monkeypatch: pytest.MonkeyPatch, one_by_one: int
-) -> None:
-    """In the order of storing, each once, superseded ones too, and without those gone meanwhile."""
-    monkeypatch.setattr(purge, "ONE_BY_ONE", one_by_one)
-    plan = await plan_rows(library, ["e", "gone", "c", "a", "e", "'; DROP TABLE memories"])
-    assert _ids(plan) == ["a", "c", "e"]
-    assert plan.filter is None
-    assert (await plan_rows(library, [])).count == 0
 
 
 async def test_a_store_with_nothing_but_the_trait_can_be_planned(library: Library) -> None:
     entries = [MemoryEntry(name, f"key {name}", "text", "core", "2026-01-01", namespace=name) for name in "xyz"]
     library.memory = InMemory(entries)
     assert set(_ids(await plan_purge(library, MemoryFilter(namespace=("x", "y"))))) == {"x", "y"}
-    assert set(_ids(await plan_rows(library, ["z", "x", "gone"]))) == {"x", "z"}
-
-
-def test_of_several_memories_with_one_id_the_mark_means_its_handle() -> None:
-    """Notes of several agents have the same line names."""
-    stamps = [Stamp("MEMORY:0", "s", handle=handle) for handle in ("anna/MEMORY:0", "MEMORY:0", "bob/MEMORY:0")]
-    assert [stamp.handle for stamp in purge._named(["MEMORY:0"], stamps)] == ["MEMORY:0"]
-    assert [stamp.handle for stamp in purge._named(["MEMORY:0"], stamps[::2])] == ["anna/MEMORY:0"]
 
 
 def test_the_number_is_typed_over_ten() -> None:

@@ -19,7 +19,7 @@ from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.transfer.export import export_file
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
-from zeroclaw_tui.curation.trash.reads import store_name
+from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.scoring.settings import ScoringSettings

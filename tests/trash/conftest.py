@@ -15,7 +15,7 @@ from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
-from zeroclaw_tui.curation.trash.reads import store_name
+from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.scoring.settings import ScoringSettings
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.marks import plan_of_marked
 from trash_world import World
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.changing import edit_memory, remove_memories, repair, restore, store_memory, undo
-from zeroclaw_tui.curation.purge import plan_purge, plan_rows
+from zeroclaw_tui.curation.purge import plan_purge
 from zeroclaw_tui.curation.trash.file import for_reading
 from zeroclaw_tui.memory.change import (
     FILE,
@@ -44,7 +45,7 @@ async def stored(world: World, key: str, content: str = "text", category: str = 
 
 
 async def deleted(world: World, *ids: str, verb: Any = "purge") -> None:
-    outcome = await remove_memories(world.library, await plan_rows(world.library, ids), verb)
+    outcome = await remove_memories(world.library, await plan_of_marked(world.library, ids), verb)
     assert outcome.count == len(ids)
 
 
@@ -84,7 +85,7 @@ async def test_nothing_to_undo_is_a_sentence_and_makes_no_file(world: World) -> 
 
 async def test_outcome_names_the_action_and_how_long_it_is_kept(world: World) -> None:
     row = await stored(world, "lang")
-    outcome = await remove_memories(world.library, await plan_rows(world.library, [row.id]), "forget")
+    outcome = await remove_memories(world.library, await plan_of_marked(world.library, [row.id]), "forget")
     assert outcome.action is not None
     assert (outcome.action.verb, outcome.action.count, outcome.action.open) == ("forget", 1, 1)
     assert outcome.action.summary == "deleted lang"
@@ -242,7 +243,7 @@ async def test_for_ever_leaves_no_byte_of_the_text(world: World) -> None:
     assert edited is not None
     await deleted(world, kept.id)
     assert b"SECRETWORD" in world.bytes_of_trash()
-    plan = await plan_rows(world.library, [row.id])
+    plan = await plan_of_marked(world.library, [row.id])
     reader = for_reading(world.trash.file)
     assert reader is not None
     with closing(reader):
@@ -294,7 +295,7 @@ async def test_a_deletion_whose_answer_was_lost_is_told_as_the_store_shows_it(
         raise NotReachable("The server is gone.", hint="r asks again.")
 
     monkeypatch.setattr(world.library.memory, "remove", committed)
-    plan = await plan_rows(world.library, [row.id for row in rows[:2]])
+    plan = await plan_of_marked(world.library, [row.id for row in rows[:2]])
     with pytest.raises(NotReachable) as caught:
         await remove_memories(world.library, plan, "purge", forever=forever)
     what = "were deleted for ever before that." if forever else "were done before that, which undo takes back."
@@ -428,7 +429,7 @@ async def test_unknown_agent_is_refused_with_the_known_ones(world: World) -> Non
 async def test_read_only_store_takes_nothing(world: World) -> None:
     row = await stored(world, "lang")
     world.library.memory.read_only_because = "Opened with --read-only."
-    plan = await plan_rows(world.library, [row.id])
+    plan = await plan_of_marked(world.library, [row.id])
     for change in (
         store_memory(world.library, Draft("two", "text")),
         edit_memory(world.library, row.id, Edit({"content": "two"}), row.fingerprint),
@@ -529,7 +530,7 @@ async def test_row_that_stayed_in_the_store_is_not_in_the_trash(world: World) ->
     row = await stored(world, "lang")
     memory.broken = True
     with pytest.raises(Unreadable, match="disk is full"):
-        await remove_memories(world.library, await plan_rows(world.library, [row.id]), "purge")
+        await remove_memories(world.library, await plan_of_marked(world.library, [row.id]), "purge")
     assert list(await world.rows()) == [row.id]
     assert await world.trash.listing() == ([], 0)
     assert [action.verb for action in await world.trash.actions()] == ["store"]

@@ -17,16 +17,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.marks import plan_of_marked
 from trash_world import Clock, World, install_at
 
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.settings import save_theme, settings_file, settings_problem, trash_limits
 from zeroclaw_tui.curation.changing import edit_memory, remove_memories, store_memory, undo
-from zeroclaw_tui.curation.purge import plan_purge, plan_rows
+from zeroclaw_tui.curation.purge import plan_purge
 from zeroclaw_tui.curation.trash import file as trash_file
 from zeroclaw_tui.curation.trash import trash as trash_module
-from zeroclaw_tui.curation.trash.reads import store_name
-from zeroclaw_tui.curation.trash.rows import pack, unpack
+from zeroclaw_tui.curation.trash.file import pack, unpack
+from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import AGENTS, FILE, Draft, Edit, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import Locked, NotThere, Unreadable
@@ -429,9 +430,9 @@ async def test_emptying_chosen_ones_leaves_no_byte_of_them(trash: Trash, world: 
     other = (await store_memory(library, Draft("two", "this stays"))).row
     assert second is not None
     assert other is not None
-    await remove_memories(library, await plan_rows(library, [second.id, other.id]), "purge")
+    await remove_memories(library, await plan_of_marked(library, [second.id, other.id]), "purge")
     await undo(library)
-    await remove_memories(library, await plan_rows(library, [second.id, other.id]), "purge")
+    await remove_memories(library, await plan_of_marked(library, [second.id, other.id]), "purge")
     (number,) = [row.number for row in (await world.trash.listing())[0] if row.row.id == second.id]
     assert await world.trash.empty([number, 10_000]) == 1
     assert b"SECRETWORD" not in world.bytes_of_trash()

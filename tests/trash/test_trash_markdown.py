@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
+from support.marks import plan_of_marked
 
 from zeroclaw_tui.curation.changing import edit_memory, remove_memories
 from zeroclaw_tui.curation.copies.copies import find_copies, texts_of
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
-from zeroclaw_tui.curation.purge import plan_rows
 from zeroclaw_tui.memory.change import Conflict, Edit, Keep, RowChange
 
 LINES = ["alpha one", "bravo two", "charlie three", "delta four"]
@@ -29,7 +29,7 @@ async def library(tmp_path: Path) -> AsyncIterator[Library]:
 
 
 async def _forget(library: Library, id: str, *, forever: bool = False) -> int | None:
-    outcome = await remove_memories(library, await plan_rows(library, [id]), "forget", forever=forever)
+    outcome = await remove_memories(library, await plan_of_marked(library, [id]), "forget", forever=forever)
     return outcome.action.number if outcome.action else None
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from audit_samples import NARROW, SECRET, WIDE, AuditApp, hostile_rows, press, screen_words, settled
 
-from zeroclaw_tui.curation.audit.auditing import audit_memories
-from zeroclaw_tui.curation.audit.finding import AuditReport, Finding, Sample
+from zeroclaw_tui.curation.audit.audit import audit_memories
+from zeroclaw_tui.curation.audit.findings import AuditReport, Finding, Sample
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.errors import Locked, SearchInterrupted
 from zeroclaw_tui.tui.screens import audit_changing, audit_listing

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from support.marks import plan_of_marked
 from textual.pilot import Pilot
 from tui_trash_samples import (
     NARROW,
@@ -20,7 +21,6 @@ from tui_trash_samples import (
 )
 
 from zeroclaw_tui.curation import changing
-from zeroclaw_tui.curation.purge import plan_rows
 from zeroclaw_tui.memory.change import Edit, RowChange
 from zeroclaw_tui.tui.screens.history import HistoryScreen
 
@@ -51,7 +51,7 @@ async def lived(sample: Sample) -> str:
     sample.clock.moment = NOW - timedelta(days=2)
     await edited(sample, entry.id, key="food")
     sample.clock.moment = NOW - timedelta(hours=3)
-    await changing.remove_memories(sample.library, await plan_rows(sample.library, [entry.id]), "forget")
+    await changing.remove_memories(sample.library, await plan_of_marked(sample.library, [entry.id]), "forget")
     sample.clock.moment = NOW
     return entry.id
 

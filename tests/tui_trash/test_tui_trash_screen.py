@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.marks import plan_of_marked
 from support.small_store import blob, make
 from textual.pilot import Pilot
 from textual.widgets import OptionList
@@ -31,7 +32,6 @@ from tui_trash_samples import (
 from zeroclaw_tui.curation import changing
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
-from zeroclaw_tui.curation.purge import plan_rows
 from zeroclaw_tui.curation.trash.trash import TrashRow
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.tui.screens import trash as trash_module
@@ -67,7 +67,7 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
 
 async def delete(sample: Sample, *ids: str) -> None:
     """Delete as the list does it."""
-    await changing.remove_memories(sample.library, await plan_rows(sample.library, ids), "forget")
+    await changing.remove_memories(sample.library, await plan_of_marked(sample.library, ids), "forget")
 
 
 async def test_an_empty_trash_says_what_fills_it(sample: Sample) -> None:
@@ -376,7 +376,7 @@ async def test_in_a_real_database_a_row_comes_back_as_it_was(sample: Sample, tmp
     )
     library = await open_library(configs_for(OpenOptions(path=path))[0])
     before = await library.memory.stored("a")
-    await changing.remove_memories(library, await plan_rows(library, ["a"]), "forget")
+    await changing.remove_memories(library, await plan_of_marked(library, ["a"]), "forget")
     app = ScreenApp(lambda: TrashScreen(library, sample.clock, debounce=0))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await settled(pilot)

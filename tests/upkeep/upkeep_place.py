@@ -16,7 +16,7 @@ from support.small_store import blob, make
 from support.whole_store import everything, hits
 
 from zeroclaw_tui.curation import changing, purge
-from zeroclaw_tui.curation.audit.auditing import audit_memories
+from zeroclaw_tui.curation.audit.audit import audit_memories
 from zeroclaw_tui.curation.audit.remedies import merge, plan_merge, recategorise
 from zeroclaw_tui.curation.changing import Outcome
 from zeroclaw_tui.curation.hygiene.plan import plan_hygiene

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -36,8 +35,6 @@ from zeroclaw_tui.memory.statistics import (
 )
 from zeroclaw_tui.memory.text import one_line
 
-_LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
-
 
 def moment(timestamp: str | None) -> datetime | None:
     """An RFC 3339 text or a plain date as a moment in UTC (microseconds), or None when it is neither.
@@ -47,10 +44,7 @@ def moment(timestamp: str | None) -> datetime | None:
     if not timestamp:
         return None
     try:
-        text = timestamp.strip()
-        while fraction := _LONG_FRACTION.search(text):
-            text = text[: fraction.end(1)] + text[fraction.end() :]
-        parsed = datetime.fromisoformat(text)
+        parsed = datetime.fromisoformat(timestamp.strip())
         return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

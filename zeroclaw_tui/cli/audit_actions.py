@@ -17,7 +17,7 @@ from zeroclaw_tui.cli.told import (
     tell_document,
 )
 from zeroclaw_tui.cli.told_done import tell_done
-from zeroclaw_tui.curation.audit.finding import Finding, Sample
+from zeroclaw_tui.curation.audit.findings import Finding, Sample
 from zeroclaw_tui.curation.audit.remedies import MergePlan, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changing import Outcome, note_nothing, remove_memories

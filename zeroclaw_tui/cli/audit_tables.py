@@ -7,7 +7,7 @@ from typing import Any
 
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, YELLOW, Line, Part, Styled, counted, size_shown, width
 from zeroclaw_tui.cli.told import stamp_as_json
-from zeroclaw_tui.curation.audit.finding import AuditReport, Finding, Sample
+from zeroclaw_tui.curation.audit.findings import AuditReport, Finding, Sample
 from zeroclaw_tui.curation.audit.remedies import plan_merge
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.library import Library

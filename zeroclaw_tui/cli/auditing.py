@@ -23,8 +23,8 @@ from zeroclaw_tui.cli.audit_actions import carry_out
 from zeroclaw_tui.cli.audit_tables import report_as_json, report_lines
 from zeroclaw_tui.cli.guarding import Progress, check_writable
 from zeroclaw_tui.cli.output import document, note, write_lines
-from zeroclaw_tui.curation.audit.auditing import audit_memories
-from zeroclaw_tui.curation.audit.finding import KINDS, AuditReport, FindingKind
+from zeroclaw_tui.curation.audit.audit import audit_memories
+from zeroclaw_tui.curation.audit.findings import KINDS, AuditReport, FindingKind
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import category_meant
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, SearchInterrupted, WrongUse

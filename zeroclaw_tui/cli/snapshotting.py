@@ -23,8 +23,8 @@ from zeroclaw_tui.cli.asking import NOTHING_DONE
 from zeroclaw_tui.cli.guarding import check_writable
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Line, Styled, counted, document, note, write_lines
 from zeroclaw_tui.cli.told import tell_document, tell_notes
+from zeroclaw_tui.curation.audit.findings import excerpt_of
 from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.curation.audit.texts import excerpt_of
 from zeroclaw_tui.curation.changing import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.snapshot import (

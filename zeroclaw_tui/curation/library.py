@@ -13,7 +13,7 @@ from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
 from zeroclaw_tui.curation.recall import recall_memories, recall_steps
-from zeroclaw_tui.curation.trash.reads import store_name
+from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder
 from zeroclaw_tui.embeddings.factory import create_embedder

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.superseded import superseded_hidden
 from zeroclaw_tui.memory.change import Stamp
-from zeroclaw_tui.memory.entry import Handle
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.query import MemoryFilter
 
 TYPED_FROM = 11
 """From so many memories on, the number is typed to confirm."""
 SAMPLES = 3
-ONE_BY_ONE = 500
-"""Up to so many ids are looked up each by itself; for more, every memory's stamp is read once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,39 +63,6 @@ async def plan_purge(library: Library, filter: MemoryFilter) -> PurgePlan:
     """The plan for every memory a filter leaves."""
     stamps = await library.memory.stamps(filter)
     return plan_of(stamps, filter, await superseded_hidden(library, filter))
-
-
-async def plan_rows(library: Library, ids: Sequence[str]) -> PurgePlan:
-    """The plan for the memories of these ids, those gone meanwhile left out.
-
-    Where several memories have one id (Markdown files of several agents), the one of that handle is meant.
-    """
-    wanted = list(dict.fromkeys(ids))
-    handles = await _rowids(library, wanted) if len(wanted) <= ONE_BY_ONE else None
-    if handles is None:
-        return plan_of(_named(wanted, await library.memory.stamps(MemoryFilter(superseded=Superseded.SHOW))))
-    return plan_of(await library.memory.stamps_of(handles))
-
-
-async def _rowids(library: Library, ids: Sequence[str]) -> list[int] | None:
-    """The rowids of these ids in the order of storing; None where the store does not number its rows."""
-    found = [await library.memory.with_id(wanted) for wanted in ids]
-    handles = {entry.handle for entry in found if entry is not None}
-    numbers = sorted(handle for handle in handles if isinstance(handle, int))
-    return numbers if len(numbers) == len(handles) else None
-
-
-def _named(ids: Sequence[str], stamps: Iterable[Stamp]) -> list[Stamp]:
-    """Of these stamps one for each id, in their order."""
-    left = set(ids)
-    chosen: set[Handle] = set()
-    every = list(stamps)
-    for exact in (True, False):
-        for stamp in every:
-            if stamp.id in left and (not exact or stamp.handle == stamp.id):
-                left.discard(stamp.id)
-                chosen.add(stamp.handle)
-    return [stamp for stamp in every if stamp.handle in chosen]
 
 
 def _first_and_last(timestamps: Iterable[str]) -> tuple[str | None, str | None]:

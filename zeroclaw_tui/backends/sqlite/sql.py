@@ -393,17 +393,24 @@ def stamps(connection: sqlite3.Connection, schema: Schema, found: Where) -> list
 def state_of(row: StoredRow) -> str:
     """The state a stamp of this row has."""
     values = row.values
-    size = len(as_text(values["content"]).encode("utf-8", "surrogateescape"))
-    return _state(values.get("updated_at"), size, values.get("superseded_by"))
+    return _state(values.get("updated_at"), _size(as_text(values["content"])), values.get("superseded_by"))
 
 
 def stamp_of(row: StoredRow) -> Stamp:
     """The stamp of a row with every column."""
     values = row.values
-    size = len(as_text(values["content"]).encode("utf-8", "surrogateescape"))
-    created, updated = values.get("created_at"), values.get("updated_at")
-    seen = (row.handle, row.id, values["key"], values.get("category"), created, updated, values.get("superseded_by"))
-    return _stamp((*seen, size, row.agent))
+    size, updated = _size(as_text(values["content"])), as_text(values.get("updated_at"))
+    return Stamp(
+        row.id,
+        _state(updated, size, values.get("superseded_by")),
+        as_text(values["key"]),
+        as_text(values.get("category")),
+        size,
+        as_text(values.get("created_at")),
+        updated,
+        row.agent,
+        "" if row.handle is None else row.handle,
+    )
 
 
 def _stamp(row: tuple[Any, ...]) -> Stamp:
@@ -419,6 +426,11 @@ def _stamp(row: tuple[Any, ...]) -> Stamp:
         agent=None if agent is None else as_text(agent),
         handle=rowid,
     )
+
+
+def _size(text: str) -> int:
+    """The bytes of a text as the database holds it."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
 
 
 def _state(updated: object, size: int, superseded: object) -> str:

@@ -44,11 +44,12 @@ class RawTable:
         """The rows a condition leaves; text among `values` must be bindable."""
         statement = f"SELECT rowid, {self._selected} FROM {quoted(self._name)} WHERE {condition}"
         with closing(self._connection.execute(statement, values)) as found:
-            for rowid, *row in found:
-                stored = self._row(rowid, dict(zip(self.columns, row, strict=True)))
-                row.clear()
-                yield stored
+            columns, stored_row = self.columns, self._row
+            for row in found:
+                stored = stored_row(row[0], dict(zip(columns, row[1:], strict=True)))
                 # A row can be many megabytes: it is let go before the next one is read.
+                del row
+                yield stored
                 del stored
 
     def with_id(self, id: str, handle: object = None) -> StoredRow | None:

@@ -17,7 +17,8 @@ _MOST_PLACES = 50
 class _Shape:
     """One kind of secret. `pattern` has a group `secret`, and is only tried where one of `literals` stands.
 
-    It begins `ahead` characters before the literal. `holds` looks at the secret once more.
+    It begins `ahead` characters before the literal. `holds` looks at the secret once more. Every match has one of
+    `marks` in it, or a letter beyond ASCII.
     """
 
     name: str
@@ -25,11 +26,16 @@ class _Shape:
     pattern: re.Pattern[str]
     holds: Callable[[str], bool] = bool
     ahead: int = 0
+    marks: tuple[str, str] = ("", "")
 
 
-def secret_literals(text: str) -> tuple[str, ...]:
-    """Which of the texts stand in it that every secret has one of: asked of many contents at once, that is quick."""
-    return tuple(literal for literal in (_ASCII_LITERALS if text.isascii() else _LITERALS) if literal in text)
+def secret_literals(contents: Sequence[str]) -> tuple[str, ...]:
+    """Which of the texts stand somewhere in these that every secret has one of: most have none."""
+    found: list[str] = []
+    for (one, other), literals in _LITERALS_BY_MARKS.items():
+        text = "\n".join([text for text in contents if one in text or other in text or not text.isascii()])
+        found += filter(text.__contains__, filter(str.isascii, literals) if text.isascii() else literals)
+    return tuple(found)
 
 
 def look_alike_secrets(text: str, literals: Sequence[str] | None = None) -> list[str]:
@@ -159,7 +165,12 @@ def _beside_words(words: tuple[str, ...], *, alone: bool) -> re.Pattern[str]:
 
 def _token(name: str, literals: tuple[str, ...], pattern: str, holds: Callable[[str], bool] = bool) -> _Shape:
     """A text that begins with one of `literals` and stands alone."""
-    return _Shape(name, literals, re.compile(rf"(?<![A-Za-z0-9])(?P<secret>{pattern})(?![A-Za-z0-9_])"), holds)
+    alone = re.compile(rf"(?<![A-Za-z0-9])(?P<secret>{pattern})(?![A-Za-z0-9_])")
+    marked = all("-" in literal or "_" in literal for literal in literals)
+    return _Shape(name, literals, alone, holds, marks=_JOINED if marked else ("", ""))
+
+
+_ASSIGNED, _JOINED = (":", "="), ("-", "_")
 
 
 _SHAPES = (
@@ -169,6 +180,7 @@ _SHAPES = (
             r"(?P<secret>-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
             r"(?:[\s\S]{0,8000}?-----END [A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\]*))"
         ),
+        marks=_JOINED,
     ),
     _token("an AWS access key", ("AKIA", "ASIA"), "A[KS]IA[A-Z2-7]{16}"),
     _token("an API key (sk-)", ("sk-",), "sk-[A-Za-z0-9_-]{16,400}+", _is_random),
@@ -187,7 +199,7 @@ _SHAPES = (
     _token("an npm token", ("npm_",), "npm_[A-Za-z0-9]{36}"),
     _Shape(
         "a Telegram bot token", (":AA",),
-        re.compile(r"(?<=[0-9]{8}):(?P<secret>AA[A-Za-z0-9_-]{32,34})(?![A-Za-z0-9_-])"),
+        re.compile(r"(?<=[0-9]{8}):(?P<secret>AA[A-Za-z0-9_-]{32,34})(?![A-Za-z0-9_-])"), marks=_ASSIGNED,
     ),
     _Shape(
         "a JSON web token", ("eyJ",),
@@ -200,20 +212,20 @@ _SHAPES = (
     _Shape(
         "a password in an address", ("://",),
         re.compile(r"(?<=[a-z0-9])://[^\s:/@\"'<>]{0,100}:(?P<secret>[^\s@/\"'<>]{3,200})@(?=[A-Za-z0-9\[])"),
-        _is_password,
+        _is_password, marks=_ASSIGNED,
     ),
     _Shape(
         "a password", _PASSWORDS, _assigned("[Pp]ass(?:word|wd|phrase)|PASS(?:WORD|WD|PHRASE)", 6),
-        lambda value: _is_password(value) and not (value.isalpha() and value.islower()), ahead=1,
+        lambda value: _is_password(value) and not (value.isalpha() and value.islower()), ahead=1, marks=_ASSIGNED,
     ),
     _Shape(
         "a password",
         tuple(dict.fromkeys(tail for word in _PASSWORD_WITH_CASE for tail in (word[1:], word[1:].upper()))),
-        _beside_words(_PASSWORD_WITH_CASE, alone=True), _is_password_beside_words, ahead=1,
+        _beside_words(_PASSWORD_WITH_CASE, alone=True), _is_password_beside_words, ahead=1, marks=_ASSIGNED,
     ),
     _Shape(
         "a password", _PASSWORD_WITHOUT_CASE, _beside_words(_PASSWORD_WITHOUT_CASE, alone=False),
-        _is_password_beside_words,
+        _is_password_beside_words, marks=_ASSIGNED,
     ),
     _Shape(
         "a token or key", _TOKENS,
@@ -221,10 +233,13 @@ _SHAPES = (
             "[Ss]ecret(?:[_-]?(?:access[_-]?)?key)?|SECRET(?:_(?:ACCESS_)?KEY)?|[Tt]oken|TOKEN"
             "|[Aa][Pp][Ii][ _-]?[Kk](?:ey|EY)|[Aa]ccess[_-]?[Kk]ey|ACCESS_KEY", 12,
         ),
-        _is_token, ahead=1,
+        _is_token, ahead=1, marks=_ASSIGNED,
     ),
 )  # fmt: skip
 """Those with a name of their own first: "a token or key" is only told where the value has no known shape."""
 
 _LITERALS = tuple(literal for shape in _SHAPES for literal in shape.literals)
-_ASCII_LITERALS = tuple(filter(str.isascii, _LITERALS))
+_LITERALS_BY_MARKS = {
+    marks: tuple(literal for shape in _SHAPES if shape.marks == marks for literal in shape.literals)
+    for marks in dict.fromkeys(shape.marks for shape in _SHAPES)
+}

@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.copies.places import (
 from zeroclaw_tui.curation.copies.texts import Phrases, Text, Wanted
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan
-from zeroclaw_tui.curation.trash.reads import ids_move
+from zeroclaw_tui.curation.trash.journal import ids_move
 from zeroclaw_tui.memory.change import MEMORIES
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.text import one_line

@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.files.rows import (
     path_in,
     present_row,
 )
-from zeroclaw_tui.curation.trash.rows import file_path, file_state
+from zeroclaw_tui.curation.trash.file import file_path, file_state
 from zeroclaw_tui.files.disk import Rewritten, replace_bytes, until_it_holds
 from zeroclaw_tui.memory.change import FILE, Batches, Clash, Clashes, ClashFound, Keep, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import Refused

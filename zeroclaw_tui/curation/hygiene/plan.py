@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.hygiene.old_files import FilesFound, old_files
 from zeroclaw_tui.curation.hygiene.rules import HygieneRules, RuleName, rules_of
 from zeroclaw_tui.curation.hygiene.state import HygieneState, counted_by, read_state
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.trash.rows import file_state
+from zeroclaw_tui.curation.trash.file import file_state
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.errors import InspectorError
 

@@ -32,7 +32,7 @@ from zeroclaw_tui.curation.transfer.reconcile import (
     verify,
 )
 from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.curation.trash.reads import store_name
+from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter

@@ -1,7 +1,8 @@
-"""An action under way: it holds the lock and the connection that writes until it is finished."""
+"""An action under way, and which changes of one that was cut off never happened."""
 
 from __future__ import annotations
 
+import asyncio
 import math
 import sqlite3
 import threading
@@ -10,12 +11,63 @@ from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from zeroclaw_tui.curation.trash import reads, writes
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.curation.files.database_rows import present_now
+from zeroclaw_tui.curation.files.rows import digest_now
+from zeroclaw_tui.curation.trash import journal
 from zeroclaw_tui.curation.trash.file import explained, for_writing, let_go, transaction, wipe
-from zeroclaw_tui.memory.change import RowChange
+from zeroclaw_tui.curation.trash.journal import States
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, RowChange
 from zeroclaw_tui.memory.errors import InspectorError
 
+_ROWS_AT_ONCE = 500
+
 TAKING_BACK = ("undo", "restore")
+
+
+async def never_happened(kept: Sequence[States], memory: Memory) -> list[int]:
+    """The numbers of what an action kept, in this order, but did not do, as the store and the files now show.
+
+    What is in neither state counts as done: the trash then holds on to it.
+    """
+    chains: dict[tuple[str, str], list[States]] = {}
+    for states in kept:
+        chains.setdefault((states.table, states.id), []).append(states)
+    struck: set[int] = set()
+    names = [name for table, name in chains if table == MEMORIES]
+    for start in range(0, len(names), _ROWS_AT_ONCE):
+        some = names[start : start + _ROWS_AT_ONCE]
+        present = await memory.stored_by_id(some)
+        for name in some:
+            now = present[name].fingerprint if name in present else None
+            struck.update(_not_reached(chains[MEMORIES, name], now))
+    for (table, name), chain in chains.items():
+        if table == FILE:
+            struck.update(_not_reached(chain, await asyncio.to_thread(digest_now, Path(name))))
+    struck.update(await asyncio.to_thread(_entries_as_before, kept))
+    memories = {states.number for states in kept if states.table == MEMORIES}
+    if memories and memories <= struck:
+        # Agents and cached vectors change in the same transaction as the memories they belong to.
+        struck.update(states.number for states in kept if states.table not in (FILE, AUDIT_LOG, OTHER_ROW))
+    return sorted(struck)
+
+
+def _not_reached(chain: Sequence[States], now: str | None) -> list[int]:
+    """Of the changes to one row, those behind the last state it can be in; none where it is in no such state."""
+    reached = [chain[0].before, *(states.after for states in chain)]
+    for done in range(len(chain), -1, -1):
+        if reached[done] == now:
+            return [states.number for states in chain[done:]]
+    return []
+
+
+def _entries_as_before(kept: Sequence[States]) -> list[int]:
+    """Rows of other databases that still are, or still are not, there as before their change."""
+    rows = {states.number: states.entry for states in kept if states.entry is not None}
+    there = present_now(list(rows.values())) if rows else set()
+    return [
+        states.number for states in kept if states.entry is not None and (states.before is None) != (states.id in there)
+    ]
 
 
 class ActionUnderWay:
@@ -46,9 +98,9 @@ class ActionUnderWay:
         self._connection = for_writing(file)
         try:
             with explained(file, "written"), transaction(self._connection):
-                if writes.clock_is_doubtful(self._connection, now):
+                if journal.clock_is_doubtful(self._connection, now):
                     self._since = -math.inf
-                self.number = writes.begin(self._connection, store, verb, now, summary)
+                self.number = journal.begin(self._connection, store, verb, now, summary)
         except BaseException:
             self._connection.close()
             raise
@@ -56,7 +108,7 @@ class ActionUnderWay:
     def keep(self, changes: Sequence[RowChange]) -> None:
         """Put these changes on disk."""
         with self._guard, self._explained(), transaction(self._connection):
-            writes.keep(self._connection, self.number, changes)
+            journal.keep(self._connection, self.number, changes)
         self._rows += len(changes)
 
     def forget(self, changes: Sequence[RowChange]) -> None:
@@ -64,10 +116,10 @@ class ActionUnderWay:
         self._forgets = True
         connection = self._connection
         with self._guard, self._explained(), transaction(connection):
-            store = reads.store_number(connection, self._store)
+            store = journal.store_number(connection, self._store)
             before = connection.total_changes
             if store is not None:
-                writes.forget_rows(connection, store, [change.row for change in changes])
+                journal.forget_rows(connection, store, [change.row for change in changes])
             dropped = connection.total_changes - before
         self._rows += len(changes)
         self.has_dropped = self.has_dropped or dropped > 0
@@ -75,14 +127,14 @@ class ActionUnderWay:
     def take_as_reversed(self, numbers: Sequence[int]) -> None:
         """Note that these changes are taken back already."""
         with self._guard, explained(self._file, "written further"), transaction(self._connection):
-            writes.take_as_reversed(self._connection, self.number, numbers)
+            journal.take_as_reversed(self._connection, self.number, numbers)
 
     def strike_changes(self, numbers: Sequence[int]) -> None:
         """Take out changes of it that were kept but not done."""
         with self._guard, explained(self._file, "written further"), transaction(self._connection):
-            writes.strike(self._connection, numbers)
+            journal.strike(self._connection, numbers)
 
-    def finish(self, nothing: str | None = None) -> reads.ActionFacts | None:
+    def finish(self, nothing: str | None = None) -> journal.ActionFacts | None:
         """End it, drop what is too old or too much, and give up the lock; None when nothing was kept.
 
         Then it is struck out, or noted with `nothing` for its summary.
@@ -91,20 +143,20 @@ class ActionUnderWay:
         try:
             with self._guard, explained(self._file, "written further"), closing(connection):
                 with transaction(connection):
-                    writes.drop_empty(connection, self.number)
-                    if nothing is not None and not self._forgets and not writes.has_kept(connection, self.number):
-                        writes.note_nothing(connection, self.number, nothing)
+                    journal.drop_empty(connection, self.number)
+                    if nothing is not None and not self._forgets and not journal.has_kept(connection, self.number):
+                        journal.note_nothing(connection, self.number, nothing)
                         left = False
                     else:
-                        left = writes.finish(connection, self.number)
+                        left = journal.finish(connection, self.number)
                     if self._forgets:
-                        writes.count_anew(connection)
+                        journal.count_anew(connection)
                 if self._forgets:
                     wipe(connection)
                 if not left:
                     return None
                 self._drop_old()
-                return reads.action(connection, self.number)
+                return journal.action(connection, self.number)
         finally:
             let_go(self._descriptor)
 
@@ -112,7 +164,7 @@ class ActionUnderWay:
         """End it as if it had never begun."""
         try:
             with self._guard, explained(self._file, "written further"), transaction(self._connection):
-                writes.strike_action(self._connection, self.number)
+                journal.strike_action(self._connection, self.number)
         except InspectorError:
             self.leave()
             raise
@@ -121,7 +173,7 @@ class ActionUnderWay:
     def retell(self, summary: str) -> None:
         """Say otherwise what it does."""
         with self._guard, explained(self._file, "written further"), transaction(self._connection):
-            writes.retell(self._connection, self.number, summary)
+            journal.retell(self._connection, self.number, summary)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -136,7 +188,7 @@ class ActionUnderWay:
         # What cannot go now goes after the next action.
         with suppress(sqlite3.Error):
             with transaction(self._connection):
-                dropped = writes.drop_old(self._connection, self.number, self._since, self._most_bytes)
+                dropped = journal.drop_old(self._connection, self.number, self._since, self._most_bytes)
             if dropped:
                 wipe(self._connection)
 

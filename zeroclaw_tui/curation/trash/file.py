@@ -1,16 +1,24 @@
-"""The file trash.db: making it, opening it, its tables, and the lock beside it."""
+"""The file trash.db: making it, opening it, its tables, the lock beside it, and how it holds a row."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from zeroclaw_tui.config.document.replacing import FULL, MAKE_ROOM, is_full, make_folder, new_file
+from zeroclaw_tui.curation.files.database_rows import FILE_NAME
+from zeroclaw_tui.curation.files.rows import MADE, MOVED_FROM, MOVED_TO
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, RowChange, StoredRow, Value
 from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Unreadable
+from zeroclaw_tui.memory.text import is_unicode
 
 try:
     import fcntl
@@ -70,6 +78,13 @@ _SCHEMA = (
         JOIN kept again ON again.reverses = restored.number
         WHERE restored.reverses = old.number AND again.before IS NOT NULL AND again.after IS NULL); END""",
 )
+
+_BYTES, _TEXT, _CONTENT, _SAME = "bytes", "text", "content", "same"
+"""What stands in a row's JSON for a value that lies elsewhere: always a list, which no value of a row is."""
+
+VECTOR = "embedding"
+
+_OF_FILES, _PATHS = (FILE, AUDIT_LOG, OTHER_ROW), ("path", MOVED_TO, MOVED_FROM, MADE, FILE_NAME)
 
 
 def for_reading(file: Path) -> sqlite3.Connection | None:
@@ -296,3 +311,168 @@ def _cannot(
 def _sentence(file: Path, verb: str, why: str) -> str:
     nothing = " Without it nothing is changed." if verb == "written" else ""
     return f"The trash {file} cannot be {verb}: {why}.{nothing}"
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """One row: its JSON, its content where that is plain text, and the bytes of what JSON cannot hold."""
+
+    row: str
+    content: str | None
+    blob: bytes | None
+
+
+def pack(row: StoredRow, before: StoredRow | None = None, *, vector: bool = True) -> Packed:
+    """A row; given the row before it, a vector equal to that one's is not held twice. Without `vector` it is left out.
+
+    The content is apart from the JSON so that it can be searched, blobs so that a search need not read them.
+    """
+    blob = bytearray()
+    content: str | None = None
+    values: list[list[Any]] = []
+    for name, value in row.values.items():
+        if name == VECTOR and not vector:
+            continue
+        packed: Any
+        if name == "content" and isinstance(value, str) and is_unicode(value):
+            packed, content = [_CONTENT], value
+        elif name == VECTOR and isinstance(value, bytes) and before is not None and before.values.get(name) == value:
+            packed = [_SAME]
+        elif isinstance(value, bytes | str):
+            packed = _packed(value, blob)
+        else:
+            packed = value
+        values.append([name if name.isascii() else _packed(name, blob), packed])
+    parts = [_packed(part, blob) for part in (row.id, row.handle, row.agent, row.table)]
+    document = json.dumps([*parts, values], ensure_ascii=False, separators=(",", ":"))
+    return Packed(document, content, bytes(blob) if blob else None)
+
+
+def unpack(packed: Packed, before: StoredRow | None = None) -> StoredRow:
+    """The row again; `before` is the one it was packed with."""
+    blob = packed.blob or b""
+    *parts, values = json.loads(packed.row)
+    name_of_row, handle, agent, table = (_unpacked(part, blob) for part in parts)
+    named: dict[str, Value] = {}
+    for name, value in values:
+        plain: Value
+        if value == [_CONTENT]:
+            plain = packed.content
+        elif value == [_SAME]:
+            plain = before.values[VECTOR] if before is not None else None
+        else:
+            plain = _unpacked(value, blob)
+        named[_unpacked(name, blob)] = plain
+    return StoredRow(name_of_row, named, handle, agent, table)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedChange:
+    """A change as trash.db keeps it. `is_deletion` says that a memory was there before and is no more."""
+
+    table: str
+    id: str | bytes
+    key: str | None
+    size: int
+    before: Packed | None
+    after: Packed | None
+    reverses: int | None
+
+    @property
+    def is_deletion(self) -> bool:
+        """Whether a memory went."""
+        return self.table == MEMORIES and self.before is not None and self.after is None
+
+
+def pack_change(change: RowChange) -> PackedChange:
+    """Both rows of a change. Where it reverses another, that one holds the vector which `after` has again."""
+    before, after = change.before, change.after
+    row = change.row
+    key = row.values.get("key")
+    return PackedChange(
+        row.table,
+        bindable(row.id),
+        searchable(key) if isinstance(key, str) else None,
+        sum(there.size for there in (before, after) if there is not None),
+        None if before is None else pack(before),
+        None if after is None else pack(after, before, vector=change.reverses is None),
+        change.reverses,
+    )
+
+
+def file_path(row: StoredRow) -> str:
+    """Where a file that is kept as a row lies."""
+    path = row.values.get("path")
+    return path if isinstance(path, str) else row.id
+
+
+def file_state(row: StoredRow) -> str | None:
+    """The SHA-256 in hex of a file that is kept as a row: named, or of its bytes."""
+    named, data = row.values.get("sha256"), row.values.get("bytes")
+    if isinstance(named, str):
+        return named
+    return hashlib.sha256(data).hexdigest() if isinstance(data, bytes) else None
+
+
+def bindable(text: str) -> str | bytes:
+    """Text as SQLite takes it: as it is, or where it is no Unicode as bytes."""
+    return text if is_unicode(text) else text.encode("utf-8", "surrogatepass")
+
+
+def searchable(text: str) -> str:
+    """Text of which nothing is missing that could be typed."""
+    return text if is_unicode(text) else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _packed(value: Value, blob: bytearray) -> Any:
+    if isinstance(value, bytes):
+        kind, data = _BYTES, value
+    elif isinstance(value, str) and not is_unicode(value):
+        kind, data = _TEXT, value.encode("utf-8", "surrogatepass")
+    else:
+        return value
+    start = len(blob)
+    blob += data
+    return [kind, start, len(data)]
+
+
+def _unpacked(packed: Any, blob: bytes) -> Any:
+    if not isinstance(packed, list):
+        return packed
+    kind, start, length = packed
+    data = blob[start : start + length]
+    return data if kind == _BYTES else data.decode("utf-8", "surrogatepass")
+
+
+class Places:
+    """Between paths and how the trash of a config dir keeps them; without such a dir they are kept as they are."""
+
+    def __init__(self, config_dir: Path | None) -> None:
+        self._home = None if config_dir is None else os.path.realpath(config_dir)
+
+    def kept(self, change: RowChange) -> RowChange:
+        """A change as it is kept: paths below the config dir are told from there."""
+        if self._home is None or change.row.table not in _OF_FILES:
+            return change
+        return replace(change, before=self._row(change.before, self.name), after=self._row(change.after, self.name))
+
+    def here(self, row: StoredRow | None) -> StoredRow | None:
+        """A kept row with its paths as they are now."""
+        return row if self._home is None or row is None or row.table not in _OF_FILES else self._row(row, self.path)
+
+    def name(self, path: str) -> str:
+        """How a path is kept."""
+        return path.removeprefix(f"{self._home}{os.sep}") if self._home is not None else path
+
+    def path(self, name: str) -> str:
+        """The path that is kept under a name; what is absolute stays."""
+        return name if self._home is None else os.path.join(self._home, name)
+
+    def _row(self, row: StoredRow | None, told: Callable[[str], str]) -> StoredRow | None:
+        if row is None:
+            return None
+        values: dict[str, Value] = {
+            name: told(value) if name in _PATHS and isinstance(value, str) else value
+            for name, value in row.values.items()
+        }
+        return replace(row, id=told(row.id), values=values)

@@ -16,11 +16,10 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.settings import trash_limits
 from zeroclaw_tui.curation.trash import file as trash_file
-from zeroclaw_tui.curation.trash import reads, writes
-from zeroclaw_tui.curation.trash.action import ActionUnderWay
-from zeroclaw_tui.curation.trash.places import Places
-from zeroclaw_tui.curation.trash.reads import ActionFacts, KeptFacts
-from zeroclaw_tui.curation.trash.settling import never_happened
+from zeroclaw_tui.curation.trash import journal
+from zeroclaw_tui.curation.trash.action import ActionUnderWay, never_happened
+from zeroclaw_tui.curation.trash.file import Places
+from zeroclaw_tui.curation.trash.journal import ActionFacts, KeptFacts
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, Batches, Keep, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotThere
 
@@ -166,7 +165,7 @@ class Trash:
 
         Only reads; for an action that is over or was left.
         """
-        kept = await self._read(partial(reads.states, action=action, places=self._places)) or []
+        kept = await self._read(partial(journal.states, action=action, places=self._places)) or []
         struck = set(await never_happened(kept, memory))
         changed = [states for states in kept if states.table in _COUNTED and states.before != states.after]
         return sum(states.number not in struck for states in changed)
@@ -197,7 +196,7 @@ class Trash:
             return
         try:
             for action in await self._begun():
-                kept = await self._read(partial(reads.states, action=action, places=self._places))
+                kept = await self._read(partial(journal.states, action=action, places=self._places))
                 struck = await never_happened(kept or [], memory)
                 await asyncio.to_thread(self._settle, action, struck)
         finally:
@@ -205,12 +204,12 @@ class Trash:
 
     async def last(self) -> Action | None:
         """The last action on this store, other than an undo, with something not yet taken back."""
-        facts = await self._read(lambda connection: reads.last(connection, self.store))
+        facts = await self._read(lambda connection: journal.last(connection, self.store))
         return None if facts is None else self._action(facts)
 
     async def last_if_empty(self) -> Action | None:
         """The last action on this store, where that changed nothing."""
-        facts = await self._read(lambda connection: reads.newest_if_empty(connection, self.store))
+        facts = await self._read(lambda connection: journal.newest_if_empty(connection, self.store))
         return None if facts is None else self._action(facts)
 
     async def drop_empty(self, action: int) -> None:
@@ -219,19 +218,19 @@ class Trash:
 
     async def actions(self, limit: int = 100) -> list[Action]:
         """What was done to this store, the newest first."""
-        found = await self._read(lambda connection: reads.actions(connection, self.store, limit))
+        found = await self._read(lambda connection: journal.actions(connection, self.store, limit))
         return [self._action(facts) for facts in found or []]
 
     async def action(self, number: int) -> Action:
         """One action. Raises NotThere."""
-        facts = await self._read(lambda connection: reads.action(connection, number))
+        facts = await self._read(lambda connection: journal.action(connection, number))
         if facts is None:
             raise NotThere(f"The trash has no action {number}.", hint="It may have let go of it.")
         return self._action(facts)
 
     def open_changes(self, action: int) -> Batches:
         """What an action changed and nothing took back yet, the last change first, in batches of at most 250."""
-        return lambda: self._batches(lambda connection: reads.numbers_of_action(connection, action, only_open=True))
+        return lambda: self._batches(lambda connection: journal.numbers_of_action(connection, action, only_open=True))
 
     def changes_numbered(self, numbers: Sequence[int]) -> Batches:
         """The kept changes of these numbers, the last first, in batches."""
@@ -240,11 +239,11 @@ class Trash:
 
     async def open_numbers(self, action: int) -> list[int]:
         """The numbers of `open_changes`."""
-        return await self._read(partial(reads.numbers_of_action, action=action, only_open=True)) or []
+        return await self._read(partial(journal.numbers_of_action, action=action, only_open=True)) or []
 
     async def tables_of(self, numbers: Sequence[int]) -> dict[int, str]:
         """What each of these kept changes belongs to: a table, or a file."""
-        return await self._read(partial(reads.tables_of, numbers=numbers)) or {}
+        return await self._read(partial(journal.tables_of, numbers=numbers)) or {}
 
     async def take_as_reversed(self, action: int, numbers: Sequence[int]) -> None:
         """Note under an action that these changes are taken back already: nothing had to be done for them."""
@@ -261,11 +260,11 @@ class Trash:
 
         def read(connection: sqlite3.Connection) -> tuple[list[KeptFacts], int]:
             if contains:
-                everything = reads.numbers_in_trash(connection, store, contains)
-                return reads.kept_rows(connection, everything[offset : offset + limit]), len(everything)
-            numbers = reads.numbers_in_trash(connection, store, limit=limit, offset=offset)
-            total = reads.count_in_trash(connection, store)
-            return reads.kept_rows(connection, numbers), total
+                everything = journal.numbers_in_trash(connection, store, contains)
+                return journal.kept_rows(connection, everything[offset : offset + limit]), len(everything)
+            numbers = journal.numbers_in_trash(connection, store, limit=limit, offset=offset)
+            total = journal.count_in_trash(connection, store)
+            return journal.kept_rows(connection, numbers), total
 
         found, total = await self._read(read) or ([], 0)
         return self._trash_rows(found), total
@@ -273,7 +272,7 @@ class Trash:
     async def numbers(self, contains: str = "", *, action: int | None = None) -> list[int]:
         """The numbers of all that `listing` would give for this store, or of one action's."""
         found = await self._read(
-            lambda connection: reads.numbers_in_trash(connection, self.store, contains, action=action)
+            lambda connection: journal.numbers_in_trash(connection, self.store, contains, action=action)
         )
         return found or []
 
@@ -281,8 +280,8 @@ class Trash:
         """One deleted memory. Raises NotThere when it was restored or the trash let go of it."""
 
         def read(connection: sqlite3.Connection) -> list[KeptFacts]:
-            there = reads.is_in_trash(connection, number)
-            return reads.kept_rows(connection, [number]) if there else []
+            there = journal.is_in_trash(connection, number)
+            return journal.kept_rows(connection, [number]) if there else []
 
         for row in self._trash_rows(await self._read(read) or []):
             return row
@@ -290,19 +289,19 @@ class Trash:
 
     async def history(self, id: str) -> list[Version]:
         """What was done here to the memory of this id, the newest first."""
-        return await self._versions(lambda connection: reads.numbers_of_id(connection, self.store, id))
+        return await self._versions(lambda connection: journal.numbers_of_id(connection, self.store, id))
 
     async def history_of_file(self, path: str) -> list[Version]:
         """What was done here to a file beside a store, the newest first."""
         name = self._places.name(path)
-        return await self._versions(lambda connection: reads.numbers_of_file(connection, name))
+        return await self._versions(lambda connection: journal.numbers_of_file(connection, name))
 
     async def usage(self) -> TrashUsage:
         """How much it holds and how long it keeps it."""
         days, most_bytes = trash_limits(self._install)
 
         def read(connection: sqlite3.Connection) -> tuple[int, str | None]:
-            return reads.count_in_trash(connection, None), reads.oldest(connection)
+            return journal.count_in_trash(connection, None), journal.oldest(connection)
 
         rows, oldest = await self._read(read) or (0, None)
         return TrashUsage(rows, trash_file.size_on_disk(self.file), days, most_bytes, oldest)
@@ -321,7 +320,7 @@ class Trash:
             trash_file.let_go(descriptor)
 
     async def _begun(self) -> list[int]:
-        return await self._read(lambda connection: reads.begun(connection, self.store)) or []
+        return await self._read(lambda connection: journal.begun(connection, self.store)) or []
 
     async def _locked(self) -> int:
         until = time.monotonic() + LOCK_SECONDS
@@ -342,23 +341,23 @@ class Trash:
     def _settle(self, action: int, struck: Sequence[int]) -> None:
         with self._writing() as connection:
             with trash_file.transaction(connection):
-                writes.strike(connection, struck)
-                writes.finish(connection, action)
-                writes.count_anew(connection)
+                journal.strike(connection, struck)
+                journal.finish(connection, action)
+                journal.count_anew(connection)
             # What was struck out is in the store, so that it need not leave the log as well.
             with suppress(sqlite3.Error):
                 trash_file.wipe(connection)
 
     def _numbers(self, connection: sqlite3.Connection, other: str) -> tuple[int | None, int | None]:
-        return reads.store_number(connection, self.store), reads.store_number(connection, other)
+        return journal.store_number(connection, self.store), journal.store_number(connection, other)
 
     def _rename(self, other: str) -> None:
         with self._writing() as connection, trash_file.transaction(connection):
-            writes.rename_store(connection, other, self.store)
+            journal.rename_store(connection, other, self.store)
 
     def _drop(self, action: int) -> None:
         with self._writing() as connection:
-            writes.drop_actions(connection, [action])
+            journal.drop_actions(connection, [action])
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -385,19 +384,19 @@ class Trash:
             return told
 
     def _let_go(self, connection: sqlite3.Connection, numbers: Sequence[int] | None) -> int:
-        in_trash = reads.numbers_in_trash(connection, self.store if numbers is None else None)
+        in_trash = journal.numbers_in_trash(connection, self.store if numbers is None else None)
         if numbers is None:
-            writes.forget_store(connection, self.store)
+            journal.forget_store(connection, self.store)
             going = len(in_trash)
         else:
             chosen = sorted(set(numbers).intersection(in_trash))
-            writes.forget_numbers(connection, chosen)
+            journal.forget_numbers(connection, chosen)
             going = len(chosen)
-        writes.count_anew(connection)
+        journal.count_anew(connection)
         return going
 
     async def _versions(self, choose: Callable[[sqlite3.Connection], Sequence[int]]) -> list[Version]:
-        found = await self._read(lambda connection: reads.kept_rows(connection, choose(connection)))
+        found = await self._read(lambda connection: journal.kept_rows(connection, choose(connection)))
         here = self._places.here
         return [
             Version(kept.action, _verb(kept.verb), kept.at, here(kept.before), here(kept.after))
@@ -423,7 +422,7 @@ class Trash:
             return
         here = self._places.here
         with closing(connection), trash_file.explained(self.file, "read"):
-            for batch in reads.batches(connection, choose(connection)):
+            for batch in journal.batches(connection, choose(connection)):
                 yield [RowChange(here(kept.before), here(kept.after), number=kept.number) for kept in batch]
 
     def _action(self, facts: ActionFacts) -> Action:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any
 
-from zeroclaw_tui.curation.audit.finding import Finding
+from zeroclaw_tui.curation.audit.findings import Finding
 from zeroclaw_tui.curation.audit.remedies import merge, recategorise
 from zeroclaw_tui.curation.changing import Outcome, last_change, remove_memories, undo
 from zeroclaw_tui.curation.purge import plan_of

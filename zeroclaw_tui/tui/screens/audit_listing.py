@@ -16,8 +16,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker, WorkType
 
-from zeroclaw_tui.curation.audit.auditing import audit_memories
-from zeroclaw_tui.curation.audit.finding import AuditReport, Sample
+from zeroclaw_tui.curation.audit.audit import audit_memories
+from zeroclaw_tui.curation.audit.findings import AuditReport, Sample
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from zeroclaw_tui.curation.audit.finding import AuditReport, Finding, Sample
+from zeroclaw_tui.curation.audit.findings import AuditReport, Finding, Sample
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.entry import Handle
 

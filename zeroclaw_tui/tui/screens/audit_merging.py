@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
-from zeroclaw_tui.curation.audit.finding import Finding, FindingKind, Sample
+from zeroclaw_tui.curation.audit.findings import Finding, FindingKind, Sample
 from zeroclaw_tui.curation.audit.remedies import Keeps, MergePlan, plan_merge
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.format import absolute_time, count_text, fit, size_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.audit.finding import AuditReport, Finding, FindingKind
+from zeroclaw_tui.curation.audit.findings import AuditReport, Finding, FindingKind
 from zeroclaw_tui.curation.superseded import among_fact
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.format import count_text, size_text

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rich.segment import Segment
 
-from zeroclaw_tui.curation.audit.finding import AuditReport, Finding, FindingKind
+from zeroclaw_tui.curation.audit.findings import AuditReport, Finding, FindingKind
 from zeroclaw_tui.tui.format import count_text, fit, size_text
 from zeroclaw_tui.tui.widgets.list_rows import Pieces, RowStyles
 from zeroclaw_tui.tui.widgets.row_list import RowList

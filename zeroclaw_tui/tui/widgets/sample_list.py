@@ -8,7 +8,7 @@ from datetime import datetime
 from rich.cells import cell_len
 from rich.segment import Segment
 
-from zeroclaw_tui.curation.audit.finding import Finding, Sample
+from zeroclaw_tui.curation.audit.findings import Finding, Sample
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.format import count_text, fit, relative_age, size_text
 from zeroclaw_tui.tui.screens.audit_marks import AuditMarks

@@ -1,17 +1,72 @@
-"""What one memory's key and content tell by themselves."""
+"""What an audit finds: the kinds of pollution, why each hurts, and what one memory tells of them by itself."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Literal, get_args
 
-from zeroclaw_tui.curation.audit.finding import TOO_LONG, TOO_SHORT, FindingKind
 from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked, secret_literals, secrets_remark
+from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
 from zeroclaw_tui.memory.text import WHITE_SPACE, cut, one_line
+
+FindingKind = Literal[
+    "assistant replies", "recall blobs", "tool results", "heartbeat and cron", "too short", "too long", "empty keys",
+    "exact duplicates", "near duplicates", "stale vectors", "secrets", "hidden text",
+]  # fmt: skip
+
+KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
+
+TOO_SHORT = 20
+"""Characters: ZeroClaw saves no user message below that."""
+TOO_LONG = 4000
+"""Characters: ZeroClaw's channels never put longer memories into the prompt (<= 0.8.2)."""
+
+REMARKS: Mapping[FindingKind, str] = {
+    "assistant replies": (
+        "What the agent itself answered, saved by early versions: never put into the prompt, yet each takes one of the"
+        " few places of a recall."
+    ),
+    "recall blobs": (
+        "Recalled memories that were saved again with the message they were put into: copies of copies, longer with"
+        " every turn."
+    ),
+    "tool results": "Output of tools, saved as if it were worth remembering; it crowds out what is.",
+    "heartbeat and cron": (
+        "Texts of the agent's own timers, which ZeroClaw >= 0.4.3 no longer saves; they match many queries and say"
+        " nothing."
+    ),
+    "too short": (
+        "Under 20 characters, too short for ZeroClaw to save by itself. Look first: a short fact is a fact too."
+    ),
+    "too long": (
+        "Over 4,000 characters: the channels of ZeroClaw <= 0.8.2 never put them into the prompt, and one vector says"
+        " little about so much text."
+    ),
+    "empty keys": "Without a key nothing can name them, and the next one stored without a key replaces them.",
+    "exact duplicates": "The same text more than once: a recall spends several of its few places on one fact.",
+    "near duplicates": (
+        "Nearly the same text (cosine of 0.95 and more, or 80 % of the word pairs in common): several places of a"
+        " recall for one fact, and the older one may be out of date."
+    ),
+    "stale vectors": (
+        "Vectors that fit no query: their likeness counts as 0, and ZeroClaw's own reindex fills only empty ones."
+        " `zeroclaw memory reindex` of this program makes them anew."
+    ),
+    "secrets": (
+        "They look like secrets: in plain text in the database and its copies, and sent to the model whenever they are"
+        " recalled."
+    ),
+    "hidden text": (
+        "Characters that no screen shows and the agent reads: this is how a memory is poisoned. Others split a word, so"
+        " that no search finds it. Look at what they say, then edit the memory or let it go."
+    ),
+}
 
 EXCERPT_CELLS = 120
 """Also the characters of an excerpt."""
@@ -34,28 +89,88 @@ _RUNTIME_MARK = "distilled_index_sig:"
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """A memory of a finding: `excerpt` is a piece of its content, on one line, secrets masked, not cleaned for eyes."""
+
+    stamp: Stamp
+    excerpt: str
+    remark: str = ""
+    """What exactly was found, such as "96 % alike" or "an API key"."""
+    pinned: bool = False
+    """Pinned memories are never merged away."""
+    spelled: str = ""
+    """What its hidden characters spell, secrets masked, not cleaned for a screen; "" where they spell nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`samples` are all memories of it in the order of storing; `size` the bytes of their contents.
+
+    `groups` are of duplicates: each a tuple of indexes into `samples`, two or more that are alike; empty otherwise.
+    `is_whole` is False where too many had to be looked at, then `remark` says what was left out. `remark` is one
+    sentence: what it is and why it hurts.
+    """
+
+    kind: FindingKind
+    samples: tuple[Sample, ...]
+    size: int
+    remark: str
+    groups: tuple[tuple[int, ...], ...] = ()
+    is_whole: bool = True
+
+    @property
+    def count(self) -> int:
+        """How many memories."""
+        return len(self.samples)
+
+    @property
+    def stamps(self) -> tuple[Stamp, ...]:
+        """Which memories, each in the state that was looked at."""
+        return tuple(sample.stamp for sample in self.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """`findings` only hold kinds that were found, the most bytes first. `rows` and `size` are the whole store's."""
+
+    findings: tuple[Finding, ...]
+    rows: int
+    size: int
+    notes: tuple[str, ...] = ()
+    superseded: frozenset[Handle] = frozenset()
+    """Which of the rows a newer memory replaced: a list of the store hides them."""
+
+    def finding(self, kind: FindingKind) -> Finding | None:
+        """What was found of one kind."""
+        return next((finding for finding in self.findings if finding.kind == kind), None)
+
+
+@dataclass(frozen=True, slots=True)
 class Suspicion:
     """What stands somewhere in some contents, so that each of them need not be looked through for all of it."""
 
     literals: tuple[str, ...]
     has_mark: bool
     has_blocks: bool
+    has_replies: bool
 
     @classmethod
-    def of(cls, contents: Sequence[str]) -> Suspicion:
+    def of(cls, keys: Sequence[str], contents: Sequence[str]) -> Suspicion:
         """Look at all of them together."""
         text = contents[0] if len(contents) == 1 else "\n".join(contents)
         has_blocks = _OWN_BLOCK in text or _TOOL_RESULT in text
-        return cls(secret_literals(text), _holds(text, _RUNTIME_MARK), has_blocks)
+        has_replies = _ASSISTANT in "\n".join([key[:_HEAD] for key in keys]).lower()
+        return cls(secret_literals(contents), _holds(text, _RUNTIME_MARK), has_blocks, has_replies)
 
 
 def told_by_itself(key: str, content: str, bounds: tuple[int, int], suspicion: Suspicion) -> dict[FindingKind, str]:
     """The findings of one memory with a remark each; `bounds` are those of `trimmed`."""
     found: dict[FindingKind, str] = {}
     start, end = bounds
-    lower_key = key[:_HEAD].strip(WHITE_SPACE).lower()
-    if lower_key == _ASSISTANT or lower_key.startswith(f"{_ASSISTANT}_"):
-        found["assistant replies"] = ""
+    if suspicion.has_replies:
+        lower_key = key[:_HEAD].strip(WHITE_SPACE).lower()
+        if lower_key == _ASSISTANT or lower_key.startswith(f"{_ASSISTANT}_"):
+            found["assistant replies"] = ""
     if not key.strip(WHITE_SPACE):
         found["empty keys"] = "no key" if not key else "only blanks for a key"
     if end - start < TOO_SHORT:
@@ -110,6 +225,8 @@ def hidden_text_in(key: str, content: str) -> HiddenText | None:
 def trimmed(content: str) -> tuple[int, int]:
     """Where a content begins and ends without the blanks around it, by Unicode's White_Space as ZeroClaw trims."""
     start, end = 0, len(content)
+    if end and content[0] > " " and content[-1] > " " and content.isascii():
+        return start, end
     while start < end and content[start] in WHITE_SPACE:
         start += 1
     while end > start and content[end - 1] in WHITE_SPACE:
@@ -119,9 +236,11 @@ def trimmed(content: str) -> tuple[int, int]:
 
 def digest(owner: str, content: str, bounds: tuple[int, int]) -> bytes:
     """Sixteen bytes that are the same for the same trimmed content of one owner."""
-    hashed = hashlib.blake2b(owner.encode("utf-8", "surrogatepass"), digest_size=16)
-    hashed.update(b"\0")
     start, end = bounds
+    if end - start <= _SLICE:
+        whole = f"{owner}\0{content[start:end]}".encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(whole, digest_size=16).digest()
+    hashed = hashlib.blake2b(f"{owner}\0".encode("utf-8", "surrogatepass"), digest_size=16)
     for at in range(start, end, _SLICE):
         hashed.update(content[at : min(end, at + _SLICE)].encode("utf-8", "surrogatepass"))
     return hashed.digest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import threading
 from array import array
 from collections.abc import Callable, Iterable, Sequence
@@ -11,11 +10,21 @@ from functools import partial
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates
-from zeroclaw_tui.curation.audit.finding import KINDS, AuditReport, Finding, FindingKind, Sample
-from zeroclaw_tui.curation.audit.remarks import REMARKS
-from zeroclaw_tui.curation.audit.texts import Suspicion, beginning_of, digest, hidden_text_in, told_by_itself, trimmed
-from zeroclaw_tui.curation.audit.vectors import Vectors
+from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates, Vectors
+from zeroclaw_tui.curation.audit.findings import (
+    KINDS,
+    REMARKS,
+    AuditReport,
+    Finding,
+    FindingKind,
+    Sample,
+    Suspicion,
+    beginning_of,
+    digest,
+    hidden_text_in,
+    told_by_itself,
+    trimmed,
+)
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
 from zeroclaw_tui.memory.entry import Handle
@@ -68,49 +77,53 @@ class _Look:
         self._names: list[Handle] = []
         self.superseded: set[Handle] = set()
         self.found: Found = {kind: [] for kind in KINDS}
-        self._states = array("Q")
+        self._states = array("q")
+        """What tells each state from others, within this process."""
         self._waiting: list[tuple[Stamp, str, tuple[int, int], bool]] = []
         self._waiting_size = 0
         self._stamp_of, self._going = stamp_of, going
-        self._told_rows = self._told_size = 0
+        self._tells_at_rows = self._tells_at_size = 1
 
     def see(self, row: StoredRow) -> None:
         """Look at one row."""
-        stamp, content = self._stamp_of(row), _text(row.values.get("content"))
+        stamp, value = self._stamp_of(row), row.values.get
+        content, handle, contents = _text(value("content")), stamp.handle, self.contents
         bounds = trimmed(content)
         owner = stamp.agent or ""
         written = moment(stamp.updated_at or stamp.when)
-        self.contents.add(owner, digest(owner, content, bounds), content, written.timestamp() if written else 0.0)
-        dimensions = row.values.get("embedding_dimensions")
-        vector = row.values.get("embedding")
-        self.contents.vectors.add(vector, dimensions if isinstance(dimensions, int) else None)
-        if not self._names and isinstance(stamp.handle, int) and stamp.handle.bit_length() < 64:
-            self._rowids.append(stamp.handle)
+        contents.add(owner, digest(owner, content, bounds), content, written.timestamp() if written else 0.0)
+        dimensions = value("embedding_dimensions")
+        contents.vectors.add(value("embedding"), dimensions if isinstance(dimensions, int) else None)
+        if not self._names and isinstance(handle, int) and handle.bit_length() < 64:
+            self._rowids.append(handle)
         else:
-            self._names.append(stamp.handle)
-        self._states.append(_state(stamp))
-        if row.values.get("superseded_by") is not None:
-            self.superseded.add(stamp.handle)
+            self._names.append(handle)
+        self._states.append(hash(stamp.state))
+        if value("superseded_by") is not None:
+            self.superseded.add(handle)
         self.rows += 1
         self.size += stamp.size
-        self._waiting.append((stamp, content, bounds, bool(row.values.get("pinned"))))
+        self._waiting.append((stamp, content, bounds, bool(value("pinned"))))
         self._waiting_size += len(content)
         if len(self._waiting) >= _LOOKED_AT_ONCE or self._waiting_size >= _LOOKED_AT_CHARACTERS:
             self.look()
-        self._tell()
+        if self.rows >= self._tells_at_rows or self.size >= self._tells_at_size:
+            self._tells_at_rows, self._tells_at_size = self.rows + _TOLD_AFTER_ROWS, self.size + _TOLD_AFTER_BYTES
+            self._going(self.rows)
 
     def look(self) -> None:
         """Look for what the contents that wait tell by themselves; they are let go."""
         if not self._waiting:
             return
-        suspicion = Suspicion.of([content for _, content, _, _ in self._waiting])
+        keys = [stamp.key for stamp, _, _, _ in self._waiting]
+        suspicion = Suspicion.of(keys, [content for _, content, _, _ in self._waiting])
         for number, (stamp, content, bounds, pinned) in enumerate(self._waiting, self.rows - len(self._waiting)):
             told = told_by_itself(stamp.key, content, bounds, suspicion)
             if told:
                 excerpt = beginning_of(content)
                 for kind, remark in told.items():
                     self.found[kind].append((number, Sample(stamp, excerpt, remark, pinned)))
-            if hidden := hidden_text_in(stamp.key, content):
+            if not (content.isascii() and stamp.key.isascii()) and (hidden := hidden_text_in(stamp.key, content)):
                 sample = Sample(stamp, hidden.excerpt, hidden.remark, pinned, hidden.spelled)
                 self.found["hidden text"].append((number, sample))
         self._waiting, self._waiting_size = [], 0
@@ -121,16 +134,7 @@ class _Look:
 
     def is_as_seen(self, number: int, stamp: Stamp) -> bool:
         """Whether a row still has the state it was looked at in."""
-        return self._states[number] == _state(stamp)
-
-    def _tell(self) -> None:
-        if (
-            self.rows - self._told_rows >= _TOLD_AFTER_ROWS
-            or self.size - self._told_size >= _TOLD_AFTER_BYTES
-            or self.rows == 1
-        ):
-            self._told_rows, self._told_size = self.rows, self.size
-            self._going(self.rows)
+        return self._states[number] == hash(stamp.state)
 
 
 async def _report(library: Library, looked: _Look, duplicates: Duplicates, going: Callable[[], None]) -> AuditReport:
@@ -217,13 +221,9 @@ def _size(samples: Iterable[Sample]) -> int:
     return sum(sample.stamp.size for sample in samples)
 
 
-def _state(stamp: Stamp) -> int:
-    """Eight bytes of a state."""
-    state = stamp.state.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(state, digest_size=8).digest(), "little")
-
-
 def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     return "" if value is None else str(value)

@@ -1,0 +1,15 @@
+"""Memories chosen one by one, as marks in a list choose them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.purge import PurgePlan, plan_of
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+
+
+async def plan_of_marked(library: Library, ids: Collection[str]) -> PurgePlan:
+    """The plan for the memories of these ids, superseded ones too."""
+    stamps = await library.memory.stamps(MemoryFilter(superseded=Superseded.SHOW))
+    return plan_of(stamp for stamp in stamps if stamp.id in ids)
