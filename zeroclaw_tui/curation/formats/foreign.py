@@ -30,6 +30,7 @@ from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 LONGEST_SLUG = 40
 _MILLISECONDS_FROM = 1e11
 _NAIVE_UTC = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _NO_SLUG = re.compile(r"[^\w]+|_+")
 _LOOKED_AT = 64 * 1024
@@ -121,7 +122,7 @@ def identified_key(tool: str, id: str, length: int = 12) -> str:
 def moment_of(value: Any) -> str | None:
     """A tool's time as RFC 3339 with a zone; None for what is none.
 
-    Text with a zone stays as it is, `YYYY-MM-DD HH:MM:SS` is SQLite's UTC, numbers are seconds since 1970, or
+    RFC 3339 stays as it is, `YYYY-MM-DD HH:MM:SS` is SQLite's UTC, numbers are seconds since 1970, or
     milliseconds from 1e11 on, a day begins at midnight of the local zone, and other times without a zone are local.
     """
     if isinstance(value, bool) or value is None:
@@ -143,9 +144,13 @@ def moment_of(value: Any) -> str | None:
         return None
     if _NAIVE_UTC.fullmatch(text):
         return parsed.replace(tzinfo=UTC).isoformat()
-    if parsed.tzinfo is None:
+    if parsed.tzinfo is not None:
+        return text if _RFC_3339.fullmatch(text) else parsed.isoformat()
+    try:
         return parsed.astimezone().isoformat()
-    return text
+    except (OverflowError, ValueError):
+        # Midnight of the first or last day there is lies outside of the calendar elsewhere.
+        return None
 
 
 def is_day(value: Any) -> bool:
