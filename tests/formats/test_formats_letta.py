@@ -25,7 +25,7 @@ def test_a_detached_block_is_not_pinned() -> None:
     rows, report = read(DATA / "letta.af")
     (detached,) = (row for row in rows.values() if row.agent is None)
     assert value(detached, "content", "pinned") == ("Wax is kept cold.", 0)
-    assert report.lost == {"description": 2, "messages": 1, "system prompt": 1, "tools": 1, "read only": 1}
+    assert report.lost == {"limit": 3, "description": 2, "messages": 1, "system prompt": 1, "tools": 1, "read only": 1}
 
 
 def test_the_old_form_is_read_also_as_json_in_a_text() -> None:

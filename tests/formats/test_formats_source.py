@@ -163,6 +163,20 @@ def test_a_database_that_was_cut_off_is_said_to_be_so(folder: Path) -> None:
         source.schema(PurePosixPath("a.db"))
 
 
+@pytest.mark.parametrize("name", ["notes", "text"])
+def test_a_database_with_broken_names_is_said_to_be_damaged(folder: Path, name: str) -> None:
+    path = database(folder / "a.db", "CREATE TABLE notes (text TEXT);")
+    path.write_bytes(path.read_bytes().replace(name.encode(), b"\x80" * len(name)))
+    with pytest.raises(Unreadable, match="damaged"):
+        _every_row(Source(path))
+
+
+def _every_row(source: Source) -> None:
+    with source.database(source.files()[0]) as tables:
+        for table in tables.schema():
+            list(tables.rows(table))
+
+
 @pytest.mark.parametrize("beside", ["a.db-wal", "a.db-journal", "a.db-shm"])
 def test_sqlite_follows_no_link_beside_a_database(folder: Path, secret: Path, beside: str) -> None:
     database(folder / "a.db", RMEM)

@@ -255,10 +255,10 @@ def tagged(content: str, tags: Iterable[Any]) -> str:
 def vector_blob(vector: Any) -> bytes | None:
     """A vector as ZeroClaw stores it, of numbers or of float32 little-endian; None for what is none."""
     if isinstance(vector, bytes):
-        whole = bool(vector) and len(vector) % 4 == 0
-        return (
-            vector if whole and all(math.isfinite(number) for (number,) in struct.iter_unpack("<f", vector)) else None
-        )
+        count, left = divmod(len(vector), 4)
+        # A sum is finite where all of it is: float32 is far from the end of float64.
+        is_whole = count > 0 and not left and math.isfinite(sum(struct.unpack(f"<{count}f", vector)))
+        return vector if is_whole else None
     if not isinstance(vector, list) or not vector:
         return None
     try:
@@ -290,9 +290,8 @@ def own_row(metadata: Any, content: str) -> StoredRow | None:
         told = nested_json(told)
     if not isinstance(told, dict):
         return None
-    values: dict[str, Value] = {"content": content} | {
-        name: told[name] for name in OWN_TEXTS if isinstance(told.get(name), str)
-    }
+    values: dict[str, Value] = {name: told[name] for name in OWN_TEXTS if isinstance(told.get(name), str)}
+    values["content"] = content
     importance, pinned, agent = told.get("importance"), told.get("pinned"), told.get("agent")
     if isinstance(importance, int | float) and 0 <= importance <= 1:
         values["importance"] = float(importance)

@@ -43,7 +43,8 @@ def server_memory_lines(rows: Iterable[StoredRow], lost: Counter[str]) -> Iterat
     names: set[str] = set()
     for row in rows:
         _count_lost(row, lost, frozenset({"id", "key", "content", "category", "agent_id"}))
-        lost["agent"] += row.agent is not None
+        if row.agent is not None:
+            lost["agent"] += 1
         key = name = _text(row.values.get("key"), lost)
         if name in names and row.agent is not None:
             key = name = f"{key} ({_text(row.agent, lost)})"
