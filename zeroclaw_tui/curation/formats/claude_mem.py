@@ -37,7 +37,10 @@ _Memories = Iterator[tuple[str, StoredRow]]
 _OBSERVATION = frozenset({"id", "project", "type", "title", "narrative", "facts"})
 _SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 _SESSIONS = ("memory_session_id", "sdk_session_id")
-_LOST = ("files_read", "files_modified", "files_edited", "prompt_number", "discovery_tokens")
+_LOST = (
+    *("files_read", "files_modified", "files_edited", "prompt_number", "discovery_tokens", "relevance_count"),
+    *("generated_by_model", "agent_type", "metadata"),
+)
 
 
 class ClaudeMem(ForeignFormat):

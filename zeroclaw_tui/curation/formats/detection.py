@@ -77,14 +77,14 @@ def detect(source: Source, name: str | None = None) -> Detected:
         raise WrongUse(f"{source.name} is {what}.", hint=way)
     found: list[tuple[Likeness, ForeignFormat]] = []
     failure: InspectorError | None = None
-    for format in FORMATS:
+    for tool in FORMATS:
         try:
-            likeness = format.likeness(source)
+            likeness = tool.likeness(source)
         except InspectorError as error:
             failure = failure or error
             continue
         if likeness is not None:
-            found.append((likeness, format))
+            found.append((likeness, tool))
     found.sort(key=lambda one: one[0].degree, reverse=True)
     if not found or found[0][0].degree < _CERTAIN:
         if failure is not None and not found:
@@ -93,8 +93,8 @@ def detect(source: Source, name: str | None = None) -> Detected:
     best = [one for one in found if one[0].degree == found[0][0].degree]
     if len(best) > 1:
         raise _undecided(source, best)
-    likeness, format = best[0]
-    return Detected(format, likeness.why)
+    likeness, tool = best[0]
+    return Detected(tool, likeness.why)
 
 
 def own_format(source: Source) -> Own | None:
@@ -124,10 +124,10 @@ def _is_zeroclaws(schema: Schema) -> bool:
 
 
 def _named(source: Source, name: str) -> Detected:
-    for format in FORMATS:
-        if format.name == name:
-            return Detected(format, "--from says so")
-    known = ", ".join(format.name for format in FORMATS)
+    for tool in FORMATS:
+        if tool.name == name:
+            return Detected(tool, "--from says so")
+    known = ", ".join(tool.name for tool in FORMATS)
     raise WrongUse(f"No format is called {cut(one_line(name), _LONGEST_NAME)!r}.", hint=f"There are {known}.")
 
 
@@ -135,11 +135,11 @@ def _uncertain(source: Source, found: Sequence[tuple[Likeness, ForeignFormat]]) 
     if source.is_folder and any(_is_zeroclaws(schema) for _, schema in databases(source)):
         what, way = _WAYS["database"]
         return WrongUse(f"{source.name} holds {what}.", hint=way)
-    tried = ", ".join(format.name for format in FORMATS)
+    tried = ", ".join(tool.name for tool in FORMATS)
     nearest = ""
     if found:
-        likeness, format = found[0]
-        nearest = f" It comes nearest to {format.title}: {likeness.why}."
+        likeness, tool = found[0]
+        nearest = f" It comes nearest to {tool.title}: {likeness.why}."
     return WrongUse(
         f"{source.name} looks like no memories that are known here.{nearest}",
         hint=f"Looked for: {tried}. --from NAME reads it as one of them.",
@@ -147,5 +147,5 @@ def _uncertain(source: Source, found: Sequence[tuple[Likeness, ForeignFormat]]) 
 
 
 def _undecided(source: Source, best: Sequence[tuple[Likeness, ForeignFormat]]) -> WrongUse:
-    which = "; ".join(f"{format.name}, because {likeness.why}" for likeness, format in best)
+    which = "; ".join(f"{tool.name}, because {likeness.why}" for likeness, tool in best)
     return WrongUse(f"{source.name} could be of several tools: {which}.", hint="--from NAME decides.")

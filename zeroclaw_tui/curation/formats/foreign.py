@@ -31,6 +31,7 @@ from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 LONGEST_SLUG = 40
 _MILLISECONDS_FROM = 1e11
 _NAIVE_UTC = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _NO_SLUG = re.compile(r"[^\w]+|_+")
 _LOOKED_AT = 64 * 1024
@@ -130,7 +131,7 @@ def identified_key(tool: str, id: str, length: int = 12) -> str:
 def moment_of(value: Any) -> str | None:
     """A tool's time as RFC 3339 with a zone; None for what is none.
 
-    Text with a zone stays as it is, `YYYY-MM-DD HH:MM:SS` is SQLite's UTC, numbers are seconds since 1970, or
+    RFC 3339 stays as it is, `YYYY-MM-DD HH:MM:SS` is SQLite's UTC, numbers are seconds since 1970, or
     milliseconds from 1e11 on, a day begins at midnight of the local zone, and other times without a zone are local.
     """
     if isinstance(value, bool) or value is None:
@@ -152,9 +153,13 @@ def moment_of(value: Any) -> str | None:
         return None
     if _NAIVE_UTC.fullmatch(text):
         return parsed.replace(tzinfo=UTC).isoformat()
-    if parsed.tzinfo is None:
+    if parsed.tzinfo is not None:
+        return text if _RFC_3339.fullmatch(text) else parsed.isoformat()
+    try:
         return parsed.astimezone().isoformat()
-    return text
+    except (OverflowError, ValueError):
+        # Midnight of the first or last day there is lies outside of the calendar elsewhere.
+        return None
 
 
 def is_day(value: Any) -> bool:
@@ -259,10 +264,10 @@ def tagged(content: str, tags: Iterable[Any]) -> str:
 def vector_blob(vector: Any) -> bytes | None:
     """A vector as ZeroClaw stores it, of numbers or of float32 little-endian; None for what is none."""
     if isinstance(vector, bytes):
-        whole = bool(vector) and len(vector) % 4 == 0
-        return (
-            vector if whole and all(math.isfinite(number) for (number,) in struct.iter_unpack("<f", vector)) else None
-        )
+        count, left = divmod(len(vector), 4)
+        # A sum is finite where all of it is: float32 is far from the end of float64.
+        is_whole = count > 0 and not left and math.isfinite(sum(struct.unpack(f"<{count}f", vector)))
+        return vector if is_whole else None
     if not isinstance(vector, list) or not vector:
         return None
     try:
@@ -294,9 +299,8 @@ def own_row(metadata: Any, content: str) -> StoredRow | None:
         told = nested_json(told)
     if not isinstance(told, dict):
         return None
-    values: dict[str, Value] = {"content": content} | {
-        name: told[name] for name in OWN_TEXTS if isinstance(told.get(name), str)
-    }
+    values: dict[str, Value] = {name: told[name] for name in OWN_TEXTS if isinstance(told.get(name), str)}
+    values["content"] = content
     importance, pinned, agent = told.get("importance"), told.get("pinned"), told.get("agent")
     if isinstance(importance, int | float) and 0 <= importance <= 1:
         values["importance"] = float(importance)

@@ -18,6 +18,8 @@ from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.entry import uuid_for
 
 _KEPT = frozenset({*OWN_TEXTS, "id", "content", "importance", "pinned", "agent_id"})
+_NEEDED = ("key", "category", "created_at")
+_DEFAULTS: dict[str, Value] = {"namespace": "default", "importance": 0.5, "pinned": 0}
 _UNKNOWN_USER = "default"
 _NO_TIME = "1970-01-01T00:00:00+00:00"
 _ALTERED = "text that is no Unicode"
@@ -40,7 +42,9 @@ def server_memory_lines(rows: Iterable[StoredRow], lost: Counter[str]) -> Iterat
     """
     names: set[str] = set()
     for row in rows:
-        _count_lost(row, lost, frozenset({"id", "key", "content", "category"}))
+        _count_lost(row, lost, frozenset({"id", "key", "content", "category", "agent_id"}))
+        if row.agent is not None:
+            lost["agent"] += 1
         key = name = _text(row.values.get("key"), lost)
         if name in names and row.agent is not None:
             key = name = f"{key} ({_text(row.agent, lost)})"
@@ -63,7 +67,7 @@ def _mem0(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
     own = _own(row, lost)
     content = _text(row.values.get("content"), lost)
     return {
-        "id": uuid_for(row.id),
+        "id": uuid_for(shown(row.id) or own["key"]),
         "memory": content,
         "hash": hashlib.md5(content.encode(), usedforsecurity=False).hexdigest(),
         "created_at": own.get("created_at"),
@@ -82,7 +86,7 @@ def _memory_rs(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
     content = _text(row.values.get("content"), lost)
     created = moment_of(own.get("created_at"))
     return {
-        "id": uuid_for(row.id),
+        "id": uuid_for(shown(row.id) or own["key"]),
         "user_id": own.get("namespace", _UNKNOWN_USER),
         "agent_id": own.get("agent"),
         "run_id": own.get("session_id"),
@@ -112,15 +116,10 @@ def _own(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
     return own
 
 
-_NEEDED = ("key", "category", "created_at")
-
-
 def _count_lost(row: StoredRow, lost: Counter[str], kept: frozenset[str]) -> None:
     for name, value in row.values.items():
-        if value is not None and name not in kept and not (name == "embedding_dimensions" and not value):
+        if value is not None and name not in kept and value != _DEFAULTS.get(name):
             lost[name] += 1
-    if row.agent is not None and kept is not _KEPT:
-        lost["agent"] += 1
 
 
 def _text(value: Value, lost: Counter[str]) -> str:

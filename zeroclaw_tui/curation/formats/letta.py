@@ -153,7 +153,7 @@ def _memory(
         report.skipped["empty"] += 1
         return None
     label = text_at(block, "label") or "block"
-    for name in ("description", "read_only"):
+    for name in ("limit", "description", "read_only"):
         report.lose(name.replace("_", " "), bool(block.get(name)))
     # Nothing else tells apart the detached blocks of one label.
     owner = slug(agent) if agent is not None else digest(content)

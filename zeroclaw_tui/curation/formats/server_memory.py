@@ -26,13 +26,12 @@ from zeroclaw_tui.curation.formats.foreign import (
     when,
 )
 from zeroclaw_tui.curation.formats.lines import each_line
-from zeroclaw_tui.curation.formats.source import Report, Source, json_value
+from zeroclaw_tui.curation.formats.source import LARGEST_JSON, Report, Source, json_value
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.text import one_line
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
-_LONGEST_LINE = 16 * 1024 * 1024
 _LOOKED_AT = 256 * 1024
 _MARKERS = ("entity", "relation", "observation")
 
@@ -175,8 +174,11 @@ def _items(source: Source, file: PurePosixPath, report: Report) -> Iterator[_Ite
             yield f"{name}, part {number:,}", item
         return
     with source.opened(file) as opened:
-        for number, line in each_line(opened, _LONGEST_LINE):
+        for number, line in each_line(opened):
             if not line.strip():
+                continue
+            if len(line) > LARGEST_JSON:
+                report.skipped["too long"] += 1
                 continue
             try:
                 item = json_value(line.decode("utf-8"), f"Line {number:,}")
@@ -192,7 +194,7 @@ def _items(source: Source, file: PurePosixPath, report: Report) -> Iterator[_Ite
 
 
 def _graph_of(document: Any) -> list[Mapping[str, Any]] | None:
-    """The parts of a graph in one document, also as a tool's answer that holds it as text."""
+    """The parts of a graph in one document; None where most of it is something else."""
     if not isinstance(document, dict) or not isinstance(document.get("entities"), list):
         return None
     parts = [*document["entities"], *(document["relations"] if isinstance(document.get("relations"), list) else [])]

@@ -40,7 +40,9 @@ _NEXT_STEPS: dict[type[InspectorError], str] = {
     UnfinishedWrite: "Start the program it belongs to once, which takes the write back; then import it.",
     Locked: "Try again when the program it belongs to has finished its write.",
     Corrupt: "Copy the file, and try `sqlite3 FILE .recover` on the copy, or take a backup.",
+    Unreadable: "Copy it elsewhere, with the -wal beside it if there is one, and import the copy.",
 }
+"""What to do about a database of another tool, the first kind that fits."""
 _LAST_SECOND = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 _open_databases: list[int] = []
 """Descriptors of databases, which are not closed: closing one drops the locks that SQLite's connections of this process
@@ -183,9 +185,14 @@ class Source:
         try:
             with closing(connect_read_only_blocking(path)) as connection, translated(path):
                 yield Tables(connection)
-        except tuple(_NEXT_STEPS) as error:
-            error.hint = _NEXT_STEPS.get(type(error), error.hint)
+        except (Unreadable, Locked) as error:
+            error.hint = next(step for kind, step in _NEXT_STEPS.items() if isinstance(error, kind))
             raise
+        except UnicodeError as error:
+            # Text in its rows may be any bytes; the names of tables and columns may not.
+            raise Corrupt(
+                f"{self._named(file)} is damaged: it has names that are no UTF-8.", hint=_NEXT_STEPS[Corrupt]
+            ) from error
 
     def modified(self, file: PurePosixPath) -> str:
         """When a file was last written, RFC 3339 in UTC: the date of what has none, which is then a guess."""

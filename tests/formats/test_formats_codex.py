@@ -1,0 +1,56 @@
+"""Codex: MEMORY.md by its sections, and each conversation from its Markdown or its database."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from format_sources import CODEX, DATA, database, read, value
+
+from zeroclaw_tui.curation.formats.codex import Codex
+
+THREAD = "0199a213-81c0-7800-8aa1-bbab2a035a53"
+
+
+def test_each_section_and_each_conversation_is_a_memory() -> None:
+    rows, report = read(DATA / "codex")
+    assert [row.values["content"] for row in rows.values()] == [
+        "Hive\n\n- Run the tests before each commit",
+        "Hive › Frames\n\n```\n# no heading\n```",
+        "Shop\n\nOpens on Saturday.",
+        f"thread_id: {THREAD}\nupdated_at: 2026-04-01T08:30:00+00:00\n\nThe swap of frames was planned for April.",
+    ]
+    assert value(rows["codex_0199a21381c0"], "session_id", "created_at", "category") == (
+        THREAD,
+        "2026-04-01T08:30:00+00:00",
+        "summary",
+    )
+    assert (report.guessed_dates, list(report.left)) == (3, ["raw_memories.md"])
+
+
+def test_the_database_gives_a_summary_or_else_the_raw_memory(tmp_path: Path) -> None:
+    rows, report = read(database(tmp_path / "memories_1.sqlite", CODEX))
+    assert [value(row, "content", "created_at") for row in rows.values()] == [
+        ("The swap was planned.", "2026-04-01T08:30:00+00:00"),
+        ("only raw", "2026-04-01T08:31:40+00:00"),
+    ]
+    assert (report.skipped, report.lost) == ({"empty": 1}, {"raw memory": 1, "usage": 1})
+
+
+def test_a_conversation_has_the_same_key_from_either(tmp_path: Path) -> None:
+    stored, _ = read(database(tmp_path / "memories_1.sqlite", CODEX))
+    told, _ = read(DATA / "codex")
+    assert "codex_0199a21381c0" in stored.keys() & told.keys()
+
+
+def test_beside_the_markdown_the_database_is_named_and_not_read(tmp_path: Path) -> None:
+    shutil.copytree(DATA / "codex", tmp_path / "memories")
+    database(tmp_path / "memories_1.sqlite", CODEX)
+    rows, report = read(tmp_path)
+    assert len(rows) == 4
+    assert "memories_1.sqlite" in report.left
+
+
+def test_a_lone_file_is_read_by_sections_where_somebody_says_so() -> None:
+    rows, _ = read(DATA / "codex" / "MEMORY.md", Codex())
+    assert len(rows) == 3

@@ -1,0 +1,138 @@
+"""The tool that wrote a source is told by its content; nothing of ZeroClaw's own is ever taken for another's."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from format_sources import CODEX, DATA, DATABASES, FILES, RMEM, ZEROCLAW, database, manifest
+
+from zeroclaw_tui.curation.formats.detection import FORMATS, detect, own_format
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat
+from zeroclaw_tui.curation.formats.source import Report, Source
+from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
+
+TEST_DATA = DATA.parent
+OWN = {
+    "jsonl": b'{"zeroclaw_memories": 1, "exported": "2026-01-01"}\n{"key": "a", "content": "A"}\n',
+    "csv": b"key,content,category\r\na,A,core\r\n",
+    "markdown": b"# ZeroClaw memories\n\n",
+}
+
+
+@pytest.mark.parametrize(("name", "format"), FILES.items())
+@pytest.mark.parametrize("called", ["notes.txt", "memory.json", "x.md"])
+def test_a_file_is_known_whatever_it_is_called(tmp_path: Path, name: str, format: str, called: str) -> None:
+    shutil.copy(DATA / name, tmp_path / called)
+    found = detect(Source(tmp_path / called))
+    assert found.format.name == format
+    assert found.why
+
+
+@pytest.mark.parametrize("format", DATABASES)
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_a_database_is_known_by_its_tables(tmp_path: Path, format: str, in_folder: bool) -> None:
+    path = database(tmp_path / "some.db", DATABASES[format])
+    assert detect(Source(tmp_path if in_folder else path)).format.name == format
+
+
+def test_a_folder_is_known_by_what_lies_in_it(tmp_path: Path) -> None:
+    assert detect(Source(DATA / "codex")).format.name == "codex"
+    manifest(tmp_path / ".engram", "0000000a")
+    assert detect(Source(tmp_path)).format.name == "engram"
+
+
+@pytest.mark.parametrize("own", OWN)
+@pytest.mark.parametrize("called", ["memory.jsonl", "x.json", "x.md"])
+def test_our_own_exports_are_no_other_tools(tmp_path: Path, own: str, called: str) -> None:
+    (tmp_path / called).write_bytes(OWN[own])
+    assert own_format(Source(tmp_path / called)) == own
+    with pytest.raises(WrongUse, match="Import it without --from"):
+        detect(Source(tmp_path / called))
+
+
+@pytest.mark.parametrize("path", sorted((TEST_DATA / "snapshots").glob("zeroclaw_*.md")), ids=lambda path: path.stem)
+def test_a_snapshot_of_zeroclaw_leads_to_hydrate(path: Path) -> None:
+    with pytest.raises(WrongUse, match="zeroclaw memory hydrate"):
+        detect(Source(path))
+
+
+@pytest.mark.parametrize("path", sorted((TEST_DATA / "sqlite").glob("*.db")), ids=lambda path: path.stem)
+def test_a_database_of_zeroclaw_leads_to_copy(path: Path, tmp_path: Path) -> None:
+    copied = Path(shutil.copy(path, tmp_path / "brain.db"))
+    for named in (copied, tmp_path):
+        with pytest.raises(WrongUse, match="zeroclaw memory copy"):
+            detect(Source(named))
+
+
+@pytest.mark.parametrize("tool", FORMATS, ids=lambda tool: tool.name)
+def test_no_format_sees_itself_in_zeroclaws_own(tmp_path: Path, tool: ForeignFormat) -> None:
+    paths = [database(tmp_path / "brain.db", ZEROCLAW)]
+    for own, data in OWN.items():
+        paths.append(tmp_path / own)
+        paths[-1].write_bytes(data)
+    for path in paths:
+        likeness = tool.likeness(Source(path))
+        assert likeness is None or likeness.degree < 0.5
+
+
+def test_a_name_that_is_given_decides(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("# A\n\nb\n")
+    assert detect(Source(tmp_path / "MEMORY.md"), "codex").format.name == "codex"
+    with pytest.raises(WrongUse, match=r"'mem1'.*mem0"):
+        detect(Source(tmp_path), "mem1")
+
+
+@pytest.mark.parametrize("tool", FORMATS, ids=lambda tool: tool.name)
+def test_a_source_that_is_not_what_it_was_called_is_refused(tmp_path: Path, tool: ForeignFormat) -> None:
+    (tmp_path / "x.txt").write_text("nothing")
+    source = Source(tmp_path / "x.txt")
+    with pytest.raises(WrongUse, match="holds nothing that"):
+        list(tool.memories(source, Report()))
+
+
+def test_of_two_that_are_equally_certain_none_is_taken(tmp_path: Path) -> None:
+    database(tmp_path / "a.db", RMEM)
+    database(tmp_path / "b.db", CODEX)
+    with pytest.raises(WrongUse, match=r"codex, because .*rmem, because .*--from NAME decides"):
+        detect(Source(tmp_path))
+
+
+def test_what_nobody_knows_names_what_was_looked_for_and_what_comes_nearest(tmp_path: Path) -> None:
+    (tmp_path / "memory.jsonl").write_text('{"id": "1", "labels": [], "properties": {}}\n{"id": "2"}\n')
+    with pytest.raises(WrongUse, match=r"comes nearest to the MCP server.*properties.*engram, mcp, mem0"):
+        detect(Source(tmp_path / "memory.jsonl"))
+    (tmp_path / "notes.txt").write_text("some text")
+    with pytest.raises(WrongUse, match="looks like no memories that are known here"):
+        detect(Source(tmp_path / "notes.txt"))
+
+
+def test_a_broken_file_is_said_to_be_broken(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_bytes((DATA / "mem0.json").read_bytes()[:-30])
+    with pytest.raises(WrongUse, match="not JSON"):
+        detect(Source(tmp_path / "x.json"))
+    path = database(tmp_path / "x.db", RMEM)
+    path.write_bytes(path.read_bytes()[:-87])
+    with pytest.raises(Unreadable, match="cut off"):
+        detect(Source(path))
+
+
+def test_a_broken_file_beside_does_not_hide_the_others(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"a": ')
+    (tmp_path / "a.db").write_bytes(b"SQLite format 3\0" + b"x" * 1000)
+    database(tmp_path / "b.db", RMEM)
+    source = Source(tmp_path)
+    assert detect(source).format.name == "rmem"
+    assert set(source.unread) == {"a.json", "a.db"}
+
+
+def test_a_json_file_is_parsed_once(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes((DATA / "mem0.json").read_bytes())
+    source = Source(path)
+    detect(source)
+    path.write_bytes(b"{}")
+    assert source.document(source.files()[0])["results"]
+    with pytest.raises(InspectorError):
+        detect(Source(path))

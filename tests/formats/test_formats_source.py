@@ -1,0 +1,238 @@
+"""What somebody names is read without trusting anything in it: no link, no pipe, no path of its own, no bomb."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path, PurePosixPath
+
+import pytest
+from format_sources import RMEM, database
+
+from zeroclaw_tui.curation.formats import source as door
+from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, Unreadable, WrongUse
+
+FILE = PurePosixPath("a.json")
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """A file that lies outside of what is named."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.json").write_text('{"key": "hidden"}')
+    return outside / "secret.json"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What is named."""
+    named = tmp_path / "named"
+    named.mkdir()
+    return named
+
+
+def test_a_link_to_a_file_is_left_out_and_named(folder: Path, secret: Path) -> None:
+    (folder / "a.json").symlink_to(secret)
+    source = Source(folder)
+    assert source.files() == ()
+    assert source.unread == {"a.json": "a link"}
+    with pytest.raises(Unreadable, match="is a link"):
+        source.data(FILE)
+
+
+def test_a_link_to_a_folder_is_not_entered(folder: Path, secret: Path) -> None:
+    (folder / "notes").symlink_to(secret.parent)
+    source = Source(folder)
+    assert source.files() == ()
+    with pytest.raises(Unreadable):
+        source.data(PurePosixPath("notes/secret.json"))
+
+
+def test_a_link_that_takes_the_place_of_a_file_is_not_followed(folder: Path, secret: Path) -> None:
+    (folder / "a.json").write_text("{}")
+    source = Source(folder)
+    assert source.files() == (FILE,)
+    (folder / "a.json").unlink()
+    (folder / "a.json").symlink_to(secret)
+    with pytest.raises(Unreadable, match=r"a\.json is a link"):
+        source.document(FILE)
+
+
+def test_only_the_path_that_was_typed_may_be_a_link(folder: Path, secret: Path) -> None:
+    (folder / "a.json").symlink_to(secret)
+    source = Source(folder / "a.json")
+    assert source.document(source.files()[0]) == {"key": "hidden"}
+
+
+def test_a_pipe_neither_blocks_nor_is_read(folder: Path) -> None:
+    os.mkfifo(folder / "a.json")
+    source = Source(folder)
+    assert source.files() == ()
+    assert source.unread == {"a.json": "no regular file"}
+    with pytest.raises(Unreadable, match="no regular file"):
+        source.data(FILE)
+    with pytest.raises(WrongUse, match="no regular file"):
+        Source(folder / "a.json")
+
+
+def test_a_hard_link_is_a_file_as_any_other(folder: Path, secret: Path) -> None:
+    (folder / "a.json").hardlink_to(secret)
+    assert Source(folder).document(FILE) == {"key": "hidden"}
+
+
+def test_a_folder_called_by_a_tilde_is_a_name_like_any_other(
+    folder: Path, secret: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(secret.parent))
+    (folder / "~").mkdir()
+    (folder / "~" / "a.json").write_text('{"key": "here"}')
+    source = Source(folder)
+    assert source.files() == (PurePosixPath("~/a.json"),)
+    assert source.document(PurePosixPath("~/a.json")) == {"key": "here"}
+
+
+@pytest.mark.parametrize("path", ["../outside/secret.json", "a/../../outside/secret.json", "/etc/passwd", ""])
+def test_a_path_that_stands_in_data_leads_nowhere(folder: Path, secret: Path, path: str) -> None:
+    (folder / "a").mkdir()
+    with pytest.raises(Unreadable, match="does not lie in named"):
+        Source(folder).data(PurePosixPath(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[" * 70 + "]" * 70, "nested too deep"),
+        ("[" * 200_000, "not JSON|nested too deep"),
+        ('{"a": NaN}', "not JSON"),
+        ('{"a": -Infinity}', "not JSON"),
+        ('{"a": 1', r"not JSON \(line 1\)"),
+        ("", "not JSON"),
+        ("1" * 10_000, "not JSON"),
+    ],
+    ids=["deep", "deeper", "nan", "infinity", "cut", "empty", "digits"],
+)
+def test_json_that_is_none_is_refused_each_time_it_is_asked_for(folder: Path, text: str, told: str) -> None:
+    (folder / "a.json").write_text(text)
+    source = Source(folder)
+    for _ in range(2):
+        with pytest.raises(WrongUse, match=told):
+            source.document(FILE)
+
+
+def test_half_a_character_becomes_one_that_any_store_takes(folder: Path) -> None:
+    (folder / "a.json").write_text(r'["\ud83d\ude00", "\ud800 x", {"\udfff": 1}]')
+    assert Source(folder).document(FILE) == ["😀", "� x", {"�": 1}]
+
+
+def test_a_file_larger_than_its_kind_may_be_is_refused(folder: Path) -> None:
+    with (folder / "a.json").open("wb") as sparse:
+        sparse.truncate(300 * 1024 * 1024)
+    source = Source(folder)
+    with pytest.raises(WrongUse, match="larger than 64 MB"):
+        source.document(FILE)
+    with pytest.raises(WrongUse, match="larger than 256 MB"):
+        source.data(FILE)
+
+
+def test_a_folder_of_too_many_files_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "MOST_FILES", 5)
+    for number in range(6):
+        (folder / f"{number}.md").touch()
+    with pytest.raises(WrongUse, match="more than 5 files"):
+        Source(folder).files()
+
+
+def test_folders_in_folders_end_somewhere(folder: Path) -> None:
+    deep = folder.joinpath(*"abcdefghijklmnop")
+    deep.mkdir(parents=True)
+    (deep / "a.md").touch()
+    source = Source(folder)
+    assert source.files() == ()
+    assert list(source.unread.values()) == ["too deep"]
+
+
+def test_a_database_that_was_cut_off_is_said_to_be_so(folder: Path) -> None:
+    path = database(folder / "a.db", RMEM)
+    path.write_bytes(path.read_bytes()[:-87])
+    source = Source(folder)
+    with pytest.raises(Unreadable, match="is cut off"):
+        source.schema(PurePosixPath("a.db"))
+
+
+@pytest.mark.parametrize("name", ["notes", "text"])
+def test_a_database_with_broken_names_is_said_to_be_damaged(folder: Path, name: str) -> None:
+    path = database(folder / "a.db", "CREATE TABLE notes (text TEXT);")
+    path.write_bytes(path.read_bytes().replace(name.encode(), b"\x80" * len(name)))
+    with pytest.raises(Unreadable, match="damaged"):
+        _every_row(Source(path))
+
+
+def _every_row(source: Source) -> None:
+    with source.database(source.files()[0]) as tables:
+        for table in tables.schema():
+            list(tables.rows(table))
+
+
+@pytest.mark.parametrize("beside", ["a.db-wal", "a.db-journal", "a.db-shm"])
+def test_sqlite_follows_no_link_beside_a_database(folder: Path, secret: Path, beside: str) -> None:
+    database(folder / "a.db", RMEM)
+    (folder / beside).symlink_to(secret)
+    with pytest.raises(Unreadable, match=f"{beside} is no regular file"):
+        Source(folder).schema(PurePosixPath("a.db"))
+
+
+def test_what_lies_in_the_log_of_an_open_database_is_read(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "a.db")) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.executescript("CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('new')")
+        source = Source(folder)
+        with source.database(PurePosixPath("a.db")) as tables:
+            assert [row["text"] for row in tables.rows("notes")] == ["new"]
+
+
+def test_views_and_virtual_tables_count_as_not_there(folder: Path) -> None:
+    script = """CREATE TABLE notes (text TEXT); CREATE VIEW memories AS SELECT text FROM notes;
+    CREATE VIRTUAL TABLE found USING fts5(text);"""
+    source = Source(database(folder / "a.db", script))
+    (file,) = source.files()
+    assert not source.schema(file).keys() & {"memories", "found"}
+    with source.database(file) as tables:
+        assert tables.columns("memories") == frozenset()
+        assert tables.columns("notes") == {"text"}
+
+
+def test_reading_a_database_does_not_count_as_a_change_of_it(folder: Path) -> None:
+    path = database(folder / "a.db", "CREATE TABLE notes (text TEXT);")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    for named in (folder, path):
+        before = Source(named).state()
+        source = Source(named)
+        source.schema(source.files()[0])
+        assert Source(named).state() == before
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("INSERT INTO notes VALUES ('new')")
+        other.commit()
+        assert Source(path).state() != before
+
+
+@pytest.mark.parametrize("name", ["none", "a\0b", "loop"])
+def test_what_is_not_there_is_said_in_a_sentence(folder: Path, name: str) -> None:
+    (folder / "loop").symlink_to(folder / "loop")
+    with pytest.raises((NotThere, Unreadable)):
+        Source(folder / name)
+
+
+def test_a_file_that_went_meanwhile_is_said_to_be_so(folder: Path) -> None:
+    (folder / "a.json").write_text(json.dumps([]))
+    source = Source(folder)
+    assert source.files() == (FILE,)
+    (folder / "a.json").unlink()
+    with pytest.raises(InspectorError, match="cannot be read"):
+        source.document(FILE)
+    with pytest.raises(InspectorError, match="cannot be read"):
+        source.modified(FILE)
