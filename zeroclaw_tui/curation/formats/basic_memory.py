@@ -40,6 +40,8 @@ _RELATION = re.compile(
     r"(?P<type>\"[^\"\n]+\"|'[^'\n]+'|[\w-]+)\s+\[\[(?P<target>[^\[\]\n]+)\]\](?:\s*\([^()\n]*\))?\s*"
 )
 _TAKEN = ("title", "type", "tags", "permalink", "created", "modified")
+_PERMALINK = re.compile(r"[^/\s][^.]*")
+"""Without the slash in front or the ending that the addresses of a web site have."""
 _LOOKED_AT = 12
 
 
@@ -61,9 +63,10 @@ class BasicMemory(ForeignFormat):
         """By a permalink in the front matter, or by observations together with links."""
         files = _files(source)[:_LOOKED_AT]
         notes = [note for file in files if (note := glance(source, file)).body.strip() or note.front]
-        if any(words_of(note.front.get("permalink")) for note in notes):
-            return Likeness(0.95, "its front matter has a permalink, as basic-memory gives every note")
+        linked = [note for note in notes if _PERMALINK.fullmatch(words_of(note.front.get("permalink")))]
         observed = [note for note in notes if any(_said_by(item, "") for item in items_of(note))]
+        if any(note in observed or {"title", "type"} <= note.front.keys() for note in linked):
+            return Likeness(0.95, "its front matter has a permalink, as basic-memory gives every note")
         if any(wiki_links(note.body) for note in observed):
             return Likeness(0.6, "its lists have observations like [fact], and [[links]]")
         return None

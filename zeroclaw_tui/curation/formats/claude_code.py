@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, memory_row, slug, titled_key
 from zeroclaw_tui.curation.formats.front_matter import (
+    Block,
     Note,
     blocks_of,
     count_lost,
@@ -42,7 +44,7 @@ _LOOKED_AT = 8
 
 
 class ClaudeCodeMemory(ForeignFormat):
-    """A topic is one memory, of its type as category and its project as namespace; so is each block of plain prose.
+    """A topic is one memory, of its type as category and its project as namespace; so is each section of plain prose.
 
     `with_instructions` takes CLAUDE.md and AGENTS.md too, as core memories.
     """
@@ -99,7 +101,7 @@ class ClaudeCodeMemory(ForeignFormat):
         note = read_note(source, file, report)
         if note is not None:
             count_lost(note.front, (), report)
-            yield from _of_blocks(source, file, note, report)
+            yield from _of_sections(source, file, note, report)
 
 
 def _topics(source: Source) -> tuple[list[PurePosixPath], list[PurePosixPath]]:
@@ -218,24 +220,28 @@ def _of_index(source: Source, file: PurePosixPath, note: Note, report: Report) -
             ),
         )
     count_lost(note.front, (), report)
-    yield from _of_blocks(source, file, note, report, but=frozenset(lines))
+    yield from _of_sections(source, file, note, report, but=frozenset(lines))
 
 
-def _of_blocks(
+def _of_sections(
     source: Source, file: PurePosixPath, note: Note, report: Report, but: frozenset[int] = frozenset()
 ) -> Iterator[tuple[str, StoredRow]]:
-    for block in blocks_of(note):
-        if block.line in but:
-            continue
-        if not block.said:
-            report.skipped["empty"] += 1
-            continue
+    """Prose, all that stands under one heading together: its lines say little without each other."""
+    blocks = (block for block in blocks_of(note) if block.line not in but)
+    for headings, section in groupby(blocks, key=lambda block: block.headings):
+        found = list(section)
+        heading = headings[-1] if headings else ""
+        content = "\n".join([*filter(None, [heading]), *map(_as_written, found)])
         report.guessed_dates += 1
         row = memory_row(
-            titled_key("claude", block.title, block.text),
-            block.text,
+            titled_key("claude", heading, content),
+            content,
             "core",
             created=source.modified(file),
             namespace=_project(source, file),
         )
-        yield f"{one_line(str(file))}, line {block.line:,}", row
+        yield f"{one_line(str(file))}, line {found[0].line:,}", row
+
+
+def _as_written(block: Block) -> str:
+    return "- " + block.text.replace("\n", "\n  ") if block.is_item else block.text

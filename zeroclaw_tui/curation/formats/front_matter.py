@@ -21,7 +21,7 @@ from zeroclaw_tui.curation.snapshot.text import read_snapshot
 from zeroclaw_tui.curation.transfer.sections import TITLE
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import is_unicode, one_line
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -292,6 +292,12 @@ def _loader() -> type[Any]:
             if getattr(event, "anchor", None) is not None or getattr(event, "tag", None) not in (None, "!"):
                 raise yaml.YAMLError("anchors, aliases and tags are not read")
             return super().compose_node(parent, index)
+
+        def construct_scalar(self, node: Any) -> Any:
+            value = super().construct_scalar(node)
+            if not is_unicode(value):
+                raise yaml.YAMLError("half a character is no text")
+            return value
 
     PlainLoader.yaml_implicit_resolvers = {}
     for tag, pattern, starts in (

@@ -97,7 +97,7 @@ class OpenKnowledgeFormat(ForeignFormat):
             if row is not None:
                 yield place, row
         if flagged:
-            report.note(f"{flagged:,} of the concepts are deprecated or stale; they are marked as such in their text.")
+            report.note(f"Deprecated or stale, and marked as such in the text: {flagged:,}.")
 
 
 def bundle(rows: Sequence[StoredRow], written: datetime) -> Iterator[tuple[PurePosixPath, bytes]]:
@@ -183,6 +183,10 @@ def _own_row(told: Mapping[str, Any], body: str) -> StoredRow | None:
     try:
         values = {name: unpacked(told[name]) for name in (*_TEXTS, *_NUMBERS) if name in told}
         agent, exact = unpacked(told.get("agent")), unpacked(told.get("content"))
+        for value in (*values.values(), agent, exact):
+            if isinstance(value, str):
+                # Half a character can be written here, and stored nowhere.
+                value.encode("utf-8", "surrogateescape")
     except ValueError:
         return None
     are_texts = all(isinstance(values[name], str | bytes) for name in _TEXTS if name in values)
@@ -203,8 +207,6 @@ def _as_body(content: Value) -> str:
 
 
 def _concept(row: StoredRow, keys: Mapping[str, str], written: datetime) -> bytes:
-    import yaml
-
     entry = row.entry()
     at = moment_of(entry.updated_at) or moment_of(entry.timestamp) or written.isoformat(timespec="seconds")
     front: dict[str, Any] = {"type": one_line(entry.category) or "memory", "title": _title(row)}
@@ -219,13 +221,27 @@ def _concept(row: StoredRow, keys: Mapping[str, str], written: datetime) -> byte
         is_crlf = isinstance(content, str) and content == text.replace("\n", "\r\n")
         own |= {_LINE_ENDS: _CRLF} if is_crlf else {"content": content}
     front[OWN_FIELD] = {name: packed(value) for name, value in own.items() if value is not None}
-    head = yaml.safe_dump(front, allow_unicode=True, sort_keys=False, width=2**31).encode()
+    head = _yaml(front)
     data = b"---\n%s---\n\n%s\n" % (head, text.encode())
     if len(head) > LARGEST_FRONT_MATTER or len(data) > LARGEST_NOTE:
         raise Refused(
             f"The memory {one_line(row.key)!r} is too large for a note.", hint="Export it as JSONL, which has no limit."
         )
     return data
+
+
+def _yaml(front: Mapping[str, Any]) -> bytes:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Escapes whatever is not printable: other styles fold it, and lose which line end it was."""
+
+        def represent_str(self, data: str) -> Any:
+            return self.represent_scalar("tag:yaml.org,2002:str", data, style=None if data.isprintable() else '"')
+
+    Dumper.add_representer(str, Dumper.represent_str)
+    text = yaml.dump(dict(front), Dumper=Dumper, allow_unicode=True, sort_keys=False, width=2**31)
+    return text.encode()
 
 
 def _title(row: StoredRow) -> str:
