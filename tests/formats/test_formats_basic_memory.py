@@ -70,6 +70,14 @@ def test_a_heading_without_anything_below_it_is_no_memory(tmp_path: Path) -> Non
     assert found.report.skipped == {"empty": 1}
 
 
+def test_instructions_and_the_database_beside_the_notes_are_named_and_not_read(tmp_path: Path) -> None:
+    folder = written(sample("basic_memory", tmp_path), AGENTS="- [rule] Run the tests\n")
+    (folder / "memory.db").write_bytes(b"x")
+    found = read(BASIC, folder)
+    assert len(found.rows) == 5
+    assert found.report.left == {"AGENTS.md": "instructions, not memories", "memory.db": "made from the notes"}
+
+
 def test_likeness_is_that_of_permalinks_or_of_observations_and_links(tmp_path: Path) -> None:
     assert degree(BASIC, sample("basic_memory", tmp_path)) > 0.9
     assert degree(BASIC, written(tmp_path / "plain", a="- [fact] Bees\n- requires [[Smoker]]\n")) >= 0.5

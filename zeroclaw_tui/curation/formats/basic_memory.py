@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, digest, memory_row, slug
 from zeroclaw_tui.curation.formats.front_matter import (
+    INSTRUCTIONS,
     Item,
     Note,
     count_lost,
@@ -39,7 +40,7 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:\s|$)")
 _RELATION = re.compile(
     r"(?P<type>\"[^\"\n]+\"|'[^'\n]+'|[\w-]+)\s+\[\[(?P<target>[^\[\]\n]+)\]\](?:\s*\([^()\n]*\))?\s*"
 )
-_TAKEN = ("title", "type", "tags", "permalink", "created", "modified")
+_TAKEN = ("title", "type", "tags", "permalink", "created", "modified", "date")
 _PERMALINK = re.compile(r"[^/\s][^.]*")
 """Without the slash in front or the ending that the addresses of a web site have."""
 _LOOKED_AT = 12
@@ -83,10 +84,16 @@ class BasicMemory(ForeignFormat):
         for file in source.files():
             if file.suffix == ".db":
                 report.left[one_line(str(file))] = "made from the notes"
+            elif file.name.lower() in INSTRUCTIONS:
+                report.left[one_line(str(file))] = "instructions, not memories"
 
 
 def _files(source: Source) -> list[PurePosixPath]:
-    return [file for file in markdown_files(source) if not any(part.startswith(".") for part in file.parts[:-1])]
+    return [
+        file
+        for file in markdown_files(source)
+        if file.name.lower() not in INSTRUCTIONS and not any(part.startswith(".") for part in file.parts[:-1])
+    ]
 
 
 def _of_note(source: Source, file: PurePosixPath, note: Note, report: Report) -> Iterator[tuple[str, StoredRow]]:
@@ -95,7 +102,7 @@ def _of_note(source: Source, file: PurePosixPath, note: Note, report: Report) ->
     name = slug(words_of(front.get("permalink")) or title) or digest(str(file))
     tags = list_of(front.get("tags"))
     count_lost(front, _TAKEN, report)
-    created, updated = first_moment(front, "created"), first_moment(front, "modified")
+    created, updated = first_moment(front, "created", "date"), first_moment(front, "modified")
     is_guess = created is None and updated is None
     created = created or updated or source.modified(file)
     kind = words_of(front.get("type"))

@@ -16,6 +16,7 @@ from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, memory_row, slug, titled_key
 from zeroclaw_tui.curation.formats.front_matter import (
+    INSTRUCTIONS,
     Block,
     Note,
     blocks_of,
@@ -35,8 +36,7 @@ from zeroclaw_tui.memory.text import one_line
 
 _INDEX = "memory.md"
 _FOLDER = "memory"
-_INSTRUCTIONS = ("claude.md", "agents.md", "claude.local.md")
-_NO_TOPICS = ("readme.md", *_INSTRUCTIONS)
+_NO_TOPICS = ("readme.md", *INSTRUCTIONS)
 _TYPES = ("user", "feedback", "project", "reference")
 _TAKEN = ("name", "description", "type", "metadata", "node_type", "originSessionId", "created", "date", "modified")
 _INDEX_LINE = re.compile(r"\[(?P<title>[^\]\n]+)\]\((?P<file>[^()\n]+?\.md)\)(?:\s*[—–:-]+\s*)?(?P<hint>.*)", re.DOTALL)
@@ -68,13 +68,13 @@ class ClaudeCodeMemory(ForeignFormat):
         typed = sum(_is_topic(glance(source, file)) for file in topics[:_LOOKED_AT])
         if typed:
             return Likeness(0.95 if indexes else 0.8, "its notes have the front matter of Claude Code's memory")
+        if not indexes or any(date_of_note(file.name) for file in topics):
+            return None
         if any(True for file in indexes[:_LOOKED_AT] for _ in _index_lines(glance(source, file))):
             return Likeness(0.8, "its MEMORY.md is an index of topics")
         if any(".claude" in (source.path / file).parts and file.parent.name != ".claude" for file in indexes):
             return Likeness(0.7, "it has a MEMORY.md where Claude Code keeps it")
-        if indexes and not any(date_of_note(file.name) for file in topics):
-            return Likeness(0.3, "it has a MEMORY.md")
-        return None
+        return Likeness(0.3, "it has a MEMORY.md")
 
     def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
         """As `ForeignFormat.memories`; a line of the index only where the file it names is missing."""
@@ -91,7 +91,7 @@ class ClaudeCodeMemory(ForeignFormat):
             if note is not None:
                 yield from _of_topic(source, file, note, report)
         for file in source.files():
-            if file.name.lower() in _INSTRUCTIONS:
+            if file.name.lower() in INSTRUCTIONS:
                 yield from self._of_instructions(source, file, report)
 
     def _of_instructions(self, source: Source, file: PurePosixPath, report: Report) -> Iterator[tuple[str, StoredRow]]:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 LARGEST_NOTE = 4 * 1024 * 1024
 """How many bytes a note may have; the largest real one that is known has 363 kB."""
 LARGEST_FRONT_MATTER = 64 * 1024
+INSTRUCTIONS = ("claude.md", "agents.md", "claude.local.md")
+"""Files that tell agents what to do, in lower case; they lie among notes and are no memories."""
 _LONGEST_NAME = 40
 _MOST_NAMES = 100
 _LINE_END = re.compile(r"\r\n?")
