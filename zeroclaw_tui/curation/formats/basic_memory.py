@@ -98,7 +98,7 @@ def _files(source: Source) -> list[PurePosixPath]:
 
 def _of_note(source: Source, file: PurePosixPath, note: Note, report: Report) -> Iterator[tuple[str, StoredRow]]:
     front, shown = note.front, one_line(str(file))
-    title = words_of(front.get("title")) or file.stem
+    title = words_of(front.get("title")) or one_line(file.stem)
     name = slug(words_of(front.get("permalink")) or title) or digest(str(file))
     tags = list_of(front.get("tags"))
     count_lost(front, _TAKEN, report)

@@ -181,7 +181,8 @@ class OpenClawWorkspace(ForeignFormat):
         for row in tables.rows(table):
             path, start, text = row["path"], row["start_line"], row["text"]
             if not (isinstance(path, str) and isinstance(start, int) and isinstance(text, str)):
-                report.skipped["broken"] += is_read
+                if is_read:
+                    report.skipped["broken"] += 1
             elif is_read and origins.get(row.get("id")) == "untrusted" and not self.includes_untrusted:
                 report.skipped["untrusted"] += 1
             else:
@@ -207,7 +208,7 @@ def _inside(source: Source, file: PurePosixPath) -> tuple[str | None, tuple[str,
         return None, parts if file.name.lower() in _CORE else (_FOLDER, *parts)
     workspace = _WORKSPACE.fullmatch(parts[0]) if len(parts) > 1 else None
     if workspace is not None:
-        return workspace[1], parts[1:]
+        return one_line(workspace[1] or "") or None, parts[1:]
     if source.path.name == _FOLDER and not (len(parts) == 1 and parts[0].lower() in _CORE):
         return None, (_FOLDER, *parts)
     return None, parts
@@ -348,7 +349,7 @@ def _agent_of_index(source: Source, file: PurePosixPath) -> str | None:
     """`memory/<agent>.sqlite` and `agents/<agent>/agent/openclaw-agent.sqlite`; None for the main one."""
     path = source.path / file if source.is_folder else source.path
     named = path.parent.parent.name if path.name == "openclaw-agent.sqlite" else path.stem
-    return None if named in ("main", "") else named
+    return None if named in ("main", "") else one_line(named)
 
 
 def _joined(chunks: Iterable[tuple[str, int, str, str | None]]) -> Iterator[tuple[str, str, str | None]]:
