@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from note_samples import DATA, WRITTEN, degree, read, sample, written
 
 from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace
 from zeroclaw_tui.curation.formats.source import Report, Source
-from zeroclaw_tui.memory.errors import Unreadable
+from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 
 OPENCLAW = OpenClawWorkspace()
 
@@ -115,7 +118,7 @@ def test_what_is_made_of_the_notes_is_named_and_not_read(tmp_path: Path) -> None
     (lance / "0.lance").write_bytes(b"x")
     found = read(OPENCLAW, folder)
     assert len(found.rows) == 8
-    assert found.report.left["memory/main.sqlite"].startswith("an index of 3 chunks of 2 notes.")
+    assert found.report.left["memory/main.sqlite"].startswith("an index of 4 chunks of 3 notes.")
     assert found.report.left["memory/brain.db"] == "a database of its own; import that file by itself"
     assert "LanceDB" in found.report.left["memory/lancedb/memories.lance/data"]
 
@@ -125,7 +128,7 @@ def test_an_index_alone_points_to_the_markdown(tmp_path: Path) -> None:
     assert degree(OPENCLAW, index) > 0.9
     found = read(OPENCLAW, index)
     assert not found.rows
-    assert found.report.left["main.sqlite"].startswith("an index of 3 chunks of 2 notes.")
+    assert found.report.left["main.sqlite"].startswith("an index of 4 chunks of 3 notes.")
     assert any("import the workspace" in note for note in found.report.notes)
 
 
@@ -135,6 +138,7 @@ def test_chunks_that_overlap_are_put_together_again_where_asked(tmp_path: Path) 
     assert {row.agent for row in found.rows.values()} == {"helper"}
     assert found.of("two").values["created_at"] == "2026-03-01T00:00:00+00:00"
     assert found.report.lost == {"vectors of chunks": 3}
+    assert found.report.skipped == {"transcript": 1}
     assert any("put together again" in note for note in found.report.notes)
 
 
@@ -157,6 +161,20 @@ def test_an_index_that_is_cut_off_is_refused_alone_and_named_beside_notes(tmp_pa
         read(OPENCLAW, index)
 
 
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 16_383), st.binary(min_size=1, max_size=8)), min_size=1, max_size=6))
+def test_a_damaged_index_is_read_or_refused(damages: list[tuple[int, bytes]]) -> None:
+    with TemporaryDirectory() as folder:
+        index = _index(Path(folder, "main.sqlite"))
+        data = bytearray(index.read_bytes())
+        for at, bytes_ in damages:
+            data[at % len(data) : at % len(data) + len(bytes_)] = bytes_
+        index.write_bytes(data)
+        with suppress(InspectorError):
+            degree(OPENCLAW, index)
+            read(OpenClawWorkspace(joins_chunks=True), index)
+
+
 def _index(path: Path) -> Path:
     with closing(sqlite3.connect(path)) as index:
         index.executescript(
@@ -169,6 +187,7 @@ def _index(path: Path) -> Path:
                 ("c", "MEMORY.md", "memory", 1, 1, "- Bees", 1_775_032_200_000),
                 ("b", "memory/2026-03-01.md", "memory", 2, 3, "- two\n- three", 1_775_032_200_000),
                 ("a", "memory/2026-03-01.md", "memory", 1, 2, "- one\n- two", 1_775_032_200_000),
+                ("s", "sessions/1.jsonl", "sessions", 1, 1, "user: hello", 1_775_032_200_000),
             ],
         )
         index.commit()

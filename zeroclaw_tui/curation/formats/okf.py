@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -233,15 +234,22 @@ def _concept(row: StoredRow, keys: Mapping[str, str], written: datetime) -> byte
 def _yaml(front: Mapping[str, Any]) -> bytes:
     import yaml
 
-    class Dumper(yaml.SafeDumper):
+    text = yaml.dump(dict(front), Dumper=_dumper(), allow_unicode=True, sort_keys=False, width=2**31)
+    return text.encode()
+
+
+@cache
+def _dumper() -> type[Any]:
+    import yaml
+
+    class EscapingDumper(yaml.SafeDumper):
         """Escapes whatever is not printable: other styles fold it, and lose which line end it was."""
 
         def represent_str(self, data: str) -> Any:
             return self.represent_scalar("tag:yaml.org,2002:str", data, style=None if data.isprintable() else '"')
 
-    Dumper.add_representer(str, Dumper.represent_str)
-    text = yaml.dump(dict(front), Dumper=Dumper, allow_unicode=True, sort_keys=False, width=2**31)
-    return text.encode()
+    EscapingDumper.add_representer(str, EscapingDumper.represent_str)
+    return EscapingDumper
 
 
 def _title(row: StoredRow) -> str:

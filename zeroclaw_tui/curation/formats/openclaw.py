@@ -7,8 +7,8 @@ chunks and meta) and `agents/<id>/agent/openclaw-agent.sqlite` (tables memory_in
 
 A workspace of ZeroClaw's own Markdown memory has the same files. Its lines tell: ZeroClaw begins a file with
 `# Long-Term Memory` or `# Daily Log — <day>`, with no other heading below, and each memory is `- **<key>**: <content>`.
-Where all notes looked at are so, the likeness stays under 0.5, and only who names the format gets them read as
-OpenClaw's.
+Where the newest days are so, or MEMORY.md where there are none, the likeness stays under 0.5, and only who names the
+format gets them read as OpenClaw's.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class OpenClawWorkspace(ForeignFormat):
             if note is not None:
                 shown = one_line(str(file))
                 yield from _rows(note, _Origin(shown, file.name, agent, source.modified(file)), report)
-        _name_machine_made(source, report)
+        _name_hidden(source, report)
         for file in _databases(source):
             if file.name == "brain.db":
                 report.left[one_line(str(file))] = "a database of its own; import that file by itself"
@@ -143,11 +143,11 @@ class OpenClawWorkspace(ForeignFormat):
     def _index(
         self, source: Source, file: PurePosixPath, report: Report, *, is_alone: bool
     ) -> Iterator[tuple[str, StoredRow]]:
-        shown = one_line(str(file))
+        shown, is_read = one_line(str(file)), is_alone and self.joins_chunks
         try:
             with source.database(file) as tables:
                 table = _chunk_table(tables)
-                chunks = [] if table is None else list(self._chunks(tables, table, report, is_read=is_alone))
+                chunks = [] if table is None else list(self._chunks(tables, table, report, is_read=is_read))
         except InspectorError as error:
             if is_alone and not source.is_folder:
                 raise
@@ -156,7 +156,7 @@ class OpenClawWorkspace(ForeignFormat):
         if table is None:
             return
         paths = {path for path, *_ in chunks}
-        if not is_alone or not self.joins_chunks:
+        if not is_read:
             report.left[shown] = f"an index of {len(chunks):,} chunks of {len(paths):,} notes. {_ASIDE}"
             if is_alone:
                 report.note(
@@ -185,6 +185,8 @@ class OpenClawWorkspace(ForeignFormat):
                     report.skipped["broken"] += 1
             elif is_read and origins.get(row.get("id")) == "untrusted" and not self.includes_untrusted:
                 report.skipped["untrusted"] += 1
+            elif is_read and row.get("source") == "sessions":
+                report.skipped["transcript"] += 1
             else:
                 yield path, start, text, moment_of(row.get("updated_at"))
 
@@ -218,12 +220,13 @@ def _is_hidden(part: str) -> bool:
     return part in _MACHINE_MADE or part.startswith(".")
 
 
-def _name_machine_made(source: Source, report: Report) -> None:
+def _name_hidden(source: Source, report: Report) -> None:
     for file in markdown_files(source):
         _, inside = _inside(source, file)
-        at = next((at for at, part in enumerate(inside[:-1]) if part in _MACHINE_MADE), None)
+        at = next((at for at, part in enumerate(inside[:-1]) if _is_hidden(part)), None)
         if at is not None and inside[0] == _FOLDER:
-            report.left["/".join(map(one_line, inside[: at + 1]))] = "made by OpenClaw while it dreams"
+            why = "made by OpenClaw while it dreams" if inside[at] in _MACHINE_MADE else "hidden"
+            report.left["/".join(map(one_line, inside[: at + 1]))] = why
 
 
 def _to_look_at(notes: Iterable[PurePosixPath]) -> list[PurePosixPath]:
