@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from note_samples import WRITTEN, degree, read, sample, written
 
-from zeroclaw_tui.curation.formats.foreign import memory_row
+from zeroclaw_tui.curation.formats.foreign import digest, memory_row
 from zeroclaw_tui.curation.formats.okf import OpenKnowledgeFormat, bundle
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.memory.change import StoredRow
@@ -137,10 +137,10 @@ def test_file_names_are_slugs_that_every_system_takes(tmp_path: Path) -> None:
     assert paths[:8] == [
         "core/etc_passwd.md",
         "core/a_b.md",
-        "core/a_b_2.md",
-        "core/a_b_3.md",
-        "core/index_2.md",
-        "core/log_2.md",
+        f"core/a_b_{digest('a_b')}.md",
+        f"core/a_b_{digest('A.B')}.md",
+        f"core/index_{digest('index')}.md",
+        f"core/log_{digest('log')}.md",
         "core/con_.md",
         "core/养蜂.md",
     ]

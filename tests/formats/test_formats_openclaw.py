@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from note_samples import DATA, WRITTEN, degree, read, sample, written
 
-from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace
+from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace, migrated_contents
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 
@@ -75,6 +75,12 @@ def test_real_names_of_days(tmp_path: Path, name: str, category: str, created: s
     found = read(OPENCLAW, written(tmp_path, **{f"memory/{name}": "- Bees\n"}))
     assert found.of("Bees").values["category"] == category
     assert found.of("Bees").values["created_at"] == created
+
+
+def test_what_zeroclaws_own_migration_made_of_a_memory_is_known() -> None:
+    assert migrated_contents("**timezone**: Europe/Riga") == ("Europe/Riga",)
+    assert migrated_contents("Mila keeps bees") == ("Mila keeps bees",)
+    assert migrated_contents("one\n- two\n\n# three") == ("one", "two")
 
 
 def test_every_agent_has_its_own_workspace(tmp_path: Path) -> None:

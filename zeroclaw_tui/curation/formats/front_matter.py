@@ -229,16 +229,20 @@ def count_lost(front: Mapping[str, Any], taken: Iterable[str], report: Report) -
 
 def each_once(found: Iterable[tuple[str, StoredRow]], report: Report) -> Iterator[tuple[str, StoredRow]]:
     """Memories under keys of their own: one that repeats another is left out, another one of its key gets `_2`."""
-    contents: dict[tuple[str | None, str], str] = {}
+    seen: set[tuple[str | None, str, str]] = set()
+    numbers: dict[tuple[str | None, str], int] = {}
     for place, row in found:
-        content = digest(str(row.values["content"]), 32)
-        key, number = row.key, 2
-        while contents.get((row.agent, key), content) != content:
-            key, number = f"{row.key}_{number}", number + 1
-        if (row.agent, key) in contents:
+        named = (row.agent, row.key, digest(str(row.values["content"]), 32))
+        if named in seen:
             report.skipped["repeated"] += 1
             continue
-        contents[row.agent, key] = content
+        seen.add(named)
+        key, number = row.key, numbers.get((row.agent, row.key), 1)
+        while (row.agent, key) in numbers:
+            number += 1
+            key = f"{row.key}_{number}"
+        numbers[row.agent, row.key] = number
+        numbers.setdefault((row.agent, key), 1)
         yield place, row if key == row.key else StoredRow("", {**row.values, "key": key}, None, row.agent)
 
 

@@ -105,8 +105,8 @@ def bundle(rows: Sequence[StoredRow], written: datetime) -> Iterator[tuple[PureP
     """The files of an OKF bundle that holds these memories, the index at the root last; `written` is now.
 
     Reading it gives back key, content, category, session, importance, pinned, namespace, dates, kind and agent exactly,
-    and which memory superseded one where that is among them. Vectors are left out. Raises Refused for more memories, or
-    larger ones, than are read back.
+    and which memory superseded one where that is among them. Ids, vectors and other columns are left out. Raises
+    Refused for more memories, or larger ones, than are read back.
     """
     if len(rows) >= MOST_FILES:
         raise Refused(
@@ -263,9 +263,10 @@ def _link_text(title: str) -> str:
 def _path_of(row: StoredRow, taken: set[str]) -> PurePosixPath:
     """A folder a category and a file a key, of letters, digits and `_` alone, no two alike in any case."""
     folder, stem = _safe(slug(row.entry().category) or "memory"), _safe(slug(row.key) or digest(row.key))
-    path, number = PurePosixPath(folder, f"{stem}.md"), 2
+    path, number = PurePosixPath(folder, f"{stem}.md"), 1
     while str(path).casefold() in taken or path.name in _RESERVED:
-        path, number = PurePosixPath(folder, f"{stem}_{number}.md"), number + 1
+        also = "" if number == 1 else f"_{number}"
+        path, number = PurePosixPath(folder, f"{stem}_{digest(row.key)}{also}.md"), number + 1
     taken.add(str(path).casefold())
     return path
 

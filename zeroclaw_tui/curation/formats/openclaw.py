@@ -37,7 +37,7 @@ from zeroclaw_tui.curation.formats.source import Report, Source, Tables
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, one_line
 
 _CORE = ("memory.md", "user.md")
 _FOLDER = "memory"
@@ -50,6 +50,7 @@ _SESSION = re.compile(r"Session: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?: UTC)?")
 _SESSION_FIELDS = {"session key": "session key", "session id": None, "source": "source of the session"}
 _ZEROCLAWS_HEAD = re.compile(r"# (?:Long-Term Memory|Daily Log — \d{4}-\d\d-\d\d)\s*")
 _ZEROCLAWS_LINE = re.compile(r"- \*\*.+?\*\*: ")
+_KEYED = re.compile(r"^\*\*.+?\*\*:\s*")
 _LINK_LINE = re.compile(r"^[-*] \[[^\]]+\]\([^)]+\.md\)", re.MULTILINE)
 _LOOKED_AT = 8
 _CHUNKS, _LATER_CHUNKS, _ORIGINS = "chunks", "memory_index_chunks", "memory_index_chunk_provenance"
@@ -189,6 +190,17 @@ class OpenClawWorkspace(ForeignFormat):
                 report.skipped["transcript"] += 1
             else:
                 yield path, start, text, moment_of(row.get("updated_at"))
+
+
+def migrated_contents(content: str) -> tuple[str, ...]:
+    """What `zeroclaw migrate openclaw` stored of such a memory, one row a line: how what came that way is known again.
+
+    That command leaves headings out, and of `- **key**: value` stores the value under the key.
+    """
+    lines = (line.strip(WHITE_SPACE) for line in content.split("\n"))
+    bare = (line.removeprefix("- ").strip(WHITE_SPACE) for line in lines if line and not line.startswith("#"))
+    values = (_KEYED.sub("", line, count=1) for line in bare)
+    return tuple(value for value in values if value)
 
 
 def _notes(source: Source) -> dict[PurePosixPath, str | None]:
