@@ -73,7 +73,7 @@ def _mangled(data: bytes, draw: Any) -> bytes:
 
 
 def _read_or_refused(path: Path) -> None:
-    for tool in (*FORMATS, RMem(with_archive=True)):
+    for tool in (*FORMATS, RMem().taking(frozenset({"archive"}))):
         source = Source(path)
         try:
             rows = list(tool.memories(source, Report()))

@@ -49,7 +49,7 @@ def test_the_archive_stays_away_unless_it_is_asked_for(store: Path) -> None:
 
 
 def test_an_asked_for_older_text_names_the_memory_that_superseded_it(store: Path) -> None:
-    rows, report = read(store, RMem(with_archive=True))
+    rows, report = read(store, RMem().taking(frozenset({"archive"})))
     assert value(rows[f"{BREAD}_v1"], "content", "superseded_by", "created_at") == (
         "Mila prefers white bread",
         BREAD,

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, digest, memory_row, slug
 from zeroclaw_tui.curation.formats.front_matter import (
+    INSTRUCTIONS,
     Item,
     Note,
     count_lost,
@@ -39,7 +40,9 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:\s|$)")
 _RELATION = re.compile(
     r"(?P<type>\"[^\"\n]+\"|'[^'\n]+'|[\w-]+)\s+\[\[(?P<target>[^\[\]\n]+)\]\](?:\s*\([^()\n]*\))?\s*"
 )
-_TAKEN = ("title", "type", "tags", "permalink", "created", "modified")
+_TAKEN = ("title", "type", "tags", "permalink", "created", "modified", "date")
+_PERMALINK = re.compile(r"[^/\s][^.]*")
+"""Without the slash in front or the ending that the addresses of a web site have."""
 _LOOKED_AT = 12
 
 
@@ -61,9 +64,10 @@ class BasicMemory(ForeignFormat):
         """By a permalink in the front matter, or by observations together with links."""
         files = _files(source)[:_LOOKED_AT]
         notes = [note for file in files if (note := glance(source, file)).body.strip() or note.front]
-        if any(words_of(note.front.get("permalink")) for note in notes):
-            return Likeness(0.95, "its front matter has a permalink, as basic-memory gives every note")
+        linked = [note for note in notes if _PERMALINK.fullmatch(words_of(note.front.get("permalink")))]
         observed = [note for note in notes if any(_said_by(item, "") for item in items_of(note))]
+        if any(note in observed or {"title", "type"} <= note.front.keys() for note in linked):
+            return Likeness(0.95, "its front matter has a permalink, as basic-memory gives every note")
         if any(wiki_links(note.body) for note in observed):
             return Likeness(0.6, "its lists have observations like [fact], and [[links]]")
         return None
@@ -80,19 +84,25 @@ class BasicMemory(ForeignFormat):
         for file in source.files():
             if file.suffix == ".db":
                 report.left[one_line(str(file))] = "made from the notes"
+            elif file.name.lower() in INSTRUCTIONS:
+                report.left[one_line(str(file))] = "instructions, not memories"
 
 
 def _files(source: Source) -> list[PurePosixPath]:
-    return [file for file in markdown_files(source) if not any(part.startswith(".") for part in file.parts[:-1])]
+    return [
+        file
+        for file in markdown_files(source)
+        if file.name.lower() not in INSTRUCTIONS and not any(part.startswith(".") for part in file.parts[:-1])
+    ]
 
 
 def _of_note(source: Source, file: PurePosixPath, note: Note, report: Report) -> Iterator[tuple[str, StoredRow]]:
     front, shown = note.front, one_line(str(file))
-    title = words_of(front.get("title")) or file.stem
+    title = words_of(front.get("title")) or one_line(file.stem)
     name = slug(words_of(front.get("permalink")) or title) or digest(str(file))
     tags = list_of(front.get("tags"))
     count_lost(front, _TAKEN, report)
-    created, updated = first_moment(front, "created"), first_moment(front, "modified")
+    created, updated = first_moment(front, "created", "date"), first_moment(front, "modified")
     is_guess = created is None and updated is None
     created = created or updated or source.modified(file)
     kind = words_of(front.get("type"))

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, memory_row, slug, titled_key
 from zeroclaw_tui.curation.formats.front_matter import (
+    INSTRUCTIONS,
+    Block,
     Note,
     blocks_of,
     count_lost,
@@ -33,8 +36,7 @@ from zeroclaw_tui.memory.text import one_line
 
 _INDEX = "memory.md"
 _FOLDER = "memory"
-_INSTRUCTIONS = ("claude.md", "agents.md", "claude.local.md")
-_NO_TOPICS = ("readme.md", *_INSTRUCTIONS)
+_NO_TOPICS = ("readme.md", *INSTRUCTIONS)
 _TYPES = ("user", "feedback", "project", "reference")
 _TAKEN = ("name", "description", "type", "metadata", "node_type", "originSessionId", "created", "date", "modified")
 _INDEX_LINE = re.compile(r"\[(?P<title>[^\]\n]+)\]\((?P<file>[^()\n]+?\.md)\)(?:\s*[—–:-]+\s*)?(?P<hint>.*)", re.DOTALL)
@@ -42,7 +44,7 @@ _LOOKED_AT = 8
 
 
 class ClaudeCodeMemory(ForeignFormat):
-    """A topic is one memory, of its type as category and its project as namespace; so is each block of plain prose.
+    """A topic is one memory, of its type as category and its project as namespace; so is each section of plain prose.
 
     "instructions" in `along` takes CLAUDE.md and AGENTS.md too, as core memories.
     """
@@ -63,13 +65,13 @@ class ClaudeCodeMemory(ForeignFormat):
         typed = sum(_is_topic(glance(source, file)) for file in topics[:_LOOKED_AT])
         if typed:
             return Likeness(0.95 if indexes else 0.8, "its notes have the front matter of Claude Code's memory")
+        if not indexes or any(date_of_note(file.name) for file in topics):
+            return None
         if any(True for file in indexes[:_LOOKED_AT] for _ in _index_lines(glance(source, file))):
             return Likeness(0.8, "its MEMORY.md is an index of topics")
         if any(".claude" in (source.path / file).parts and file.parent.name != ".claude" for file in indexes):
             return Likeness(0.7, "it has a MEMORY.md where Claude Code keeps it")
-        if indexes and not any(date_of_note(file.name) for file in topics):
-            return Likeness(0.3, "it has a MEMORY.md")
-        return None
+        return Likeness(0.3, "it has a MEMORY.md")
 
     def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
         """As `ForeignFormat.memories`; a line of the index only where the file it names is missing."""
@@ -86,7 +88,7 @@ class ClaudeCodeMemory(ForeignFormat):
             if note is not None:
                 yield from _of_topic(source, file, note, report)
         for file in source.files():
-            if file.name.lower() in _INSTRUCTIONS:
+            if file.name.lower() in INSTRUCTIONS:
                 yield from self._of_instructions(source, file, report)
 
     def _of_instructions(self, source: Source, file: PurePosixPath, report: Report) -> Iterator[tuple[str, StoredRow]]:
@@ -96,7 +98,7 @@ class ClaudeCodeMemory(ForeignFormat):
         note = read_note(source, file, report)
         if note is not None:
             count_lost(note.front, (), report)
-            yield from _of_blocks(source, file, note, report)
+            yield from _of_sections(source, file, note, report)
 
 
 def _topics(source: Source) -> tuple[list[PurePosixPath], list[PurePosixPath]]:
@@ -215,24 +217,28 @@ def _of_index(source: Source, file: PurePosixPath, note: Note, report: Report) -
             ),
         )
     count_lost(note.front, (), report)
-    yield from _of_blocks(source, file, note, report, but=frozenset(lines))
+    yield from _of_sections(source, file, note, report, but=frozenset(lines))
 
 
-def _of_blocks(
+def _of_sections(
     source: Source, file: PurePosixPath, note: Note, report: Report, but: frozenset[int] = frozenset()
 ) -> Iterator[tuple[str, StoredRow]]:
-    for block in blocks_of(note):
-        if block.line in but:
-            continue
-        if not block.said:
-            report.skipped["empty"] += 1
-            continue
+    """Prose, all that stands under one heading together: its lines say little without each other."""
+    blocks = (block for block in blocks_of(note) if block.line not in but)
+    for headings, section in groupby(blocks, key=lambda block: block.headings):
+        found = list(section)
+        heading = headings[-1] if headings else ""
+        content = "\n".join([*filter(None, [heading]), *map(_as_written, found)])
         report.guessed_dates += 1
         row = memory_row(
-            titled_key("claude", block.title, block.text),
-            block.text,
+            titled_key("claude", heading, content),
+            content,
             "core",
             created=source.modified(file),
             namespace=_project(source, file),
         )
-        yield f"{one_line(str(file))}, line {block.line:,}", row
+        yield f"{one_line(str(file))}, line {found[0].line:,}", row
+
+
+def _as_written(block: Block) -> str:
+    return "- " + block.text.replace("\n", "\n  ") if block.is_item else block.text

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from zeroclaw_tui.curation.formats.basic_memory import BasicMemory
+from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
 from zeroclaw_tui.curation.formats.claude_mem import ClaudeMem
 from zeroclaw_tui.curation.formats.codex import Codex
 from zeroclaw_tui.curation.formats.engram import Engram
@@ -15,6 +17,9 @@ from zeroclaw_tui.curation.formats.jsonl import MARK
 from zeroclaw_tui.curation.formats.letta import Letta
 from zeroclaw_tui.curation.formats.mem0 import Mem0
 from zeroclaw_tui.curation.formats.memory_rs import MemoryRs
+from zeroclaw_tui.curation.formats.okf import OpenKnowledgeFormat
+from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace
+from zeroclaw_tui.curation.formats.pam import PortableAiMemory
 from zeroclaw_tui.curation.formats.rmem import RMem
 from zeroclaw_tui.curation.formats.sections import TITLE
 from zeroclaw_tui.curation.formats.server_memory import ServerMemory
@@ -23,14 +28,19 @@ from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.text import cut, one_line
 
 FORMATS: tuple[ForeignFormat, ...] = (
+    OpenClawWorkspace(),
+    ClaudeCodeMemory(),
     Engram(),
+    OpenKnowledgeFormat(),
     ServerMemory(),
     Mem0(),
     ClaudeMem(),
     Codex(),
+    BasicMemory(),
     Letta(),
     RMem(),
     MemoryRs(),
+    PortableAiMemory(),
 )
 """Every format of another tool, in the order in which people are told of them."""
 

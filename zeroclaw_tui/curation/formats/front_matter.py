@@ -21,7 +21,7 @@ from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.curation.snapshot.text import read_snapshot
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import is_unicode, one_line
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 LARGEST_NOTE = 4 * 1024 * 1024
 """How many bytes a note may have; the largest real one that is known has 363 kB."""
 LARGEST_FRONT_MATTER = 64 * 1024
+INSTRUCTIONS = ("claude.md", "agents.md", "claude.local.md")
+"""Files that tell agents what to do, in lower case; they lie among notes and are no memories."""
 _LONGEST_NAME = 40
 _MOST_NAMES = 100
 _LINE_END = re.compile(r"\r\n?")
@@ -227,16 +229,20 @@ def count_lost(front: Mapping[str, Any], taken: Iterable[str], report: Report) -
 
 def each_once(found: Iterable[tuple[str, StoredRow]], report: Report) -> Iterator[tuple[str, StoredRow]]:
     """Memories under keys of their own: one that repeats another is left out, another one of its key gets `_2`."""
-    contents: dict[tuple[str | None, str], str] = {}
+    seen: set[tuple[str | None, str, str]] = set()
+    numbers: dict[tuple[str | None, str], int] = {}
     for place, row in found:
-        content = digest(str(row.values["content"]), 32)
-        key, number = row.key, 2
-        while contents.get((row.agent, key), content) != content:
-            key, number = f"{row.key}_{number}", number + 1
-        if (row.agent, key) in contents:
+        named = (row.agent, row.key, digest(str(row.values["content"]), 32))
+        if named in seen:
             report.skipped["repeated"] += 1
             continue
-        contents[row.agent, key] = content
+        seen.add(named)
+        key, number = row.key, numbers.get((row.agent, row.key), 1)
+        while (row.agent, key) in numbers:
+            number += 1
+            key = f"{row.key}_{number}"
+        numbers[row.agent, row.key] = number
+        numbers.setdefault((row.agent, key), 1)
         yield place, row if key == row.key else StoredRow("", {**row.values, "key": key}, None, row.agent)
 
 
@@ -292,6 +298,12 @@ def _loader() -> type[Any]:
             if getattr(event, "anchor", None) is not None or getattr(event, "tag", None) not in (None, "!"):
                 raise yaml.YAMLError("anchors, aliases and tags are not read")
             return super().compose_node(parent, index)
+
+        def construct_scalar(self, node: Any) -> Any:
+            value = super().construct_scalar(node)
+            if not is_unicode(value):
+                raise yaml.YAMLError("half a character is no text")
+            return value
 
     PlainLoader.yaml_implicit_resolvers = {}
     for tag, pattern, starts in (

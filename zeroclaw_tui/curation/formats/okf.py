@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -97,15 +98,15 @@ class OpenKnowledgeFormat(ForeignFormat):
             if row is not None:
                 yield place, row
         if flagged:
-            report.note(f"{flagged:,} of the concepts are deprecated or stale; they are marked as such in their text.")
+            report.note(f"Deprecated or stale, and marked as such in the text: {flagged:,}.")
 
 
 def bundle(rows: Sequence[StoredRow], written: datetime) -> Iterator[tuple[PurePosixPath, bytes]]:
     """The files of an OKF bundle that holds these memories, the index at the root last; `written` is now.
 
     Reading it gives back key, content, category, session, importance, pinned, namespace, dates, kind and agent exactly,
-    and which memory superseded one where that is among them. Vectors are left out. Raises Refused for more memories, or
-    larger ones, than are read back.
+    and which memory superseded one where that is among them. Ids, vectors and other columns are left out. Raises
+    Refused for more memories, or larger ones, than are read back.
     """
     if len(rows) >= MOST_FILES:
         raise Refused(
@@ -183,6 +184,10 @@ def _own_row(told: Mapping[str, Any], body: str) -> StoredRow | None:
     try:
         values = {name: unpacked(told[name]) for name in (*_TEXTS, *_NUMBERS) if name in told}
         agent, exact = unpacked(told.get("agent")), unpacked(told.get("content"))
+        for value in (*values.values(), agent, exact):
+            if isinstance(value, str):
+                # Half a character can be written here, and stored nowhere.
+                value.encode("utf-8", "surrogateescape")
     except ValueError:
         return None
     are_texts = all(isinstance(values[name], str | bytes) for name in _TEXTS if name in values)
@@ -203,8 +208,6 @@ def _as_body(content: Value) -> str:
 
 
 def _concept(row: StoredRow, keys: Mapping[str, str], written: datetime) -> bytes:
-    import yaml
-
     entry = row.entry()
     at = moment_of(entry.updated_at) or moment_of(entry.timestamp) or written.isoformat(timespec="seconds")
     front: dict[str, Any] = {"type": one_line(entry.category) or "memory", "title": _title(row)}
@@ -219,13 +222,34 @@ def _concept(row: StoredRow, keys: Mapping[str, str], written: datetime) -> byte
         is_crlf = isinstance(content, str) and content == text.replace("\n", "\r\n")
         own |= {_LINE_ENDS: _CRLF} if is_crlf else {"content": content}
     front[OWN_FIELD] = {name: packed(value) for name, value in own.items() if value is not None}
-    head = yaml.safe_dump(front, allow_unicode=True, sort_keys=False, width=2**31).encode()
+    head = _yaml(front)
     data = b"---\n%s---\n\n%s\n" % (head, text.encode())
     if len(head) > LARGEST_FRONT_MATTER or len(data) > LARGEST_NOTE:
         raise Refused(
             f"The memory {one_line(row.key)!r} is too large for a note.", hint="Export it as JSONL, which has no limit."
         )
     return data
+
+
+def _yaml(front: Mapping[str, Any]) -> bytes:
+    import yaml
+
+    text = yaml.dump(dict(front), Dumper=_dumper(), allow_unicode=True, sort_keys=False, width=2**31)
+    return text.encode()
+
+
+@cache
+def _dumper() -> type[Any]:
+    import yaml
+
+    class EscapingDumper(yaml.SafeDumper):
+        """Escapes whatever is not printable: other styles fold it, and lose which line end it was."""
+
+        def represent_str(self, data: str) -> Any:
+            return self.represent_scalar("tag:yaml.org,2002:str", data, style=None if data.isprintable() else '"')
+
+    EscapingDumper.add_representer(str, EscapingDumper.represent_str)
+    return EscapingDumper
 
 
 def _title(row: StoredRow) -> str:
@@ -239,9 +263,10 @@ def _link_text(title: str) -> str:
 def _path_of(row: StoredRow, taken: set[str]) -> PurePosixPath:
     """A folder a category and a file a key, of letters, digits and `_` alone, no two alike in any case."""
     folder, stem = _safe(slug(row.entry().category) or "memory"), _safe(slug(row.key) or digest(row.key))
-    path, number = PurePosixPath(folder, f"{stem}.md"), 2
+    path, number = PurePosixPath(folder, f"{stem}.md"), 1
     while str(path).casefold() in taken or path.name in _RESERVED:
-        path, number = PurePosixPath(folder, f"{stem}_{number}.md"), number + 1
+        also = "" if number == 1 else f"_{number}"
+        path, number = PurePosixPath(folder, f"{stem}_{digest(row.key)}{also}.md"), number + 1
     taken.add(str(path).casefold())
     return path
 

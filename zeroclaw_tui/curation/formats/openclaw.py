@@ -7,8 +7,8 @@ chunks and meta) and `agents/<id>/agent/openclaw-agent.sqlite` (tables memory_in
 
 A workspace of ZeroClaw's own Markdown memory has the same files. Its lines tell: ZeroClaw begins a file with
 `# Long-Term Memory` or `# Daily Log — <day>`, with no other heading below, and each memory is `- **<key>**: <content>`.
-Where all notes looked at are so, the likeness stays under 0.5, and only who names the format gets them read as
-OpenClaw's.
+Where the newest days are so, or MEMORY.md where there are none, the likeness stays under 0.5, and only who names the
+format gets them read as OpenClaw's.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from zeroclaw_tui.curation.formats.source import Report, Source, Tables
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, one_line
 
 _CORE = ("memory.md", "user.md")
 _FOLDER = "memory"
@@ -50,6 +50,7 @@ _SESSION = re.compile(r"Session: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?: UTC)?")
 _SESSION_FIELDS = {"session key": "session key", "session id": None, "source": "source of the session"}
 _ZEROCLAWS_HEAD = re.compile(r"# (?:Long-Term Memory|Daily Log — \d{4}-\d\d-\d\d)\s*")
 _ZEROCLAWS_LINE = re.compile(r"- \*\*.+?\*\*: ")
+_KEYED = re.compile(r"^\*\*.+?\*\*:\s*")
 _LINK_LINE = re.compile(r"^[-*] \[[^\]]+\]\([^)]+\.md\)", re.MULTILINE)
 _LOOKED_AT = 8
 _CHUNKS, _LATER_CHUNKS, _ORIGINS = "chunks", "memory_index_chunks", "memory_index_chunk_provenance"
@@ -125,7 +126,7 @@ class OpenClawWorkspace(ForeignFormat):
             if note is not None:
                 shown = one_line(str(file))
                 yield from _rows(note, _Origin(shown, file.name, agent, source.modified(file)), report)
-        _name_machine_made(source, report)
+        _name_hidden(source, report)
         for file in _databases(source):
             if file.name == "brain.db":
                 report.left[one_line(str(file))] = "a database of its own; import that file by itself"
@@ -139,11 +140,11 @@ class OpenClawWorkspace(ForeignFormat):
     def _index(
         self, source: Source, file: PurePosixPath, report: Report, *, is_alone: bool
     ) -> Iterator[tuple[str, StoredRow]]:
-        shown = one_line(str(file))
+        shown, is_read = one_line(str(file)), is_alone and "chunks" in self.along
         try:
             with source.database(file) as tables:
                 table = _chunk_table(tables)
-                chunks = [] if table is None else list(self._chunks(tables, table, report, is_read=is_alone))
+                chunks = [] if table is None else list(self._chunks(tables, table, report, is_read=is_read))
         except InspectorError as error:
             if is_alone and not source.is_folder:
                 raise
@@ -152,7 +153,7 @@ class OpenClawWorkspace(ForeignFormat):
         if table is None:
             return
         paths = {path for path, *_ in chunks}
-        if not is_alone or "chunks" not in self.along:
+        if not is_read:
             report.left[shown] = f"an index of {len(chunks):,} chunks of {len(paths):,} notes. {_ASIDE}"
             if is_alone:
                 report.note(
@@ -177,11 +178,25 @@ class OpenClawWorkspace(ForeignFormat):
         for row in tables.rows(table):
             path, start, text = row["path"], row["start_line"], row["text"]
             if not (isinstance(path, str) and isinstance(start, int) and isinstance(text, str)):
-                report.skipped["broken"] += is_read
+                if is_read:
+                    report.skipped["broken"] += 1
             elif is_read and origins.get(row.get("id")) == "untrusted" and "untrusted" not in self.along:
                 report.skipped["untrusted"] += 1
+            elif is_read and row.get("source") == "sessions":
+                report.skipped["transcript"] += 1
             else:
                 yield path, start, text, moment_of(row.get("updated_at"))
+
+
+def migrated_contents(content: str) -> tuple[str, ...]:
+    """What `zeroclaw migrate openclaw` stored of such a memory, one row a line: how what came that way is known again.
+
+    That command leaves headings out, and of `- **key**: value` stores the value under the key.
+    """
+    lines = (line.strip(WHITE_SPACE) for line in content.split("\n"))
+    bare = (line.removeprefix("- ").strip(WHITE_SPACE) for line in lines if line and not line.startswith("#"))
+    values = (_KEYED.sub("", line, count=1) for line in bare)
+    return tuple(value for value in values if value)
 
 
 def _notes(source: Source) -> dict[PurePosixPath, str | None]:
@@ -203,7 +218,7 @@ def _inside(source: Source, file: PurePosixPath) -> tuple[str | None, tuple[str,
         return None, parts if file.name.lower() in _CORE else (_FOLDER, *parts)
     workspace = _WORKSPACE.fullmatch(parts[0]) if len(parts) > 1 else None
     if workspace is not None:
-        return workspace[1], parts[1:]
+        return one_line(workspace[1] or "") or None, parts[1:]
     if source.path.name == _FOLDER and not (len(parts) == 1 and parts[0].lower() in _CORE):
         return None, (_FOLDER, *parts)
     return None, parts
@@ -213,12 +228,13 @@ def _is_hidden(part: str) -> bool:
     return part in _MACHINE_MADE or part.startswith(".")
 
 
-def _name_machine_made(source: Source, report: Report) -> None:
+def _name_hidden(source: Source, report: Report) -> None:
     for file in markdown_files(source):
         _, inside = _inside(source, file)
-        at = next((at for at, part in enumerate(inside[:-1]) if part in _MACHINE_MADE), None)
+        at = next((at for at, part in enumerate(inside[:-1]) if _is_hidden(part)), None)
         if at is not None and inside[0] == _FOLDER:
-            report.left["/".join(map(one_line, inside[: at + 1]))] = "made by OpenClaw while it dreams"
+            why = "made by OpenClaw while it dreams" if inside[at] in _MACHINE_MADE else "hidden"
+            report.left["/".join(map(one_line, inside[: at + 1]))] = why
 
 
 def _to_look_at(notes: Iterable[PurePosixPath]) -> list[PurePosixPath]:
@@ -344,7 +360,7 @@ def _agent_of_index(source: Source, file: PurePosixPath) -> str | None:
     """`memory/<agent>.sqlite` and `agents/<agent>/agent/openclaw-agent.sqlite`; None for the main one."""
     path = source.path / file if source.is_folder else source.path
     named = path.parent.parent.name if path.name == "openclaw-agent.sqlite" else path.stem
-    return None if named in ("main", "") else named
+    return None if named in ("main", "") else one_line(named)
 
 
 def _joined(chunks: Iterable[tuple[str, int, str, str | None]]) -> Iterator[tuple[str, str, str | None]]:

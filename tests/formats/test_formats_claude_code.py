@@ -1,0 +1,85 @@
+"""Claude Code's own memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from note_samples import WRITTEN, degree, read, sample, written
+
+from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
+
+CLAUDE = ClaudeCodeMemory()
+
+
+def test_topics_of_both_forms_and_the_line_whose_file_is_missing(tmp_path: Path) -> None:
+    found = read(CLAUDE, sample("claude_code", tmp_path))
+    assert {key: (row.values["category"], row.values["content"]) for key, row in found.rows.items()} == {
+        "claude_smoker": ("core", "Smoker — what the smoker burns"),
+        "claude_feedback_answers": (
+            "feedback",
+            "Short answers please: Mila wants answers of three lines\n\nKeep answers short.",
+        ),
+        "claude_frame_change": ("project", "When frames are swapped\n\nFrames are swapped in April. See [[smoker]]."),
+    }
+    assert found.places["claude_smoker"] == "memory/MEMORY.md, line 2"
+    assert {row.values["namespace"] for row in found.rows.values()} == {"claude_code"}
+
+
+def test_dates_and_session_of_the_newer_form(tmp_path: Path) -> None:
+    found = read(CLAUDE, sample("claude_code", tmp_path))
+    topic = found.rows["claude_frame_change"].values
+    assert topic["created_at"] == topic["updated_at"] == "2026-07-18T11:38:01.470Z"
+    assert topic["session_id"] == "0b0e7c1e-0000-4000-8000-000000000002"
+    assert found.rows["claude_smoker"].values["created_at"] == WRITTEN
+    assert found.report.guessed_dates == 2
+
+
+def test_instructions_come_only_where_asked_and_lead_nowhere(tmp_path: Path) -> None:
+    folder = sample("claude_code", tmp_path)
+    assert read(CLAUDE, folder).report.left == {"CLAUDE.md": "instructions, not memories"}
+    (tmp_path / "secrets.md").write_text("the password")
+    (folder / "CLAUDE.md").write_text("# Instructions\n\n- Run the tests\n\n@../secrets.md\n")
+    asked = read(ClaudeCodeMemory().taking(frozenset({"instructions"})), folder)
+    assert asked.of("Instructions").values["content"] == "Instructions\n- Run the tests\n@../secrets.md"
+    assert not any("password" in content for content in asked.contents)
+
+
+def test_every_project_has_its_namespace_and_no_neighbour_is_read(tmp_path: Path) -> None:
+    topic = "---\nname: a\ndescription: b\ntype: user\n---\nBees\n"
+    for project in ("-home-mila-hive", "-home-mila-bread"):
+        written(tmp_path / "projects" / project / "memory", MEMORY="- [A](a.md) — b\n", a=topic)
+    written(tmp_path, agents__helper="---\nname: helper\ndescription: helps\ntype: user\n---\nYou help.\n")
+    found = read(CLAUDE, tmp_path)
+    assert {key: row.values["namespace"] for key, row in found.rows.items()} == {"claude_a": "home-mila-bread"}
+    assert found.report.skipped == {"repeated": 1}
+
+
+def test_plain_prose_is_read_by_section(tmp_path: Path) -> None:
+    text = "# Hive\n\nMoved in May.\n\n## Frames\n- ten\n  - of wood\n- two spare\n"
+    found = read(CLAUDE, written(tmp_path / ".claude" / "memory", MEMORY=text))
+    assert found.contents == ["Hive\nMoved in May.", "Frames\n- ten\n  - of wood\n- two spare"]
+    assert degree(CLAUDE, tmp_path / ".claude" / "memory") >= 0.5
+
+
+def test_a_line_of_an_index_may_name_any_path_and_none_is_opened(tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("the password")
+    folder = written(tmp_path / "memory", MEMORY="- [A](../secret.md) — one\n- [B](/etc/passwd.md)\n- [C](~/c.md): x\n")
+    found = read(CLAUDE, folder)
+    assert found.contents == ["A — one", "B", "C — x"]
+    assert list(found.rows) == ["claude_secret", "claude_passwd", "claude_c"]
+
+
+def test_an_index_alone_says_that_its_topics_are_missing(tmp_path: Path) -> None:
+    index = sample("claude_code", tmp_path) / "memory" / "MEMORY.md"
+    found = read(CLAUDE, index)
+    assert found.contents == ["Frame change — when frames are swapped", "Smoker — what the smoker burns"]
+    assert any("name its folder" in note for note in found.report.notes)
+
+
+def test_likeness_is_that_of_what_is_in_the_files(tmp_path: Path) -> None:
+    folder = sample("claude_code", tmp_path)
+    assert degree(CLAUDE, folder) > 0.9
+    assert degree(CLAUDE, folder / "memory" / "frame-change.md") > 0.8
+    assert degree(CLAUDE, sample("openclaw", tmp_path)) < 0.5
+    assert degree(CLAUDE, sample("okf", tmp_path)) == 0
+    assert degree(CLAUDE, written(tmp_path / "readme", README="# A project\n\n- [Docs](docs.md)\n")) == 0

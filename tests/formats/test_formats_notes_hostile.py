@@ -1,0 +1,103 @@
+"""Whatever is in the files, a reader of notes gives whole memories under keys of their own, and opens nothing else."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from note_samples import DATA, FORMATS, degree, read, sample, written
+
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat
+from zeroclaw_tui.memory.errors import InspectorError
+
+ORIGINALS = sorted(
+    path.relative_to(DATA / "formats") for tool in FORMATS for path in (DATA / "formats" / tool).rglob("*.md")
+)
+PIECES = st.sampled_from(
+    [b"- ", b"# ", b"> ", b"**", b"[[", b"]]", b"\n", b"\r", b"\t", b"\x00", b"\xff", b"{", b"[", b"|"]
+) | (
+    st.sampled_from(
+        ["---\n", "```\n", "[a](b.md)", ": ", "&a ", "*a", "permalink: x\n", "type: note\n", "2026-99-99", "🐝"]
+    )
+    | st.just("zeroclaw: {key: a, category: b}\n")
+).map(str.encode)
+
+
+@st.composite
+def broken_files(draw: st.DrawFn) -> dict[Path, bytes]:
+    """The samples, one of them cut, spliced and sprinkled."""
+    chosen = draw(st.sampled_from(ORIGINALS))
+    data = (DATA / "formats" / chosen).read_bytes()
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(data)))
+        behind = draw(st.integers(at, min(len(data), at + 40)))
+        data = data[:at] + draw(PIECES | st.binary(max_size=5)) + data[behind:]
+    return {chosen: data}
+
+
+@settings(deadline=None, max_examples=150)
+@given(broken_files())
+def test_broken_notes_are_read_twice_alike_or_named(broken: dict[Path, bytes]) -> None:
+    with TemporaryDirectory() as name:
+        for tool, reader in FORMATS.items():
+            folder = sample(tool, Path(name))
+            for path, data in broken.items():
+                if path.parts[0] == tool:
+                    (folder.parent / path).write_bytes(data)
+            first, second = read(reader, folder), read(reader, folder)
+            assert first.rows == second.rows
+            assert all(str(row.values["content"]).strip() and row.values["created_at"] for row in first.rows.values())
+            degree(reader, folder)
+
+
+@settings(deadline=None, max_examples=150)
+@given(broken_files(), st.sampled_from(list(FORMATS)))
+def test_one_broken_file_is_read_or_refused_by_every_reader(broken: dict[Path, bytes], tool: str) -> None:
+    with TemporaryDirectory() as name:
+        for path, data in broken.items():
+            file = Path(name) / path.name
+            file.write_bytes(data)
+            with suppress(InspectorError):
+                degree(FORMATS[tool], file)
+                read(FORMATS[tool], file)
+
+
+@pytest.mark.parametrize("tool", FORMATS)
+def test_links_in_a_folder_lead_nowhere(tool: str, tmp_path: Path) -> None:
+    secret = written(tmp_path / "elsewhere", secret="---\ntype: Note\npermalink: s\n---\nthe password\n")
+    folder = sample(tool, tmp_path)
+    before = read(FORMATS[tool], folder).rows
+    for path in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
+        (path / "secret.md").symlink_to(secret / "secret.md")
+        (path / "more").symlink_to(secret)
+        os.mkfifo(path / "pipe.md")
+    assert read(FORMATS[tool], folder).rows == before
+
+
+@pytest.mark.parametrize("tool", FORMATS)
+def test_every_sample_looks_most_like_its_own_tool(tool: str, tmp_path: Path) -> None:
+    folder = sample(tool, tmp_path)
+    degrees = {name: degree(reader, folder) for name, reader in FORMATS.items()}
+    assert max(degrees, key=lambda name: degrees[name]) == tool
+    assert all(found < 0.5 for name, found in degrees.items() if name != tool)
+
+
+@pytest.mark.parametrize("reader", FORMATS.values(), ids=FORMATS)
+@pytest.mark.parametrize("name", ["markdown", "snapshots"])
+def test_what_zeroclaw_itself_wrote_is_nobody_elses(reader: ForeignFormat, name: str) -> None:
+    assert degree(reader, DATA / name) < 0.5
+
+
+@pytest.mark.parametrize("reader", FORMATS.values(), ids=FORMATS)
+def test_an_empty_folder_and_other_files_look_like_nothing(reader: ForeignFormat, tmp_path: Path) -> None:
+    assert degree(reader, tmp_path) == 0
+    (tmp_path / "notes.txt").write_text("- [fact] Bees [[Wax]]")
+    (tmp_path / "memory.json").write_text("{}")
+    assert degree(reader, tmp_path) == 0
+    assert degree(reader, tmp_path / "memory.json") == 0
+    assert not read(reader, tmp_path).rows
