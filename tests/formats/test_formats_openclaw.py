@@ -162,7 +162,7 @@ def test_an_index_that_is_cut_off_is_refused_alone_and_named_beside_notes(tmp_pa
     folder = sample("openclaw", tmp_path)
     index = _index(folder / "memory" / "main.sqlite")
     index.write_bytes(index.read_bytes()[:-87])
-    assert read(OPENCLAW, folder).report.left["memory/main.sqlite"] == "memory/main.sqlite is cut off."
+    assert read(OPENCLAW, folder).report.left["memory/main.sqlite"] == "memory/main.sqlite is cut off or damaged."
     with pytest.raises(Unreadable, match="cut off"):
         read(OPENCLAW, index)
 

@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked
 from zeroclaw_tui.curation.changing import Outcome, refuse_read_only
 from zeroclaw_tui.curation.formats import FLAGGED
 from zeroclaw_tui.curation.formats.detection import Own, detect, own_format
-from zeroclaw_tui.curation.formats.foreign import ForeignFormat, unique
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nothing_of, unique
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.own import SUFFIXES, MemoryFile
 from zeroclaw_tui.curation.formats.source import Report, Source
@@ -179,7 +179,9 @@ class ForeignMemories:
         yield from report.notes
 
     def refuse_empty(self) -> None:
-        """A tool that remembers nothing yet is no mistake."""
+        """A tool that remembers nothing yet is no mistake, a name that does not fit is one."""
+        if self._wish.format is not None and not self._report.skipped:
+            raise nothing_of(self._foreign, self._source)
 
     def _flags(self, row: StoredRow) -> list[str]:
         """What a memory's text seems to hold that an agent should not be given unseen."""
