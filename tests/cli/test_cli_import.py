@@ -131,3 +131,67 @@ def test_what_one_install_exports_the_other_takes_whole(
     assert memory("export", str(file), "--superseded").code == 0
     done = run("memory", "--config-dir", str(agents_install), "import", str(file), "--yes", "--json").json
     assert (done["new"], done["taken"], done["samples"]) == (8, 1, ["lang"])
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    """What mem0 answers when it is asked for everything."""
+    path = tmp_path / "export.json"
+    memory = {"id": "9a1b0000-0000-4000-8000-000000000001", "memory": "Mila keeps bees", "categories": ["hobbies"]}
+    path.write_text(json.dumps({"results": [{**memory, "hash": "90766144", "created_at": "2026-02-01T10:00:00Z"}]}))
+    return path
+
+
+def test_another_tools_memories_are_known_and_shown_first(memory: Run, install: Path, export: Path) -> None:
+    planned = memory("import", str(export), "--dry-run")
+    assert planned.code == 0
+    assert "  export.json is taken for mem0: " in planned.out
+    assert "  mem0_9a1b00000000 (hobbies · 2026-02-01)\n    Mila keeps bees\n" in planned.out
+    assert "  ZeroClaw has no place for hash (1)." in planned.out
+    document = memory("import", str(export), "--dry-run", "--json").json
+    assert document.items() >= {"format": "mem0", "title": "mem0", "new": 1, "categories": {"hobbies": 1}}.items()
+    assert document["previews"][0]["content"] == "Mila keeps bees"
+    assert memory("import", str(export), "--yes").code == 0
+    assert _contents(install)["mem0_9a1b00000000"] == "Mila keeps bees"
+
+
+def test_a_file_nobody_knows_names_what_was_looked_for(memory: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.bin").write_bytes(b"\x00\x01")
+    done = memory("import", str(tmp_path / "x.bin"), "--yes")
+    assert done.code == 2
+    assert "x.bin looks like no memories that are known here." in done.err
+    assert "openclaw, claude, engram" in done.err
+
+
+@pytest.mark.parametrize("version", ["0.1.7", "0.7.5", "0.8.4"])
+def test_the_first_import_makes_the_store_in_the_form_of_the_version(
+    run: Run, tmp_path: Path, export: Path, version: str
+) -> None:
+    config = tmp_path / "new" / "config.toml"
+    config.parent.mkdir()
+    config.write_text('default_temperature = 0.7\n[memory]\nbackend = "sqlite"\n')
+    options = ("memory", "--config-dir", str(config.parent), "--profile", version)
+    planned = run(*options, "import", str(export), "--dry-run")
+    assert "is made first." in planned.out
+    assert not list(config.parent.rglob("*.db"))
+    assert run(*options, "import", str(export), "--yes").code == 0
+    assert run(*options, "list", "--json").json["total"] == 1
+    (database,) = config.parent.rglob("brain.db")
+    with closing(sqlite3.connect(database)) as connection:
+        columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('memories')")}
+    assert ("namespace" in columns) is (version != "0.1.7")
+    assert ("agent_id" in columns) is (version == "0.8.4")
+
+
+@pytest.mark.parametrize(("place", "backend"), [("new.db", "sqlite"), ("notes", "markdown")])
+def test_the_first_store_makes_a_place_that_is_named(run: Run, tmp_path: Path, place: str, backend: str) -> None:
+    options = ("memory", "--location", str(tmp_path / place), "--backend", backend)
+    assert run(*options, "list").code == 3
+    refused = run(*options, "store", "pet", "Cat named Mio", "--read-only")
+    assert (refused.code, (tmp_path / place).exists()) == (1, False)
+    stored = run(*options, "store", "pet", "Cat named Mio")
+    assert stored.code == 0
+    assert "was not there and has been made" in stored.err
+    assert run(*options, "list", "--json").json["total"] == 1
+    assert run(*options, "undo", "--yes").code == 0
+    assert run(*options, "list", "--json").json["total"] == 0

@@ -12,8 +12,10 @@ from transfer_world import opened
 
 from zeroclaw_tui.curation.changing import undo
 from zeroclaw_tui.curation.formats.detection import FORMATS
+from zeroclaw_tui.curation.transfer.export import export_bundle, export_file
 from zeroclaw_tui.curation.transfer.imports import Wish, import_memories, plan_import
 from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.query import MemoryFilter
 
 BEES = {
     "id": "9a1b0000-0000-4000-8000-000000000001",
@@ -32,6 +34,7 @@ SECRET = {
     "memory": "The key is sk-proj-Zk3pQ8vW1xYr7TnB2mLc9HdF4gJs6A",
     "created_at": "2026-02-01T10:00:00+00:00",
 }
+KEPT = ("content", "category", "timestamp", "updated_at", "session_id", "importance", "pinned", "namespace")
 
 
 def mem0(path: Path, *memories: dict[str, object]) -> Path:
@@ -119,3 +122,60 @@ async def test_a_source_that_is_not_what_it_was_called_is_refused(tmp_path: Path
     async with opened(here) as library:
         with pytest.raises(WrongUse):
             await plan_import(library, tmp_path / "x.txt", Wish(getattr(tool, "name", "")))
+
+
+@pytest.mark.parametrize("form", ["mem0", "memory-rs", "okf"])
+async def test_what_leaves_in_another_tools_form_comes_back_as_it_was(tmp_path: Path, form: str) -> None:
+    rows = [
+        {"key": "a", "content": "Line one\nline two", "category": "core", "importance": 0.9, "pinned": 1},
+        {"key": "b/ü ?", "content": "- ein Punkt\n\n---\n", "category": "recipes", "session_id": "s:1"},
+    ]
+    there, here = make(tmp_path / "there.db", "G4", rows), make(tmp_path / "here.db", "G4", [])
+    out = tmp_path / "out"
+    async with opened(there) as library:
+        if form == "okf":
+            exported = await export_bundle(library, MemoryFilter(), out)
+        else:
+            exported = await export_file(library, MemoryFilter(), out, form)  # type: ignore[arg-type]
+        before = {entry.key: entry for entry in await library.memory.list()}
+    assert exported.count == 2
+    async with opened(here) as library:
+        plan = await plan_import(library, out)
+        assert (plan.format, plan.new) == (form, 2)
+        await import_memories(library, plan, "skip")
+        after = {entry.key: entry for entry in await library.memory.list()}
+    for key, entry in before.items():
+        came = after[key]
+        for name in (
+            "content",
+            "category",
+            "timestamp",
+            "updated_at",
+            "session_id",
+            "importance",
+            "pinned",
+            "namespace",
+        ):
+            assert getattr(came, name) == getattr(entry, name), (key, name)
+
+
+async def test_the_mcp_server_gets_an_entity_a_memory(tmp_path: Path) -> None:
+    there = make(tmp_path / "there.db", "G4", [{"key": "pet", "content": "Cat named Mio", "category": "core"}])
+    async with opened(there) as library:
+        exported = await export_file(library, MemoryFilter(), tmp_path / "memory.jsonl", "mcp")
+    assert json.loads((tmp_path / "memory.jsonl").read_text()) == {
+        "type": "entity",
+        "name": "pet",
+        "entityType": "core",
+        "observations": ["Cat named Mio"],
+    }
+    assert any("created_at (1)" in sentence for sentence in exported.lost)
+
+
+async def test_a_bundle_never_lands_on_what_is_there(tmp_path: Path) -> None:
+    there = make(tmp_path / "there.db", "G4", [{"key": "pet"}])
+    (tmp_path / "out").mkdir()
+    async with opened(there) as library:
+        with pytest.raises(Refused, match="is there already"):
+            await export_bundle(library, MemoryFilter(), tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []

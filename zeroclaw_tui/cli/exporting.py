@@ -21,18 +21,21 @@ from zeroclaw_tui.cli.output import GREEN, Styled, counted, document, note, size
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.superseded import left_out_words, superseded_hidden
-from zeroclaw_tui.curation.transfer.export import Exported, export_file, export_memories
+from zeroclaw_tui.curation.transfer.export import Exported, Form, export_bundle, export_file, export_memories
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import display_text
 
 STDOUT = "-"
+BUNDLE = "okf"
 _BUFFER = 1 << 18
 
 
 async def export(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Write what the filters leave; what the format loses goes to stderr."""
     wanted = filter_given(given, now)
+    if given.format == BUNDLE:
+        return await _to_bundle(library, given, wanted)
     if given.file == STDOUT:
         return await _to_stdout(library, given, wanted)
     return await _to_file(library, given, wanted, expanded(given.file))
@@ -102,6 +105,12 @@ async def _to_file(library: Library, given: argparse.Namespace, wanted: MemoryFi
             library, wanted, path, _format(given),
             vectors=given.vectors, overwrite=given.overwrite, advance=progress.advance,
         )  # fmt: skip
+    return await _tell_file(library, given, wanted, path, exported)
+
+
+async def _tell_file(
+    library: Library, given: argparse.Namespace, wanted: MemoryFilter, path: Path, exported: Exported
+) -> int:
     if exported.cancelled:
         note(f"zeroclaw: Stopped; {path} was not written.")
         return INTERRUPTED
@@ -116,6 +125,15 @@ async def _to_file(library: Library, given: argparse.Namespace, wanted: MemoryFi
     _tell_lost(exported)
     _tell_left_out(superseded, filtered)
     return DONE
+
+
+async def _to_bundle(library: Library, given: argparse.Namespace, wanted: MemoryFilter) -> int:
+    if given.file == STDOUT:
+        raise WrongUse("Open Knowledge Format is a folder.", hint="Name the folder to make.")
+    path = expanded(given.file)
+    with Progress("Exporting", await library.memory.count(), library.memory.interrupt) as progress:
+        exported = await export_bundle(library, wanted, path, advance=progress.advance)
+    return await _tell_file(library, given, wanted, path, exported)
 
 
 async def _left_out(library: Library, wanted: MemoryFilter, exported: Exported) -> tuple[int, int]:
@@ -134,8 +152,8 @@ def expanded(name: str) -> Path:
     return Path(name).expanduser()
 
 
-def _format(given: argparse.Namespace) -> Format:
-    named: Format | None = given.format
+def _format(given: argparse.Namespace) -> Format | Form:
+    named: Format | Form | None = given.format
     return named or SUFFIXES.get(Path(given.file).suffix.lower(), "jsonl")
 
 

@@ -113,8 +113,9 @@ def _add_export(export: argparse.ArgumentParser) -> None:
     )
     export.add_argument(
         "--format",
-        choices=FORMATS,
-        help="unless the name of the file tells; jsonl else. CSV has every text as it is, also one that begins with ="
+        choices=(*FORMATS, "mem0", "mcp", "memory-rs", "okf"),
+        help="unless the name of the file tells; jsonl else. mem0, mcp and memory-rs are the JSON of these tools, okf a"
+        " folder of Open Knowledge Format. CSV has every text as it is, also one that begins with ="
         " and that a spreadsheet takes for a formula",
     )
     export.add_argument("--vectors", action="store_true", help="with the vectors (JSONL only)")

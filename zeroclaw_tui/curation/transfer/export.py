@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
+from tempfile import TemporaryDirectory
+from typing import BinaryIO, Literal
 
 from zeroclaw_tui.config.document.replacing import (
     keep_looks,
@@ -16,16 +21,19 @@ from zeroclaw_tui.config.document.replacing import (
 )
 from zeroclaw_tui.config.layouts import DAILY_FOLDER
 from zeroclaw_tui.curation.formats import sections, table
+from zeroclaw_tui.curation.formats.foreign_export import mem0_json, memory_rs_json, server_memory_lines
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
+from zeroclaw_tui.curation.formats.okf import bundle
 from zeroclaw_tui.curation.formats.own import Format
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.fit import identity_of
+from zeroclaw_tui.curation.transfer.reconcile import Spool
 from zeroclaw_tui.memory.change import Advance, StoredRow
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
 
-_TELLS_EVERY = 100
+_TELLS_EVERY, _NAMES_TOLD = 100, 6
 _NO_VECTORS = "Without --vectors the vectors are left out; they can be made anew from the contents."
 
 
@@ -40,6 +48,16 @@ class Exported:
     size: int
     lost: tuple[str, ...] = ()
     cancelled: bool = False
+
+
+Form = Literal["mem0", "mcp", "memory-rs"]
+"""The files of other tools that can be written; Open Knowledge Format is a folder."""
+
+_FORMS: dict[Form, Callable[[Iterable[StoredRow], Counter[str]], Iterator[bytes]]] = {
+    "mem0": mem0_json,
+    "mcp": server_memory_lines,
+    "memory-rs": memory_rs_json,
+}
 
 
 class _Stopped(Exception):
@@ -93,7 +111,7 @@ async def export_memories(
     library: Library,
     filter: MemoryFilter,
     to: BinaryIO,
-    format: Format,
+    format: Format | Form,
     *,
     vectors: bool = False,
     advance: Advance | None = None,
@@ -104,6 +122,8 @@ async def export_memories(
     """
     if vectors and format != "jsonl":
         raise WrongUse("Only JSONL holds vectors.", hint="Leave --vectors out, or write --format jsonl.")
+    if format == "mem0" or format == "mcp" or format == "memory-rs":
+        return await _export_form(library, filter, to, _FORMS[format], advance)
     writer = _Writer(to, format, vectors, advance)
     memory = library.memory
     moment = library.trash.now().isoformat(timespec="seconds")
@@ -126,11 +146,99 @@ async def export_memories(
     return writer.done(cancelled=False)
 
 
+async def _export_form(
+    library: Library,
+    filter: MemoryFilter,
+    to: BinaryIO,
+    form: Callable[[Iterable[StoredRow], Counter[str]], Iterator[bytes]],
+    advance: Advance | None,
+) -> Exported:
+    """Write another tool's file. Its memories are held on disk in between, since that tool's form asks for them."""
+    lost: Counter[str] = Counter()
+    with Spool() as spool:
+        cancelled = not await _spooled(library, filter, spool, advance)
+        rows = (change.row for batch in spool.batches() for change in batch)
+        size = 0
+
+        def write() -> None:
+            nonlocal size
+            for part in form(rows, lost):
+                size += to.write(part)
+
+        if not cancelled:
+            await asyncio.to_thread(write)
+        return Exported(spool.count, size, tuple(_lost_words(lost)), cancelled)
+
+
+async def export_bundle(
+    library: Library, filter: MemoryFilter, folder: Path, *, advance: Advance | None = None
+) -> Exported:
+    """Write what a filter leaves into a new folder of Open Knowledge Format, whole or not at all.
+
+    Raises Refused where there is something in its place, or for more memories than one folder can hold, Unreadable
+    where it cannot be written.
+    """
+    name = one_line(str(folder))
+    if await asyncio.to_thread(os.path.lexists, folder):
+        raise Refused(f"{name} is there already.", hint="Name a folder that is not there yet.")
+    with Spool() as spool:
+        if not await _spooled(library, filter, spool, advance):
+            return Exported(0, 0, (), True)
+        rows = [change.row for batch in spool.batches() for change in batch]
+    try:
+        size = await asyncio.to_thread(_write_bundle, rows, folder, library.trash.now())
+    except OSError as error:
+        raise Unreadable(f"{name} cannot be written: {error.strerror}.", hint="Name another place.") from error
+    lost = Counter(name for row in rows for name in ("embedding",) if row.values.get(name) is not None)
+    return Exported(len(rows), size, tuple(_lost_words(lost)))
+
+
+def _write_bundle(rows: Sequence[StoredRow], folder: Path, now: datetime) -> int:
+    size = 0
+    with TemporaryDirectory(prefix=".zeroclaw-tui-", dir=folder.parent) as beside:
+        made = Path(beside) / folder.name
+        made.mkdir(mode=0o700)
+        for place, data in bundle(rows, now):
+            file = made / place
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+            size += len(data)
+        made.rename(folder)
+    sync_folder(folder.parent)
+    return size
+
+
+async def _spooled(library: Library, filter: MemoryFilter, spool: Spool, advance: Advance | None) -> bool:
+    """Hold what a filter leaves; False where `advance` said no."""
+
+    def see(row: StoredRow) -> None:
+        if advance is not None and spool.count % _TELLS_EVERY == 0 and not advance(spool.count):
+            raise _Stopped
+        spool.add(row)
+
+    try:
+        await library.memory.each_row(see, filter)
+    except _Stopped:
+        return False
+    except SearchInterrupted:
+        if advance is None or advance(spool.count):
+            raise
+        return False
+    spool.end()
+    return True
+
+
+def _lost_words(lost: Counter[str]) -> Iterator[str]:
+    if lost:
+        named = ", ".join(f"{one_line(name)} ({count:,})" for name, count in lost.most_common(_NAMES_TOLD))
+        yield f"That format has no place for {named}."
+
+
 async def export_file(
     library: Library,
     filter: MemoryFilter,
     path: Path,
-    format: Format,
+    format: Format | Form,
     *,
     vectors: bool = False,
     overwrite: bool = False,
