@@ -12,7 +12,7 @@ import pytest
 from audit_rows import PLAIN
 from support import small_store
 
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.audit import remedies
 from zeroclaw_tui.curation.audit.audit import audit_memories
 from zeroclaw_tui.curation.audit.findings import Finding, FindingKind
@@ -74,7 +74,7 @@ async def test_a_merge_keeps_one_of_each_group_and_undo_brings_the_others_back(o
     assert outcome.action.summary == "merged away 3 memories"
     assert {stamp.id for stamp in await library.memory.stamps(EVERY)} == {"newest", "other", "twin 2"}
     assert (await audit_memories(library)).finding("exact duplicates") is None
-    assert (await changing.undo(library)).count == 3
+    assert (await changes.undo(library)).count == 3
     assert await _state(library) == before
 
 
@@ -141,7 +141,7 @@ async def test_another_category_changes_only_that_and_the_time(opened: Any, stor
         assert {name: row.values[name] for name in others} == {name: was[name] for name in others}
     again = await recategorise(library, await _stamps(library), "daily")
     assert (again.count, again.action) == (0, None)
-    assert (await changing.undo(library)).count == len(ROWS)
+    assert (await changes.undo(library)).count == len(ROWS)
     assert await _state(library) == before
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support import small_store
 
-from zeroclaw_tui.curation.changing import edit_memory
+from zeroclaw_tui.curation.changes import edit_memory
 from zeroclaw_tui.curation.copies.copies import Text, find_copies
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for

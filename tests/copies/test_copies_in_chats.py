@@ -17,7 +17,7 @@ from copies_samples import OTHER, SECRET, Place
 from support import small_store
 from support.left_texts import AUDIT, SESSIONS
 
-from zeroclaw_tui.curation.changing import undo
+from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.copies import copies as looking
 from zeroclaw_tui.curation.copies import lines
 from zeroclaw_tui.curation.copies.cleaning import clean_copies

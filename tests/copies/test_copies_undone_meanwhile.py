@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from copies_samples import SECRET, Place
 
-from zeroclaw_tui.curation.changing import undo
+from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.copies.cleaning import clean_copies
 from zeroclaw_tui.curation.copies.copies import Text, find_copies
 from zeroclaw_tui.curation.files import taking_back
@@ -35,7 +35,7 @@ def write_after_the_look(monkeypatch: pytest.MonkeyPatch, write: Callable[[], ob
         write()
         return await put_back(files, keep, clash)
 
-    monkeypatch.setattr("zeroclaw_tui.curation.changing.put_files_back", putting)
+    monkeypatch.setattr("zeroclaw_tui.curation.changes.put_files_back", putting)
 
 
 def write_once_kept(monkeypatch: pytest.MonkeyPatch, library: Library, write: Callable[[], object]) -> None:

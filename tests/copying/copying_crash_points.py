@@ -24,7 +24,7 @@ from support.small_store import blob, make
 
 from zeroclaw_tui.backends.markdown.files import parse
 from zeroclaw_tui.backends.sqlite import store as _store
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
 
 MEMORIES = 40
@@ -80,7 +80,7 @@ def check(
             assert target.library is not None
             for _ in range(3):
                 if await target.library.trash.last() is not None:
-                    await changing.undo(target.library)
+                    await changes.undo(target.library)
             await target.close()
         assert state(folder, backend) == before, "undoing did not leave what was there"
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.small_store import blob, change
 
 from zeroclaw_tui.backends.markdown.files import parse
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.transfer.fit import line_of
 from zeroclaw_tui.files.database import bound
 from zeroclaw_tui.memory.errors import Refused
@@ -68,7 +68,7 @@ async def test_it_appends_to_what_is_there_and_undo_gives_the_very_bytes_back(tm
         assert (await copied(library, "markdown", notes)).verified == 4
     assert (notes / "MEMORY.md").read_bytes() == before + b"\n- **lang**: Rust and  more\n"
     async with opened(tmp_path, "markdown", notes) as target:
-        outcome = await changing.undo(target)
+        outcome = await changes.undo(target)
     assert outcome.count == 4
     assert (notes / "MEMORY.md").read_bytes() == before
     assert list((notes / "memory").iterdir()) == []

@@ -12,7 +12,7 @@ from support.postgres_server import PostgresServer, running_postgres
 from support.small_store import blob
 
 from zeroclaw_tui.backends.markdown.files import parse
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 
 ROWS = [
     {
@@ -68,7 +68,7 @@ async def test_a_table_is_made_gets_what_it_keeps_and_undo_empties_it(url: str, 
         entry = await target.memory.get("key3")
         assert entry is not None
         assert (entry.id, entry.content) == ("id-003", "nul � and \x1b")
-        assert (await changing.undo(target)).count == 6
+        assert (await changes.undo(target)).count == 6
         assert await target.memory.count() == 0
 
 

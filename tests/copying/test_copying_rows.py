@@ -13,7 +13,7 @@ import pytest
 from copying_world import EVERYTHING, contents, copied, held, install_in, opened, planned
 from support.small_store import blob, change, make
 
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
 from zeroclaw_tui.curation.transfer.reconcile import OnClash, Spool
 from zeroclaw_tui.memory.change import StoredRow
@@ -92,7 +92,7 @@ async def test_a_taken_key_is_handled_as_told_once_and_undone(
         assert again.verified == first.verified
         assert {key: text for key, text in contents(other).items() if "key1" in key} == there
     async with opened(tmp_path, "sqlite", other) as target:
-        await changing.undo(target)
+        await changes.undo(target)
     assert held(other) == before
 
 

@@ -14,7 +14,7 @@ from support.qdrant_server import QdrantServer, serving
 from support.redis_server import running_redis
 from support.small_store import blob
 
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.embeddings.local import local_vector
 
 ROWS = [
@@ -66,7 +66,7 @@ async def test_to_qdrant_each_memory_is_embedded_with_its_key_and_undo_empties_i
         assert contents(back) == TEXTS
         plan = await planned(target, "qdrant", f"{qdrant.base}/collections/other")
         assert not [loss for loss in plan.losses if "column" in loss]
-        assert (await changing.undo(target)).count == 6
+        assert (await changes.undo(target)).count == 6
         assert await target.memory.count() == 0
 
 
@@ -104,7 +104,7 @@ async def test_redis_and_back_keeps_what_its_documents_hold(tmp_path: Path) -> N
             plan = await planned(target, "sqlite", tmp_path / "other.db")
             assert "SQLite has no column for tags: what stands there is left out." in plan.losses
             server.say("DEL memory:more")
-            assert (await changing.undo(target)).count == 6
+            assert (await changes.undo(target)).count == 6
             assert await target.memory.count() == 0
 
 
@@ -142,5 +142,5 @@ async def test_the_tutorials_table_takes_memories_and_gives_them_back(tmp_path: 
                 assert dict(connection.execute("SELECT category, count(*) FROM memories GROUP BY 1")) == {
                     "core": 2, "daily": 2, "recipes": 2,
                 }  # fmt: skip
-            assert (await changing.undo(target)).count == 6
+            assert (await changes.undo(target)).count == 6
             assert await target.memory.count() == 0

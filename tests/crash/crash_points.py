@@ -23,7 +23,7 @@ from support import kill_points, killing, small_store
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
 from zeroclaw_tui.backends.sqlite import store as _store
-from zeroclaw_tui.curation import changing, purge
+from zeroclaw_tui.curation import changes, purge
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.memory.change import Edit
@@ -73,7 +73,7 @@ async def with_library(folder: Path, work: Work) -> None:
 async def do_purge(library: Library) -> None:
     plan = await purge.plan_purge(library, PURGED)
     kill_points.mark()
-    await changing.remove_memories(library, plan, "purge")
+    await changes.remove_memories(library, plan, "purge")
     kill_points.mark()
 
 
@@ -81,13 +81,13 @@ async def do_edit(library: Library) -> None:
     row = await library.memory.stored(EDITED)
     assert row is not None
     kill_points.mark()
-    await changing.edit_memory(library, EDITED, Edit({"content": NEW_TEXT}), row.fingerprint)
+    await changes.edit_memory(library, EDITED, Edit({"content": NEW_TEXT}), row.fingerprint)
     kill_points.mark()
 
 
 async def do_undo(library: Library) -> None:
     kill_points.mark()
-    await changing.undo(library)
+    await changes.undo(library)
     kill_points.mark()
 
 
@@ -97,7 +97,7 @@ ACTIONS: dict[str, Work] = {"purge": do_purge, "edit": do_edit, "undo": do_undo}
 async def check_purge(library: Library, folder: Path, before: Rows) -> None:
     """Each memory is in exactly one place; purging again leaves none; undoing brings back every one."""
     await check_one_place(library, folder, before)
-    await changing.remove_memories(library, await purge.plan_purge(library, PURGED), "purge")
+    await changes.remove_memories(library, await purge.plan_purge(library, PURGED), "purge")
     assert {row[4] for row in rows_of(folder).values()} == {"core"}, "the purge done again did not finish"
     await check_one_place(library, folder, before)
 
@@ -112,7 +112,7 @@ async def check_edit(library: Library, folder: Path, before: Rows) -> None:
     assert is_new or rows_of(folder) == before, "the edit is half done"
     assert is_new == (last is not None), "an edit without its undo, or an undo without its edit"
     if not is_new:
-        await changing.edit_memory(library, EDITED, Edit({"content": NEW_TEXT}), row.fingerprint)
+        await changes.edit_memory(library, EDITED, Edit({"content": NEW_TEXT}), row.fingerprint)
         assert rows_of(folder)[EDITED][3] == NEW_TEXT, "the edit done again did not finish"
 
 
@@ -141,7 +141,7 @@ async def check_all_back(library: Library, folder: Path, before: Rows) -> None:
     for _ in range(5):
         if await library.trash.last() is None:
             break
-        await changing.undo(library)
+        await changes.undo(library)
     assert rows_of(folder) == before, "undoing did not bring everything back"
 
 

@@ -21,7 +21,7 @@ import crash_points
 from crash_points import rows_of, with_library
 from support import kill_points, killing, small_store
 
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.hygiene import plan as planning
 from zeroclaw_tui.curation.hygiene import run as running
 from zeroclaw_tui.curation.library import Library
@@ -143,7 +143,7 @@ def check(folder: Path, name: str, before: Before) -> Callable[[], None]:
         for _ in range(4):
             if await library.trash.last() is None:
                 break
-            await changing.undo(library)
+            await changes.undo(library)
         assert everything(folder) == before, "undoing did not bring everything back"
 
     return lambda: asyncio.run(with_library(folder, all_checks))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support import small_store
 
-from zeroclaw_tui.curation import changing, purge
+from zeroclaw_tui.curation import changes, purge
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit
@@ -55,7 +55,7 @@ async def _count_up(library: Library) -> None:
         assert row is not None
         more = Edit({"content": str(int(str(row.values["content"])) + 1)})
         try:
-            await changing.edit_memory(library, COUNTER, more, row.fingerprint)
+            await changes.edit_memory(library, COUNTER, more, row.fingerprint)
         except Conflict:
             continue
         return
@@ -67,13 +67,13 @@ async def _work(library: Library, seconds: float) -> int:
     while time.monotonic() < until or rounds < 3:
         await _count_up(library)
         for at in range(5):
-            await changing.store_memory(library, Draft(f"{OURS}-{rounds}-{at}", f"round {rounds}", OURS))
-        await changing.remove_memories(
+            await changes.store_memory(library, Draft(f"{OURS}-{rounds}-{at}", f"round {rounds}", OURS))
+        await changes.remove_memories(
             library, await purge.plan_purge(library, MemoryFilter(contains=f"{OURS}-{rounds}-")), "purge"
         )
-        await changing.undo(library)
+        await changes.undo(library)
         if rounds % 20 == 10:
-            await changing.remove_memories(
+            await changes.remove_memories(
                 library, await purge.plan_purge(library, MemoryFilter(contains="agent-1")), "purge"
             )
         rounds += 1

@@ -9,7 +9,7 @@ import pytest
 from support import small_store
 from support.marks import plan_of_marked
 
-from zeroclaw_tui.curation.changing import remove_memories, undo
+from zeroclaw_tui.curation.changes import remove_memories, undo
 
 EMBEDS = 'embedding_provider = "custom:http://127.0.0.1:9"\nembedding_dimensions = 4\n'
 

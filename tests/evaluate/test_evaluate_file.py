@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.curation.evaluation import TestQuery
-from zeroclaw_tui.curation.query_file import MOST_LINE_BYTES, MOST_TOML_BYTES, read_queries
+from zeroclaw_tui.curation.evaluation import MOST_LINE_BYTES, MOST_TOML_BYTES, TestQuery, read_queries
 from zeroclaw_tui.memory.errors import WrongUse
 
 GOOD = {"query": "what does she eat?", "expected": ["food", "food_allergy"]}

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hygiene_world import NOW, STATE, Place, row
 
-from zeroclaw_tui.curation.changing import undo
+from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.hygiene.plan import plan_hygiene
 from zeroclaw_tui.curation.hygiene.run import run_hygiene
 

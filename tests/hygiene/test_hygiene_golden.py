@@ -10,7 +10,7 @@ from hygiene_world import STATE, keys_of, recorded, tree
 from support import golden
 
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.curation.changing import undo
+from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.hygiene.plan import plan_hygiene
 from zeroclaw_tui.curation.hygiene.run import run_hygiene
 

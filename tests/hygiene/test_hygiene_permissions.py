@@ -14,7 +14,7 @@ import pytest
 from hygiene_world import STATE, Place, place_at, row
 from support.config_folder import NOBODY, in_child
 
-from zeroclaw_tui.curation.changing import undo
+from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.hygiene.plan import plan_hygiene
 from zeroclaw_tui.curation.hygiene.run import run_hygiene
 

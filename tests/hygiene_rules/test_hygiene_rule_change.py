@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.hygiene.rule_change import (
+from zeroclaw_tui.curation.hygiene.rules import (
     RuleChange,
     Value,
     plan_rule_change,
+    rules_for,
     save_rule_change,
     settings_of,
     with_rules,
     with_rules_of_file,
 )
-from zeroclaw_tui.curation.hygiene.rules import rules_for
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, Refused, WrongUse
 

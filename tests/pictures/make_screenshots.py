@@ -20,7 +20,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
-from zeroclaw_tui.curation.changing import edit_memory, remove_memories
+from zeroclaw_tui.curation.changes import edit_memory, remove_memories
 from zeroclaw_tui.curation.demo import make_demo
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for

@@ -21,10 +21,9 @@ from snapshot_samples import config_of, make_install, opened, rows_in
 from support import kill_points, killing
 
 from zeroclaw_tui.backends.sqlite import store as _store
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.snapshot.hydrate import is_empty_store, make_store, plan_making
-from zeroclaw_tui.curation.snapshot.loading import load
-from zeroclaw_tui.curation.snapshot.snapshot import snapshot_file, write_snapshot
+from zeroclaw_tui.curation.snapshot.snapshot import load, snapshot_file, write_snapshot
 from zeroclaw_tui.curation.snapshot.text import NAME, SIDE_CAR
 
 ROWS = [{"key": f"k{at}", "content": f"memory {at}\n---\n{'word ' * (at % 50)}"} for at in range(60)]
@@ -69,7 +68,7 @@ async def check_written(folder: Path) -> None:
     assert loaded.is_exact != is_old, "the copy beside is not taken for what it is"
     await library.trash.settle(library.memory)
     while await library.trash.last() is not None:
-        await changing.undo(library)
+        await changes.undo(library)
     assert file.read_bytes() == EARLIER, "the earlier snapshot is lost"
     assert not file.with_name(SIDE_CAR).exists(), "an undo left the copy beside"
     await write_snapshot(library)

@@ -8,7 +8,7 @@ import pytest
 from snapshot_samples import make_install, opened, rows_in
 from support import small_store
 
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.hydrate import OnConflict, hydrate, plan_hydrate
 from zeroclaw_tui.curation.snapshot.snapshot import snapshot_file, write_snapshot
@@ -120,7 +120,7 @@ async def test_each_conflict_ends_as_decided_for_it_and_one_undo_takes_all_back(
         assert now.content == (other if policy == "overwrite" else entry.content)
         beside = await library.memory.with_key(f"{entry.key} (restored)")
         assert [found.content for found in beside] == ([other] if policy == "rename" else [])
-    await changing.undo(library)
+    await changes.undo(library)
     assert rows_in(_database(library)) == before
 
 
@@ -134,7 +134,7 @@ async def test_one_undo_takes_all_of_it_back_and_doing_it_twice_adds_nothing(
     assert first != before
     assert await _brought(library, hand_made, on_conflict) == 0
     assert rows_in(_database(library)) == first
-    await changing.undo(library)
+    await changes.undo(library)
     assert rows_in(_database(library)) == before
 
 
@@ -162,7 +162,7 @@ async def test_an_id_that_is_taken_by_now_is_given_anew(library: Library) -> Non
     await write_snapshot(library)
     row = await library.memory.stored("id-001")
     assert row is not None
-    await changing.edit_memory(library, "id-001", Edit({"key": "cat"}), row.fingerprint)
+    await changes.edit_memory(library, "id-001", Edit({"key": "cat"}), row.fingerprint)
     plan = await plan_hydrate(library, snapshot_file(library))
     assert [found.key for found in plan.new] == ["pet"]
     await hydrate(library, plan, "skip")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from snapshot_samples import PIECES, config_of, make_install, opened, rows_in
 from support import small_store
 
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate, make_store, plan_hydrate, plan_making
 from zeroclaw_tui.curation.snapshot.snapshot import compare, snapshot_file, write_snapshot
 from zeroclaw_tui.curation.snapshot.text import SIDE_CAR, read_snapshot
@@ -37,7 +37,7 @@ async def _there_and_back(folder: Path, rows: list[dict[str, Any]]) -> None:
     small_store.change(database, "DELETE FROM memories")
     await hydrate(library, await plan_hydrate(library, file), "skip")
     assert sorted(rows_in(database)) == sorted(before)
-    await changing.undo(library)
+    await changes.undo(library)
     assert rows_in(database) == []
     await library.close()
     for name in ("brain.db", "brain.db-wal", "brain.db-shm"):

@@ -11,11 +11,17 @@ import pytest
 from snapshot_samples import OTHERS_FILE, config_of, make_install, opened
 from support import small_store
 
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot import snapshot as snapshots
-from zeroclaw_tui.curation.snapshot.loading import load
-from zeroclaw_tui.curation.snapshot.snapshot import compare, load_snapshot, plan_snapshot, snapshot_file, write_snapshot
+from zeroclaw_tui.curation.snapshot.snapshot import (
+    compare,
+    load,
+    load_snapshot,
+    plan_snapshot,
+    snapshot_file,
+    write_snapshot,
+)
 from zeroclaw_tui.curation.snapshot.text import NAME, SIDE_CAR, read_snapshot
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import NotThere, Refused, WrongUse
@@ -74,13 +80,13 @@ async def test_an_undo_brings_back_the_files_that_were_there(library: Library) -
     file = snapshot_file(library)
     await write_snapshot(library)
     first = file.read_bytes(), file.with_name(SIDE_CAR).read_bytes()
-    await changing.store_memory(library, Draft("new", "stored later"))
+    await changes.store_memory(library, Draft("new", "stored later"))
     await write_snapshot(library)
     assert b"stored later" in file.read_bytes()
-    await changing.undo(library)
+    await changes.undo(library)
     assert (file.read_bytes(), file.with_name(SIDE_CAR).read_bytes()) == first
-    await changing.undo(library)
-    await changing.undo(library)
+    await changes.undo(library)
+    await changes.undo(library)
     assert not file.exists()
     assert not file.with_name(SIDE_CAR).exists()
 
@@ -90,7 +96,7 @@ async def test_a_snapshot_zeroclaw_wrote_since_stays_when_ours_is_undone(library
     file = snapshot_file(library)
     await write_snapshot(library)
     file.write_text("### 🔑 `lang`\n\nwritten by the agent since\n")
-    outcome = await changing.undo(library)
+    outcome = await changes.undo(library)
     assert "written by the agent since" in file.read_text()
     assert any(NAME in note for note in outcome.notes)
 
@@ -108,7 +114,7 @@ async def test_another_programs_file_is_only_replaced_when_asked_to(library: Lib
         load_snapshot(file)
     await write_snapshot(library, replaces_foreign=True)
     assert "ZeroClaw Memory Snapshot" in file.read_text()
-    await changing.undo(library)
+    await changes.undo(library)
     assert file.read_text() == OTHERS_FILE
 
 
@@ -184,9 +190,9 @@ async def test_a_difference_is_told_for_each_key(library: Library) -> None:
     await write_snapshot(library)
     row = await library.memory.stored("id-000")
     assert row is not None
-    await changing.edit_memory(library, "id-000", Edit({"content": "User prefers Zig"}), row.fingerprint)
-    await changing.store_memory(library, Draft("new", "only in the store"))
-    await changing.edit_memory(
+    await changes.edit_memory(library, "id-000", Edit({"content": "User prefers Zig"}), row.fingerprint)
+    await changes.store_memory(library, Draft("new", "only in the store"))
+    await changes.edit_memory(
         library,
         "id-001",
         Edit({"category": "daily"}),

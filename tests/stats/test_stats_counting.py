@@ -18,8 +18,7 @@ from zeroclaw_tui.backends.listing import count_entries
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.growth import Growth, curve_of, growth_of
-from zeroclaw_tui.curation.stats import full_stats, store_stats
+from zeroclaw_tui.curation.stats import Growth, curve_of, full_stats, growth_of, store_stats
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.statistics import CacheUse, Embedded, Statistics

@@ -11,8 +11,8 @@ from typing import Any
 
 from support import small_store
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport
 from zeroclaw_tui.curation.doctor.examination import examine
-from zeroclaw_tui.curation.doctor.finding import DoctorFinding, DoctorReport
 from zeroclaw_tui.curation.doctor.repairs import Repaired, repair_finding
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for

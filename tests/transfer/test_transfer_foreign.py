@@ -10,7 +10,7 @@ from support.small_store import make
 from support.whole_store import everything
 from transfer_world import opened
 
-from zeroclaw_tui.curation.changing import undo
+from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.formats.detection import FORMATS
 from zeroclaw_tui.curation.transfer.export import export_bundle, export_file
 from zeroclaw_tui.curation.transfer.imports import Wish, import_memories, plan_import

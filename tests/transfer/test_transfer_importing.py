@@ -13,7 +13,7 @@ from transfer_world import EVERYTHING, exported, imported, library_of, opened
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.curation.changing import undo
+from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.formats.own import Format
 from zeroclaw_tui.curation.transfer.export import export_file
 from zeroclaw_tui.curation.transfer.imports import Wish, import_memories, plan_import

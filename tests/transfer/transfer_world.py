@@ -12,7 +12,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.formats.own import Format
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice

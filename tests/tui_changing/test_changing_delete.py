@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 from tui_samples import NARROW, WIDE, Inspector, click_text, paced, screen_text, screen_words, settled, until
 
-from zeroclaw_tui.curation.changing import edit_memory, store_memory
+from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.memory.query import MemoryFilter

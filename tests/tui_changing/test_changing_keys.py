@@ -11,7 +11,7 @@ from changing_samples import asked, back, keys_in, said, screen_of
 from textual.pilot import Pilot
 from tui_samples import NARROW, WIDE, Inspector, screen_text, screen_words, settled, until
 
-from zeroclaw_tui.curation.changing import edit_memory, undo
+from zeroclaw_tui.curation.changes import edit_memory, undo
 from zeroclaw_tui.curation.copies import copies
 from zeroclaw_tui.curation.purge import PurgePlan
 from zeroclaw_tui.memory.change import Edit

@@ -151,7 +151,7 @@ def test_repair(inspector: Inspector, snap_compare: Snap, monkeypatch: pytest.Mo
     async def lacks(*_: Any, **__: Any) -> None:
         raise TriggersMissing(["memories_ai", "memories_ad", "memories_au"])
 
-    monkeypatch.setattr("zeroclaw_tui.curation.changing.remove_memories", lacks)
+    monkeypatch.setattr("zeroclaw_tui.curation.changes.remove_memories", lacks)
 
     async def delete(pilot: Pilot[Any]) -> None:
         await keys("d", asks=True)(pilot)

@@ -14,7 +14,7 @@ from tui_trash_samples import Sample, ScreenApp
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation import reindex
 from zeroclaw_tui.curation.doctor import examination, repairs
-from zeroclaw_tui.curation.doctor.finding import DoctorFinding, DoctorReport
+from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport
 from zeroclaw_tui.curation.doctor.repairs import Repaired
 from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan
 from zeroclaw_tui.memory.change import Stamp

@@ -20,7 +20,7 @@ from zeroclaw_tui.config.embedding import EmbeddingConfig
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor import repairs
-from zeroclaw_tui.curation.doctor.finding import DoctorFinding, DoctorReport
+from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.curation.reindex import Reindexed

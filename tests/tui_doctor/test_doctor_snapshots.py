@@ -11,7 +11,7 @@ from doctor_samples import FINE, HEALTHY, HOSTILE, PLAN, REPORT, Doctor
 from textual.pilot import Pilot
 from tui_trash_samples import NARROW, WIDE, settled
 
-from zeroclaw_tui.curation.doctor.finding import DoctorReport
+from zeroclaw_tui.curation.doctor.database import DoctorReport
 from zeroclaw_tui.memory.errors import Unreadable
 
 Snap = Callable[..., bool]

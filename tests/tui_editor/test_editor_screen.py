@@ -13,7 +13,7 @@ from editor_samples import G4, MARKDOWN, ScreenApp, editor_program, library_with
 from textual.widgets import Input
 from tui.tui_samples import WIDE, click_text, screen_words, settled, until
 
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Draft, Edit, StoredRow, TriggersMissing
 from zeroclaw_tui.memory.errors import Locked, Unreadable

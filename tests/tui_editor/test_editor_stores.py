@@ -14,7 +14,7 @@ from support import small_store
 from textual.widgets import Input
 from tui.tui_samples import sample_config, screen_words, settled, until
 
-from zeroclaw_tui.curation.changing import undo
+from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.tui import external_editor

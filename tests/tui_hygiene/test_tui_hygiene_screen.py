@@ -24,7 +24,7 @@ from hygiene_samples import (
 from support.settling import settled
 from textual.pilot import Pilot
 
-from zeroclaw_tui.curation.hygiene.item import HygieneItem
+from zeroclaw_tui.curation.hygiene.plan import HygieneItem
 from zeroclaw_tui.tui.screens.confirm import QuestionScreen
 from zeroclaw_tui.tui.screens.hygiene import HygieneScreen
 from zeroclaw_tui.tui.screens.hygiene_rules import RuleReviewScreen, RuleSettingsScreen

@@ -20,7 +20,7 @@ from tui_trash_samples import (
     settled,
 )
 
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.memory.change import Edit, RowChange
 from zeroclaw_tui.tui.screens.history import HistoryScreen
 
@@ -38,7 +38,7 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
 async def edited(sample: Sample, id: str, **values: Any) -> None:
     stored = await sample.memory.stored(id)
     assert stored is not None
-    await changing.edit_memory(sample.library, id, Edit(values), stored.fingerprint)
+    await changes.edit_memory(sample.library, id, Edit(values), stored.fingerprint)
 
 
 async def lived(sample: Sample) -> str:
@@ -51,7 +51,7 @@ async def lived(sample: Sample) -> str:
     sample.clock.moment = NOW - timedelta(days=2)
     await edited(sample, entry.id, key="food")
     sample.clock.moment = NOW - timedelta(hours=3)
-    await changing.remove_memories(sample.library, await plan_of_marked(sample.library, [entry.id]), "forget")
+    await changes.remove_memories(sample.library, await plan_of_marked(sample.library, [entry.id]), "forget")
     sample.clock.moment = NOW
     return entry.id
 
@@ -127,7 +127,7 @@ async def test_an_older_version_of_a_memory_comes_back_as_an_edit_of_today(sampl
         assert "3 changes of fav_food" in screen_words(app)
         await press(pilot, "escape")
     assert app.given == [True]
-    await changing.undo(sample.library)
+    await changes.undo(sample.library)
     taken_back = await sample.memory.get("fav_food")
     assert taken_back is not None
     assert taken_back.content == "Likes udon."

@@ -29,7 +29,7 @@ from tui_trash_samples import (
     until,
 )
 
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.curation.trash.trash import TrashRow
@@ -67,7 +67,7 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
 
 async def delete(sample: Sample, *ids: str) -> None:
     """Delete as the list does it."""
-    await changing.remove_memories(sample.library, await plan_of_marked(sample.library, ids), "forget")
+    await changes.remove_memories(sample.library, await plan_of_marked(sample.library, ids), "forget")
 
 
 async def test_an_empty_trash_says_what_fills_it(sample: Sample) -> None:
@@ -376,7 +376,7 @@ async def test_in_a_real_database_a_row_comes_back_as_it_was(sample: Sample, tmp
     )
     library = await open_library(configs_for(OpenOptions(path=path))[0])
     before = await library.memory.stored("a")
-    await changing.remove_memories(library, await plan_of_marked(library, ["a"]), "forget")
+    await changes.remove_memories(library, await plan_of_marked(library, ["a"]), "forget")
     app = ScreenApp(lambda: TrashScreen(library, sample.clock, debounce=0))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await settled(pilot)
@@ -412,11 +412,11 @@ async def test_leaving_waits_for_what_is_being_written_and_escape_stops_it(
     steps: asyncio.Queue[None] = asyncio.Queue()
     begun = asyncio.Event()
 
-    async def step_by_step(library: Any, numbers: Any, *, clash: str, advance: Any) -> changing.Outcome:
+    async def step_by_step(library: Any, numbers: Any, *, clash: str, advance: Any) -> changes.Outcome:
         begun.set()
         while advance(2):
             await steps.get()
-        return changing.Outcome("restore", 2, cancelled=True)
+        return changes.Outcome("restore", 2, cancelled=True)
 
     monkeypatch.setattr(trash_module.changing, "restore", step_by_step)
     app = trash_app(sample)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from upkeep_place import STEPS, Step, do, make_place
 
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 
 _SEQUENCES = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 40)), min_size=1, max_size=6)
 
@@ -29,7 +29,7 @@ async def _there_and_back(folder: Path, steps: Sequence[Step]) -> None:
                 done += 1
                 assert place.state() != before or done > 1
         for _ in range(done):
-            await changing.undo(library)
+            await changes.undo(library)
         assert await library.trash.last() is None
     finally:
         await library.close()

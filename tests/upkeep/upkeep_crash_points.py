@@ -25,7 +25,7 @@ from support import kill_points, killing
 from upkeep_place import CLASHES, Place, Step, do, make_place
 
 from zeroclaw_tui.backends.sqlite import store as _store
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 
 ACTIONS: dict[str, Step] = {
     **{clash: ("import", at) for at, clash in enumerate(CLASHES)},
@@ -66,7 +66,7 @@ def check(place: Place, action: str, before: dict[str, Any], here: Texts, done: 
             assert texts(place) == done, "doing it again did not finish it"
             for _ in range(3):
                 if await library.trash.last() is not None:
-                    await changing.undo(library)
+                    await changes.undo(library)
         finally:
             await library.close()
         assert place.state() == before, "undoing did not bring everything back"

@@ -15,10 +15,10 @@ from typing import Any
 from support.small_store import blob, make
 from support.whole_store import everything, hits
 
-from zeroclaw_tui.curation import changing, purge
+from zeroclaw_tui.curation import changes, purge
 from zeroclaw_tui.curation.audit.audit import audit_memories
 from zeroclaw_tui.curation.audit.remedies import merge, plan_merge, recategorise
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.hygiene.plan import plan_hygiene
 from zeroclaw_tui.curation.hygiene.run import run_hygiene
 from zeroclaw_tui.curation.library import Library, open_library
@@ -185,7 +185,7 @@ async def _import(library: Library, place: Place, number: int) -> Outcome | None
 
 async def _store(library: Library, place: Place, number: int) -> Outcome | None:
     draft = Draft(f"key{number % 40}", f"kept on the crossing {number}", "daily")
-    return await changing.store_memory(library, draft, replace=True)
+    return await changes.store_memory(library, draft, replace=True)
 
 
 async def _edit(library: Library, place: Place, number: int) -> Outcome | None:
@@ -194,12 +194,12 @@ async def _edit(library: Library, place: Place, number: int) -> Outcome | None:
         return None
     row = await library.memory.stored(stamps[number % len(stamps)].id)
     assert row is not None
-    return await changing.edit_memory(library, row.id, Edit({"content": f"crossing {number}"}), row.fingerprint)
+    return await changes.edit_memory(library, row.id, Edit({"content": f"crossing {number}"}), row.fingerprint)
 
 
 async def _purge(library: Library, place: Place, number: int) -> Outcome | None:
     plan = await purge.plan_purge(library, MemoryFilter(category=(("conversation", "core", "daily")[number % 3],)))
-    return await changing.remove_memories(library, plan, "purge")
+    return await changes.remove_memories(library, plan, "purge")
 
 
 async def _snapshot(library: Library, place: Place, number: int) -> Outcome | None:

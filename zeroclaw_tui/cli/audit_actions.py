@@ -20,7 +20,7 @@ from zeroclaw_tui.cli.told_done import tell_done
 from zeroclaw_tui.curation.audit.findings import Finding, Sample
 from zeroclaw_tui.curation.audit.remedies import MergePlan, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.curation.changing import Outcome, note_nothing, remove_memories
+from zeroclaw_tui.curation.changes import Outcome, note_nothing, remove_memories
 from zeroclaw_tui.curation.copies.copies import Copy
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan, plan_of

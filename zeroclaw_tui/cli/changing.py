@@ -27,7 +27,7 @@ from zeroclaw_tui.cli.told import (
     tell_notes,
 )
 from zeroclaw_tui.cli.zeroclaw_words import in_one_line
-from zeroclaw_tui.curation.changing import Outcome, edit_memory, note_nothing, store_memory
+from zeroclaw_tui.curation.changes import Outcome, edit_memory, note_nothing, store_memory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import MEMORIES, SUPERSEDED_BY, Conflict, Draft, Edit, StoredRow, Value
 from zeroclaw_tui.memory.errors import DONE, NotThere, Refused, WrongUse

@@ -19,8 +19,8 @@ from zeroclaw_tui.cli.finding_lines import finding_as_json, plan_lines, report_l
 from zeroclaw_tui.cli.guarding import Progress
 from zeroclaw_tui.cli.output import GREEN, Styled, document, note, write_lines
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport
 from zeroclaw_tui.curation.doctor.examination import examine
-from zeroclaw_tui.curation.doctor.finding import DoctorFinding, DoctorReport
 from zeroclaw_tui.curation.doctor.repairs import Repaired, repair_finding
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError, WrongUse

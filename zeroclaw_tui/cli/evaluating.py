@@ -21,11 +21,17 @@ from zeroclaw_tui.cli.evaluation_lines import evaluation_lines
 from zeroclaw_tui.cli.output import document, note, write_lines
 from zeroclaw_tui.cli.recalling import tell_notes
 from zeroclaw_tui.cli.trials import WHAT_IF_OPTIONS, tell_complaints, trial_given
-from zeroclaw_tui.curation.evaluation import Evaluation, TestQuery, difference, keys_nobody_has
+from zeroclaw_tui.curation.evaluation import (
+    STDIN,
+    Evaluation,
+    TestQuery,
+    difference,
+    keys_nobody_has,
+    read_queries,
+    with_queries_together,
+)
 from zeroclaw_tui.curation.evaluation import evaluate as measured
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.query_file import STDIN, read_queries
-from zeroclaw_tui.curation.query_vectors import with_queries_together
 from zeroclaw_tui.memory.errors import DONE, WrongUse
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import profile_for

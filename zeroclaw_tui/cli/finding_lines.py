@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, width
-from zeroclaw_tui.curation.doctor.finding import DoctorFinding, DoctorReport, Risk
+from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport, Risk
 from zeroclaw_tui.memory.text import cells, mask_secrets, one_line, padded
 
 _GLYPHS: dict[Risk, tuple[str, str]] = {"serious": ("✗", RED), "worth knowing": ("!", YELLOW), "fine": ("✓", GREEN)}

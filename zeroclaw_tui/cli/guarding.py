@@ -14,7 +14,7 @@ from zeroclaw_tui.cli.asking import confirm
 from zeroclaw_tui.cli.output import note
 from zeroclaw_tui.config.confirming import store_to_confirm
 from zeroclaw_tui.config.environment import OTHERS_DB_URL
-from zeroclaw_tui.curation.changing import Outcome, repair
+from zeroclaw_tui.curation.changes import Outcome, repair
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Clashes, ClashFound, TriggersMissing
 from zeroclaw_tui.memory.errors import Refused

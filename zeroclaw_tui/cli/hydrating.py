@@ -35,7 +35,7 @@ from zeroclaw_tui.cli.output import (
 from zeroclaw_tui.cli.snapshotting import MOST_SHOWN, lossy_as_json, lossy_lines, memory_line, text_cell
 from zeroclaw_tui.cli.told import tell_document, tell_notes
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.changing import Outcome, note_nothing
+from zeroclaw_tui.curation.changes import Outcome, note_nothing
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.snapshot.hydrate import (
     HydratePlan,

@@ -27,7 +27,7 @@ from zeroclaw_tui.cli.hygiene_lines import done_lines, plan_lines
 from zeroclaw_tui.cli.moments import moment_meant
 from zeroclaw_tui.cli.output import document, note, write_lines
 from zeroclaw_tui.cli.told import tell_notes
-from zeroclaw_tui.curation.changing import Outcome, note_nothing
+from zeroclaw_tui.curation.changes import Outcome, note_nothing
 from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan, plan_hygiene
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule
 from zeroclaw_tui.curation.hygiene.run import run_hygiene

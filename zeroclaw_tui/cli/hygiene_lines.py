@@ -18,7 +18,7 @@ from zeroclaw_tui.cli.output import (
     width,
 )
 from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule
 from zeroclaw_tui.curation.hygiene.words import (

@@ -20,7 +20,7 @@ from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, Line, Styled, counted, note, write_lines
 from zeroclaw_tui.cli.store_copying import fact_lines
 from zeroclaw_tui.cli.told import tell_document, tell_notes
-from zeroclaw_tui.curation.changing import Outcome, note_nothing
+from zeroclaw_tui.curation.changes import Outcome, note_nothing
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.imports import ImportPlan, Wish, import_memories, plan_import
 from zeroclaw_tui.curation.transfer.reconcile import OnClash

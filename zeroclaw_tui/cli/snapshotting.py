@@ -25,7 +25,7 @@ from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Line, Styled
 from zeroclaw_tui.cli.told import tell_document, tell_notes
 from zeroclaw_tui.curation.audit.findings import excerpt_of
 from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.snapshot import (
     Difference,

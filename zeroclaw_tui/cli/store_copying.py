@@ -23,7 +23,7 @@ from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.finding import filter_given
 from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, counted, document, note, write_lines
-from zeroclaw_tui.curation.changing import note_nothing
+from zeroclaw_tui.curation.changes import note_nothing
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.superseded import left_out_words
 from zeroclaw_tui.curation.transfer.copy import (

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.output import DIM, YELLOW, Line, Styled, counted, date_shown, document, note
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.copies.copies import Copy, summary
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan

@@ -38,7 +38,7 @@ from zeroclaw_tui.cli.output import (
     write_lines,
 )
 from zeroclaw_tui.cli.told import left_alone_lines, tell_document, tell_notes
-from zeroclaw_tui.curation.changing import Outcome, restore
+from zeroclaw_tui.curation.changes import Outcome, restore
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import TYPED_FROM
 from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage, Version

@@ -28,8 +28,8 @@ from zeroclaw_tui.cli.told import (
 )
 from zeroclaw_tui.curation.audit.findings import excerpt_of
 from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.curation.changing import Outcome, change_numbered, last_change
-from zeroclaw_tui.curation.changing import undo as take_back
+from zeroclaw_tui.curation.changes import Outcome, change_numbered, last_change
+from zeroclaw_tui.curation.changes import undo as take_back
 from zeroclaw_tui.curation.hygiene.words import COMES_AGAIN, is_taken_back_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.trash import Action

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from zeroclaw_tui.curation.changing import refuse_read_only
+from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.embeddings.asking import Asking
 from zeroclaw_tui.embeddings.backing_off import FOR_MANY, Pace, Patience, StoppedWaiting

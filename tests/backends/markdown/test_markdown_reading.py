@@ -16,7 +16,7 @@ import pytest
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.hygiene.old_files import old_files
+from zeroclaw_tui.curation.hygiene.plan import old_files
 from zeroclaw_tui.curation.hygiene.rules import rules_for
 from zeroclaw_tui.memory.errors import NotThere, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField

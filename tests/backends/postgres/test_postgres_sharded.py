@@ -9,7 +9,7 @@ import pytest
 from support.postgres_place import PASSWORD
 from support.postgres_server import NO_DEBIAN, PostgresServer, debian_programs, running_postgres
 
-from zeroclaw_tui.curation import changing, purge
+from zeroclaw_tui.curation import changes, purge
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
@@ -104,19 +104,19 @@ async def test_the_memories_lie_on_both_servers_and_are_listed_found_and_counted
 
 async def test_what_is_stored_edited_and_removed_there_is_taken_back(library: Library) -> None:
     before = await rows_of(library)
-    stored = await changing.store_memory(library, Draft("pet", "A cat called Mau", "core"))
+    stored = await changes.store_memory(library, Draft("pet", "A cat called Mau", "core"))
     row = next(row for row in (await rows_of(library)).values() if row.values["key"] == "pet")
     assert stored.count == 1
-    await changing.edit_memory(library, row.id, Edit({"content": "A dog", "key": "animal"}), row.fingerprint)
+    await changes.edit_memory(library, row.id, Edit({"content": "A dog", "key": "animal"}), row.fingerprint)
     edited = await library.memory.get("animal")
     assert edited is not None
     assert (edited.id, edited.content) == (row.id, "A dog")
     plan = await purge.plan_purge(library, MemoryFilter(category=("core",)))
     assert plan.count > 1
-    assert (await changing.remove_memories(library, plan, "purge")).count == plan.count
+    assert (await changes.remove_memories(library, plan, "purge")).count == plan.count
     assert (await library.memory.facets(MemoryFilter(), "2026-03-01T00:00:00Z")).category.get("core", 0) == 0
     for _ in range(3):
-        await changing.undo(library)
+        await changes.undo(library)
     after = await rows_of(library)
     assert {name: row.values for name, row in after.items()} == {name: row.values for name, row in before.items()}
 

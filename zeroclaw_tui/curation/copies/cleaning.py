@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from zeroclaw_tui.config.layouts import file_size
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.copies import lines
 from zeroclaw_tui.curation.copies.copies import living_in, summary
 from zeroclaw_tui.curation.copies.databases import rows_holding

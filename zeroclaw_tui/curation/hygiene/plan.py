@@ -3,26 +3,380 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import re
+import stat
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from zeroclaw_tui.backends.answers import Budget, Outdated, Retention
 from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.files.database_rows import OldEntry, old_entries
-from zeroclaw_tui.curation.files.rows import canonical, digest_now, led_to
-from zeroclaw_tui.curation.hygiene.dates import cutoff_at
-from zeroclaw_tui.curation.hygiene.item import HygieneItem
-from zeroclaw_tui.curation.hygiene.old_files import FilesFound, old_files
-from zeroclaw_tui.curation.hygiene.rules import HygieneRules, RuleName, rules_of
-from zeroclaw_tui.curation.hygiene.state import HygieneState, counted_by, read_state
+from zeroclaw_tui.curation.files.rows import bytes_now, canonical, digest_now, led_to
+from zeroclaw_tui.curation.hygiene.rules import ROWS_SINCE, HygieneRules, RuleName, rules_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.file import file_state
 from zeroclaw_tui.files.database import as_text
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.days import Day, day_of_note, day_of_session, shown_day
+from zeroclaw_tui.memory.errors import InspectorError, Unreadable
+from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.scoring.profiles import parse_version
+
+INTERVAL_HOURS = 12
+NAME = "memory_hygiene_state.json"
+
+_COUNTED = (
+    "archived_memory_files", "archived_session_files", "purged_memory_archives", "purged_session_archives",
+    "pruned_conversation_rows",
+)  # fmt: skip
+_COUNTED_LATER = ("pruned_daily_rows", "pruned_core_rows")
+_LARGEST = 2**64 - 1
+_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)\Z", re.ASCII)
+_RUNS = "so hygiene runs at the next start of the agent."
+
+
+@dataclass(frozen=True, slots=True)
+class HygieneState:
+    """What the state file says. `problem` is one sentence where it is broken, lacks fields or lies in the future.
+
+    `last_run` is None where it cannot be told; `report` holds ZeroClaw's counts by their names in the file. `due` is
+    the moment from which the next start of the agent runs hygiene: None means at its very next start.
+    """
+
+    file: Path
+    last_run: datetime | None
+    report: Mapping[str, int]
+    due: datetime | None
+    problem: str | None = None
+    by_us: bool = False
+    """Whether the last run was one of ours, as the trash tells."""
+
+
+def counted_by(version: str) -> tuple[str, ...]:
+    """The names of the counts that ZeroClaw of this version writes, in its order."""
+    return _COUNTED if parse_version(version) < ROWS_SINCE else (*_COUNTED, *_COUNTED_LATER)
+
+
+def state_file(root: Path) -> Path:
+    """Where it lies, whether or not it exists."""
+    return root / "state" / NAME
+
+
+def read_state(root: Path, version: str, now: datetime) -> HygieneState:
+    """Read `<root>/state/memory_hygiene_state.json` as ZeroClaw of that version does. Never raises for its content."""
+    file = state_file(root)
+    try:
+        data = bytes_now(file)
+        text = (data or b"").decode()
+    except (Unreadable, UnicodeDecodeError) as error:
+        why = error.message if isinstance(error, Unreadable) else f"{file} is no UTF-8."
+        told = f"{why} ZeroClaw's hygiene fails at every start until it is taken away."
+        return HygieneState(file, None, {}, None, told)
+    if data is None:
+        return HygieneState(file, None, {}, None)
+    try:
+        found = json.loads(text, object_pairs_hook=_once_each, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return HygieneState(file, None, {}, None, f"{NAME} is no JSON, {_RUNS}")
+    return _state_of(file, found, version, now)
+
+
+def state_bytes(version: str, now: datetime, report: Mapping[str, int]) -> bytes:
+    """The file as ZeroClaw of that version writes it: pretty JSON, UTC with nine digits, no final newline."""
+    moment = now.astimezone(UTC)
+    ran = f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond:06d}000+00:00"
+    counts = {name: report.get(name, 0) for name in counted_by(version)}
+    return json.dumps({"last_run_at": ran, "last_report": counts}, indent=2).encode()
+
+
+def _state_of(file: Path, found: Any, version: str, now: datetime) -> HygieneState:
+    broken = f"{NAME} is not what ZeroClaw {version} writes"
+    if not isinstance(found, dict):
+        return HygieneState(file, None, {}, None, f"{broken}, {_RUNS}")
+    counts = found.get("last_report")
+    report = {name: count for name, count in counts.items() if _is_count(count)} if isinstance(counts, dict) else {}
+    ran = found.get("last_run_at")
+    last = moment(ran) if isinstance(ran, str) and _RFC3339.match(ran) else None
+    lacking = [name for name in counted_by(version) if name not in report]
+    if lacking:
+        return HygieneState(file, last, report, None, f"{broken}: it lacks {', '.join(lacking)}, {_RUNS}")
+    if last is None:
+        return HygieneState(file, None, report, None, f"{NAME} does not say when hygiene ran, {_RUNS}")
+    due = last + timedelta(hours=INTERVAL_HOURS)
+    if last > now:
+        told = f"{NAME} says that hygiene ran in the future, so it rests until {due.astimezone():%Y-%m-%d %H:%M}."
+        return HygieneState(file, last, report, due, told)
+    return HygieneState(file, last, report, due if due > now else None)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST
+
+
+def _once_each(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands there twice")
+    return found
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(name)
+
+
+_NANOSECONDS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cutoff:
+    """What is older than some days at a moment. ZeroClaw takes days off the local date, and hours off the clock.
+
+    `day` is None for so many days that nothing can be that old (ZeroClaw itself fails at those).
+    """
+
+    day: Day | None
+    nanoseconds: int
+    text: str
+    """RFC 3339 in local time; rows are compared with it as text, whatever offset they were written in."""
+
+    def is_past(self, found: Day) -> bool:
+        """Whether a day is older."""
+        return self.day is not None and found < self.day
+
+
+def cutoff_at(as_of: datetime, days: int) -> Cutoff:
+    """The cutoff so many days before a moment."""
+    now = as_of.astimezone()
+    nanoseconds = _nanoseconds(now) - days * 86_400 * _NANOSECONDS
+    try:
+        day: date = now.date() - timedelta(days=days)
+        moment = (now.astimezone(UTC) - timedelta(days=days)).astimezone()
+    except OverflowError:
+        return Cutoff(None, nanoseconds, "")
+    return Cutoff((day.year, day.month, day.day), nanoseconds, _rfc3339(moment))
+
+
+def _nanoseconds(moment: datetime) -> int:
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * _NANOSECONDS + since.microseconds * 1000
+
+
+def _rfc3339(moment: datetime) -> str:
+    """As few groups of three fraction digits as tell the moment, as ZeroClaw's library writes them."""
+    microseconds = moment.microsecond
+    digits = "microseconds" if microseconds % 1000 else "milliseconds" if microseconds else "seconds"
+    return moment.isoformat(timespec=digits)
+
+
+@dataclass(frozen=True, slots=True)
+class HygieneItem:
+    """One thing that would go. `id` is unique within a plan and names it to `run_hygiene`.
+
+    `name` is for people: a path below the root ("memory/2026-03-12.md"), a memory's key, or an audit entry. `date` is
+    what the rule goes by (a day, or an RFC 3339 moment), `size` in bytes. `target` is where a file is archived, below
+    the root. `and_purged` says that this archived file is deleted in the same run. `stamp` is a row's; `excerpt` the
+    start of its content. `state` is a file's size and modification time, or an audit entry's moment.
+    """
+
+    id: str
+    rule: RuleName
+    name: str
+    date: str
+    size: int = 0
+    target: str | None = None
+    and_purged: bool = False
+    stamp: Stamp | None = None
+    excerpt: str = ""
+    state: str = ""
+
+
+ARCHIVE = "archive"
+_NUMBERED = 10_000
+_SESSIONS_DATABASE = "sessions.db"
+
+
+@dataclass(slots=True)
+class FilesFound:
+    """The items in ZeroClaw's order, and what could not be looked at. `is_whole` is False where ZeroClaw would stop."""
+
+    items: list[HygieneItem] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A file as it lies there: `size` in bytes, `changed` in nanoseconds since 1970."""
+
+    name: str
+    size: int
+    changed: int
+
+
+Age = Callable[[_Entry, Cutoff], str | None]
+"""The date of a file that is older than a cutoff, None of any other."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Files of one kind: where they lie below the root, the rules for them, and how old each is."""
+
+    folder: str
+    archiving: RuleName
+    purging: RuleName
+    age: Age
+
+
+def old_files(root: Path, rules: HygieneRules, as_of: datetime) -> FilesFound:
+    """Look at memory/ and sessions/; files of one folder in the order of their names, where ZeroClaw takes any.
+
+    A file that is archived and already old enough to be deleted is one item: ZeroClaw does both in one run, and goes by
+    the name it has in the archive.
+    """
+    kinds = (
+        _Kind("memory", "archive memory files", "purge memory archives", _age_of_notes(rules)),
+        _Kind("sessions", "archive session files", "purge session archives", _age_of_sessions(rules)),
+    )
+    found, purged = FilesFound(), list[HygieneItem]()
+    for kind in kinds:
+        try:
+            archived, deleted = _looked_at(root, kind, rules, as_of, found)
+        except OSError as error:
+            found.is_whole = False
+            found.problems.append(
+                f"{kind.folder}/ cannot be looked at ({error.strerror}), and ZeroClaw's hygiene stops there too."
+            )
+            continue
+        found.items += archived
+        purged += deleted
+    found.items += purged
+    return found
+
+
+def _looked_at(
+    root: Path, kind: _Kind, rules: HygieneRules, as_of: datetime, found: FilesFound
+) -> tuple[list[HygieneItem], list[HygieneItem]]:
+    """The items that are archived, and those that are only deleted."""
+    folder = root / kind.folder
+    archive = folder / ARCHIVE
+    archived_names = _names(archive)
+    archived: list[HygieneItem] = []
+    purge_days = rules.days(kind.purging)
+    purge = None if purge_days is None else cutoff_at(as_of, purge_days)
+    archive_days = rules.days(kind.archiving)
+    if archive_days is not None:
+        cutoff = cutoff_at(as_of, archive_days)
+        for entry in _files(folder):
+            date = kind.age(entry, cutoff)
+            if date is None:
+                continue
+            target = _free_name(entry.name, archived_names)
+            if target is None:
+                found.problems.append(
+                    f"{one_line(entry.name)} has no free name in {kind.folder}/{ARCHIVE}/; ZeroClaw would overwrite "
+                    "what has its name there."
+                )
+                continue
+            archived_names.add(target)
+            moved = _Entry(target, entry.size, entry.changed)
+            going = purge is not None and kind.age(moved, purge) is not None
+            archived.append(_item(kind.archiving, kind.folder, entry, date, target, and_purged=going))
+            if entry.name == _SESSIONS_DATABASE:
+                found.problems.append(
+                    f"{kind.folder}/{entry.name} is the database of ZeroClaw's sessions, not a leftover: "
+                    f"ZeroClaw {rules.version} archives it all the same. Leave it out to keep it in use."
+                )
+    if purge is None:
+        return archived, []
+    dated = [(entry, kind.age(entry, purge)) for entry in _files(archive)]
+    below = f"{kind.folder}/{ARCHIVE}"
+    return archived, [_item(kind.purging, below, entry, date) for entry, date in dated if date is not None]
+
+
+def _item(
+    rule: RuleName, folder: str, entry: _Entry, date: str, target: str | None = None, *, and_purged: bool = False
+) -> HygieneItem:
+    name = f"{folder}/{entry.name}"
+    return HygieneItem(
+        id=f"file:{name}",
+        rule=rule,
+        name=name,
+        date=date,
+        size=entry.size,
+        target=None if target is None else f"{folder}/{ARCHIVE}/{target}",
+        and_purged=and_purged,
+        state=f"{entry.size} {entry.changed}",
+    )
+
+
+def _age_of_notes(rules: HygieneRules) -> Age:
+    def age(entry: _Entry, cutoff: Cutoff) -> str | None:
+        day = day_of_note(entry.name, reads_long=rules.reads_long_dates)
+        return shown_day(day) if day is not None and cutoff.is_past(day) else None
+
+    return age
+
+
+def _age_of_sessions(rules: HygieneRules) -> Age:
+    """By the day in the name, else by the last change; <= 0.8.1 any file, later only those of the old format."""
+
+    def age(entry: _Entry, cutoff: Cutoff) -> str | None:
+        day = day_of_session(entry.name)
+        if day is not None:
+            return shown_day(day) if cutoff.is_past(day) else None
+        if not rules.archives_any_session_file and not entry.name.endswith((".jsonl", ".jsonl.migrated")):
+            return None
+        return _moment(entry.changed) if entry.changed < cutoff.nanoseconds else None
+
+    return age
+
+
+def _files(folder: Path) -> Iterator[_Entry]:
+    """Everything in a folder that is no folder and whose name is UTF-8, as ZeroClaw looks at it."""
+    if not folder.is_dir():
+        return
+    for name in sorted(os.listdir(folder)):
+        path = folder / name
+        try:
+            name.encode()
+            status = path.stat()
+        except UnicodeEncodeError:
+            continue
+        except FileNotFoundError:
+            # A link to nothing, or a file that went meanwhile.
+            continue
+        if not stat.S_ISDIR(status.st_mode):
+            yield _Entry(name, status.st_size, status.st_mtime_ns)
+
+
+def _names(folder: Path) -> set[str]:
+    return set(os.listdir(folder)) if folder.is_dir() else set()
+
+
+def _free_name(name: str, taken: set[str]) -> str | None:
+    """The name in the archive: its own, or with a number before its last ending."""
+    if name not in taken:
+        return name
+    stem, dot, ending = name.rpartition(".")
+    if not dot:
+        stem, ending = name, ""
+    end = f".{ending}" if ending else ""
+    return next((free for at in range(1, _NUMBERED) if (free := f"{stem}_{at}{end}") not in taken), None)
+
+
+def _moment(nanoseconds: int) -> str:
+    try:
+        return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).astimezone().isoformat()
+    except (OverflowError, ValueError, OSError):
+        return "before the calendar"
+
 
 __all__ = ["HygieneItem", "HygienePlan", "audit_file", "has_folder", "plan_hygiene"]
 

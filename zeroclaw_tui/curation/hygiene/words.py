@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from zeroclaw_tui.curation.changing import Outcome
-from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan
+from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.hygiene.plan import INTERVAL_HOURS, HygieneItem, HygienePlan, HygieneState
 from zeroclaw_tui.curation.hygiene.rules import RuleName
-from zeroclaw_tui.curation.hygiene.state import INTERVAL_HOURS, HygieneState
 
 FILE_RULES: frozenset[RuleName] = frozenset(
     ("archive memory files", "archive session files", "purge memory archives", "purge session archives")

@@ -18,12 +18,10 @@ from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.backends.session_ids import sanitised
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
-from zeroclaw_tui.curation.changing import Outcome, refuse_read_only
-from zeroclaw_tui.curation.changing_rows import change_rows
+from zeroclaw_tui.curation.changes import Outcome, change_rows, refuse_read_only
 from zeroclaw_tui.curation.formats.jsonl import Header, Identity
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.snapshot.differing import Present
-from zeroclaw_tui.curation.snapshot.loading import Loaded, load
+from zeroclaw_tui.curation.snapshot.snapshot import Loaded, Present, load
 from zeroclaw_tui.curation.transfer.fit import DEFAULT_AGENT, KnownVectors, known_vectors
 from zeroclaw_tui.files.database import as_text, wal_file
 from zeroclaw_tui.memory.change import Advance, RowChange, StoredRow, Value

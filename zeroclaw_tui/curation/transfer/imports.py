@@ -15,7 +15,7 @@ from typing import Literal, Protocol, TypeVar
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked
-from zeroclaw_tui.curation.changing import Outcome, refuse_read_only
+from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
 from zeroclaw_tui.curation.formats import FLAGGED
 from zeroclaw_tui.curation.formats.detection import Own, detect, own_format
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nothing_of, unique
@@ -23,7 +23,7 @@ from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.own import SUFFIXES, MemoryFile
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.snapshot.loading import load
+from zeroclaw_tui.curation.snapshot.snapshot import load
 from zeroclaw_tui.curation.transfer.fit import KnownVectors, Origin
 from zeroclaw_tui.curation.transfer.reconcile import Look, OnClash, Plan, Spool, bring, reconciled
 from zeroclaw_tui.curation.transfer.target import Target

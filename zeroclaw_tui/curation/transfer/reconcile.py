@@ -31,8 +31,7 @@ from zeroclaw_tui.backends.profiles import backend_profile
 from zeroclaw_tui.config.document.replacing import cannot_write_temporary
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.curation.changing import Outcome, carried_out
-from zeroclaw_tui.curation.changing_rows import change_rows
+from zeroclaw_tui.curation.changes import Outcome, carried_out, change_rows
 from zeroclaw_tui.curation.formats.jsonl import packed, unpacked
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.fit import (

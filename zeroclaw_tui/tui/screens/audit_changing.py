@@ -9,7 +9,7 @@ from typing import Any
 
 from zeroclaw_tui.curation.audit.findings import Finding
 from zeroclaw_tui.curation.audit.remedies import merge, recategorise
-from zeroclaw_tui.curation.changing import Outcome, last_change, remove_memories, undo
+from zeroclaw_tui.curation.changes import Outcome, last_change, remove_memories, undo
 from zeroclaw_tui.curation.purge import plan_of
 from zeroclaw_tui.curation.trash.trash import Verb
 from zeroclaw_tui.memory.change import Advance, Clash, Clashes, Stamp

@@ -14,7 +14,7 @@ from zeroclaw_tui.tui.words import memories_words
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.audit.remedies import MergePlan
-    from zeroclaw_tui.curation.changing import Outcome
+    from zeroclaw_tui.curation.changes import Outcome
 
 GLYPHS: dict[FindingKind, str] = {
     "assistant replies": "»",

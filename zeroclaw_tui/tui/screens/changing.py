@@ -19,7 +19,7 @@ from zeroclaw_tui.tui.widgets.status_bar import Banner
 
 # What a change needs is imported when one is made: none of it must delay the first frame.
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.changing import Outcome
+    from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.copies.copies import Copy
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.purge import PurgePlan
@@ -149,7 +149,7 @@ class ChangingScreen(MarkingScreen):
             await self._after_writing(library, await edit_externally(self.app, library, row))
 
     async def _show_again(self, library: Library) -> None:
-        from zeroclaw_tui.curation.changing import edit_memory
+        from zeroclaw_tui.curation.changes import edit_memory
         from zeroclaw_tui.tui.screens.saving import repairing
 
         row = await self._stored_here(library)
@@ -200,7 +200,7 @@ class ChangingScreen(MarkingScreen):
         await self._remove(library, await asyncio.to_thread(plan_of, stamps, chosen, hidden))
 
     async def _remove(self, library: Library, plan: PurgePlan) -> None:
-        from zeroclaw_tui.curation.changing import remove_memories
+        from zeroclaw_tui.curation.changes import remove_memories
         from zeroclaw_tui.tui.changing_words import removed_words
         from zeroclaw_tui.tui.screens.progress import with_progress
         from zeroclaw_tui.tui.screens.questions import confirms_removal
@@ -271,7 +271,7 @@ class ChangingScreen(MarkingScreen):
             await self.stamp_again(library)
 
     async def _undo(self, library: Library) -> None:
-        from zeroclaw_tui.curation.changing import last_change, undo
+        from zeroclaw_tui.curation.changes import last_change, undo
         from zeroclaw_tui.tui.changing_words import taken_back_words
         from zeroclaw_tui.tui.screens.progress import with_progress
         from zeroclaw_tui.tui.screens.saving import repairing

@@ -14,8 +14,8 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from zeroclaw_tui.curation import changing
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation import changes
+from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.copies import cleaning
 from zeroclaw_tui.curation.copies.copies import Copy
 from zeroclaw_tui.memory.errors import InspectorError
@@ -172,7 +172,7 @@ class CopiesScreen(ModalScreen[Outcome | None]):
 
     async def _undo(self) -> None:
         done = self._outcome.action if self._outcome is not None else None
-        self._outcome = await changing.undo(self.library, expected=done.number if done is not None else None)
+        self._outcome = await changes.undo(self.library, expected=done.number if done is not None else None)
         self._say(undone_words(self._outcome), _KEYS_OVER)
 
     def _say(self, sentence: str, keys: str) -> None:

@@ -17,7 +17,7 @@ from textual.widgets import Static
 from textual.worker import Worker
 
 from zeroclaw_tui.curation.doctor import examination
-from zeroclaw_tui.curation.doctor.finding import DoctorFinding, DoctorReport
+from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.commands import bindings
 from zeroclaw_tui.tui.external import copy_text

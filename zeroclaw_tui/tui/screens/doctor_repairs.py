@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation import reindex as reindexing
 from zeroclaw_tui.curation.doctor import repairs
-from zeroclaw_tui.curation.doctor.finding import DoctorFinding
+from zeroclaw_tui.curation.doctor.database import DoctorFinding
 from zeroclaw_tui.curation.doctor.repairs import Repaired
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan

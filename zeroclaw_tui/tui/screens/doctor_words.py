@@ -18,7 +18,7 @@ from zeroclaw_tui.tui.widgets.doctor_list import COLOURS, GLYPHS
 
 if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import EmbeddingConfig
-    from zeroclaw_tui.curation.doctor.finding import DoctorFinding, DoctorReport
+    from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport
     from zeroclaw_tui.curation.doctor.repairs import Repaired
     from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import display_text

@@ -28,7 +28,7 @@ from zeroclaw_tui.tui.screens.editor_form import EditorForm
 from zeroclaw_tui.tui.screens.saving import Left, Question, save_edit, save_new
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.changing import Outcome
+    from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.change import StoredRow
 

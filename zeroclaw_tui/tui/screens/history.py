@@ -15,7 +15,7 @@ from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import Static
 
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.trash.trash import Version
 from zeroclaw_tui.memory.change import EDITABLE, Clash, Clashes, Edit, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
@@ -212,14 +212,14 @@ class HistoryScreen(Screen[bool]):
         edit = edit_to(present, wanted, library.memory.capabilities.editable)
         if not edit.values:
             return restored
-        done = await changing.edit_memory(library, self._memory_id, edit, present.fingerprint)
+        done = await changes.edit_memory(library, self._memory_id, edit, present.fingerprint)
         return restored + done.count
 
-    async def _restore(self) -> changing.Outcome | None:
+    async def _restore(self) -> changes.Outcome | None:
         number = await self._number_in_trash()
 
-        async def attempt(clash: Clash) -> changing.Outcome:
-            return await changing.restore(self.library, [number], clash=clash)
+        async def attempt(clash: Clash) -> changes.Outcome:
+            return await changes.restore(self.library, [number], clash=clash)
 
         try:
             return await attempt("refuse")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 
-from zeroclaw_tui.curation import changing
-from zeroclaw_tui.curation.changing import Outcome
-from zeroclaw_tui.curation.hygiene import rule_change
+from zeroclaw_tui.curation import changes
+from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.hygiene import rules as hygiene_rules
 from zeroclaw_tui.curation.hygiene.plan import plan_hygiene
 from zeroclaw_tui.curation.hygiene.run import run_hygiene
 from zeroclaw_tui.curation.hygiene.words import without_of
@@ -150,14 +150,14 @@ class HygieneScreen(HygieneListing):
 
     async def _undo(self) -> None:
         await self.library.trash.settle(self.library.memory)
-        last = await changing.last_change(self.library)
+        last = await changes.last_change(self.library)
         if last is None or last.verb != "hygiene":
             what = f"The last change here is another: {one_line(last.summary[:200])}. " if last else ""
             self.warn(f"{what}There is no run of hygiene to take back.")
             return
 
         async def take_back(clash: Clash, advance: Advance) -> Outcome:
-            return await changing.undo(self.library, expected=last.number, clash=clash, advance=advance)
+            return await changes.undo(self.library, expected=last.number, clash=clash, advance=advance)
 
         show = partial(with_progress, self.app, "Taking it back", last.open, self.pace.patience)
         try:
@@ -174,31 +174,31 @@ class HygieneScreen(HygieneListing):
 
     async def _change_rules(self) -> None:
         library = self.library
-        config = await asyncio.to_thread(rule_change.with_rules_of_file, library.config)
-        settings = rule_change.settings_of(config, library.profile.profile.version)
-        wanted: dict[str, rule_change.Value] = {}
+        config = await asyncio.to_thread(hygiene_rules.with_rules_of_file, library.config)
+        settings = hygiene_rules.settings_of(config, library.profile.profile.version)
+        wanted: dict[str, hygiene_rules.Value] = {}
         while True:
             typed = await self.app.push_screen_wait(RuleSettingsScreen(settings, wanted))
             if not typed:
                 return
             wanted = dict(typed)
-            change = await asyncio.to_thread(rule_change.plan_rule_change, config, wanted)
+            change = await asyncio.to_thread(hygiene_rules.plan_rule_change, config, wanted)
             answer = await self.app.push_screen_wait(RuleReviewScreen(change, await self._effect(config, wanted)))
             if answer == "leave":
                 return
             if answer == "save":
                 break
-        await asyncio.to_thread(rule_change.save_rule_change, config, change, self.clock())
-        library.config = await asyncio.to_thread(rule_change.with_rules_of_file, library.config)
+        await asyncio.to_thread(hygiene_rules.save_rule_change, config, change, self.clock())
+        library.config = await asyncio.to_thread(hygiene_rules.with_rules_of_file, library.config)
         self.tell("The rules are changed; the config.toml of before is kept as a backup.")
         self.reload()
 
-    async def _effect(self, config: MemoryConfig, wanted: dict[str, rule_change.Value]) -> str:
+    async def _effect(self, config: MemoryConfig, wanted: dict[str, hygiene_rules.Value]) -> str:
         """What the next run takes by the rules wanted."""
         now = self.clock().astimezone()
         try:
             before = await plan_hygiene(replace(self.library, config=config), now)
-            changed = replace(self.library, config=rule_change.with_rules(config, wanted))
+            changed = replace(self.library, config=hygiene_rules.with_rules(config, wanted))
             return next_run_words(before, await plan_hygiene(changed, now))
         except InspectorError as error:
             return f"What the next run takes could not be looked at: {error.message}"

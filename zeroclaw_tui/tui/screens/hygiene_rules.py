@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from zeroclaw_tui.config.setting_names import parsed_value
-from zeroclaw_tui.curation.hygiene.rule_change import RuleChange, RuleSetting, Value
+from zeroclaw_tui.curation.hygiene.rules import RuleChange, RuleSetting, Value
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import display_text, one_line
 from zeroclaw_tui.tui.format import fit

@@ -7,10 +7,9 @@ from datetime import datetime
 
 from textual.content import Content
 
-from zeroclaw_tui.curation.changing import Outcome
-from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan
+from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.hygiene.plan import INTERVAL_HOURS, HygieneItem, HygienePlan
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule
-from zeroclaw_tui.curation.hygiene.state import INTERVAL_HOURS
 from zeroclaw_tui.curation.hygiene.words import (
     counted,
     doing_words,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.app import App
 from textual.binding import Binding, BindingType
 
-from zeroclaw_tui.curation.changing import Outcome, edit_memory, repair, store_memory
+from zeroclaw_tui.curation.changes import Outcome, edit_memory, repair, store_memory
 from zeroclaw_tui.memory.change import EDITABLE, Conflict, Draft, Edit, StoredRow, TriggersMissing, Value
 from zeroclaw_tui.memory.errors import NotThere
 from zeroclaw_tui.tui.screens.choice import Choice, ChoiceScreen

@@ -9,8 +9,8 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.content import Content
 
-from zeroclaw_tui.curation import changing
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation import changes
+from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.snapshot import hydrate as hydrating
 from zeroclaw_tui.curation.snapshot import snapshot as snapshots
 from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan, OnConflict, Resolution
@@ -223,14 +223,14 @@ class SnapshotScreen(SnapshotListing):
 
     async def _undo(self) -> None:
         await self.library.trash.settle(self.library.memory)
-        last = await changing.last_change(self.library)
+        last = await changes.last_change(self.library)
         if last is None:
             self.tell("There is nothing to take back: no change was made here.")
             return
 
         async def take_back(clash: Clash) -> Outcome:
             async def undo(advance: Advance) -> Outcome:
-                return await changing.undo(self.library, expected=last.number, clash=clash, advance=advance)
+                return await changes.undo(self.library, expected=last.number, clash=clash, advance=advance)
 
             sentence = f"Taking back {memories_words(last.open)}"
             return await with_progress(self.app, sentence, last.open, self.pace.patience, undo)

@@ -21,7 +21,7 @@ from zeroclaw_tui.tui.widgets.empty import KeyHint
 from zeroclaw_tui.tui.words import memories_words
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.changing import Outcome
+    from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan, OnConflict
     from zeroclaw_tui.curation.snapshot.snapshot import Difference, SnapshotPlan, Where
     from zeroclaw_tui.curation.snapshot.text import Snapshot

@@ -8,8 +8,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.growth import Curve, Growth
-from zeroclaw_tui.curation.stats import StoreStats
+from zeroclaw_tui.curation.stats import Curve, Growth, StoreStats
 from zeroclaw_tui.curation.superseded import among_fact
 from zeroclaw_tui.memory.statistics import BigMemory, CacheUse, Storage
 from zeroclaw_tui.memory.text import mask_secrets, one_line

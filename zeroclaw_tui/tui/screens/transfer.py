@@ -16,7 +16,7 @@ from textual.events import DescendantFocus
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
 from zeroclaw_tui.curation.superseded import superseded_hidden
 from zeroclaw_tui.curation.transfer.export import Exported, export_file

@@ -18,7 +18,7 @@ from zeroclaw_tui.tui.screens.working import shown_words
 from zeroclaw_tui.tui.words import memories_words
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.changing import Outcome
+    from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.formats.own import Format
     from zeroclaw_tui.curation.transfer.export import Exported
     from zeroclaw_tui.curation.transfer.imports import ImportPlan

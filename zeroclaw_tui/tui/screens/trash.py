@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.events import Key
 from textual.widgets import Input
 
-from zeroclaw_tui.curation import changing
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.trash.trash import TrashRow
 from zeroclaw_tui.memory.change import Clash, Clashes
 from zeroclaw_tui.memory.errors import InspectorError
@@ -37,7 +37,7 @@ _PROGRESS_SECONDS = 0.2
 _WRITING = frozenset({"restore", "undo", "let_go"})
 _ON_ROWS = frozenset({"restore", "mark", "mark_all", "show_history", "copy_content", "let_go"})
 
-Attempt = Callable[[Clash], Coroutine[Any, Any, changing.Outcome]]
+Attempt = Callable[[Clash], Coroutine[Any, Any, changes.Outcome]]
 
 
 class TrashScreen(TrashListing):
@@ -199,8 +199,8 @@ class TrashScreen(TrashListing):
         self.reload()
 
     async def _restore(self, numbers: Sequence[int], key: str | None) -> None:
-        async def attempt(clash: Clash) -> changing.Outcome:
-            return await changing.restore(self.library, numbers, clash=clash, advance=self._advance)
+        async def attempt(clash: Clash) -> changes.Outcome:
+            return await changes.restore(self.library, numbers, clash=clash, advance=self._advance)
 
         outcome = await self._settled(attempt)
         if outcome is not None:
@@ -209,18 +209,18 @@ class TrashScreen(TrashListing):
 
     async def _undo(self) -> None:
         await self.library.trash.settle(self.library.memory)
-        last = await changing.last_change(self.library)
+        last = await changes.last_change(self.library)
         expected = last.number if last is not None else None
 
-        async def attempt(clash: Clash) -> changing.Outcome:
-            return await changing.undo(self.library, expected=expected, clash=clash, advance=self._advance)
+        async def attempt(clash: Clash) -> changes.Outcome:
+            return await changes.undo(self.library, expected=expected, clash=clash, advance=self._advance)
 
         outcome = await self._settled(attempt)
         if outcome is not None:
             self.came_back = self.came_back or outcome.count > 0
             self._tell(undone_words(outcome))
 
-    async def _settled(self, attempt: Attempt) -> changing.Outcome | None:
+    async def _settled(self, attempt: Attempt) -> changes.Outcome | None:
         """Try; where something stands in the way a person says how to go on. None when everything was left."""
         try:
             return await attempt("refuse")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from zeroclaw_tui.curation.changing import Outcome
+from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.hygiene.words import COMES_AGAIN, is_taken_back_hygiene
 from zeroclaw_tui.curation.trash.trash import Action, TrashRow, TrashUsage
 from zeroclaw_tui.memory.text import one_line

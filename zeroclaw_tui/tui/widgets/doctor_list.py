@@ -14,7 +14,7 @@ from zeroclaw_tui.tui.widgets.list_rows import Pieces, RowStyles
 from zeroclaw_tui.tui.widgets.row_list import RowList
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.doctor.finding import DoctorFinding, RepairName, Risk
+    from zeroclaw_tui.curation.doctor.database import DoctorFinding, RepairName, Risk
 
 GLYPHS: dict[Risk, str] = {"serious": "✗", "worth knowing": "!", "fine": "✓"}
 COLOURS: dict[Risk, str] = {"serious": "$text-error", "worth knowing": "$warning", "fine": "$text-success"}

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Sparkline
 
-from zeroclaw_tui.curation.growth import Growth, curve_of
+from zeroclaw_tui.curation.stats import Growth, curve_of
 from zeroclaw_tui.tui.screens.stats_words import growth_axis, growth_heading, growth_without_curve
 from zeroclaw_tui.tui.widgets.lines_block import LinesBlock
 
