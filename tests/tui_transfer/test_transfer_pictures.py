@@ -16,7 +16,7 @@ from zeroclaw_tui.curation.transfer.imports import ImportPlan
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.tui.screens.asking import AnswersScreen, PathScreen
 from zeroclaw_tui.tui.screens.transfer import ExportScreen
-from zeroclaw_tui.tui.screens.transfer_words import import_answers, import_body, import_title, narrowed_words
+from zeroclaw_tui.tui.screens.transfer_words import import_answers, import_title, narrowed_words, plan_body
 
 Snap = Callable[..., bool]
 BOTH = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
@@ -55,7 +55,7 @@ def test_a_hostile_export(snap_compare: Snap) -> None:
 
 
 def importing(plan: ImportPlan) -> Screen[Any]:
-    body: Content = import_body(plan)
+    body: Content = plan_body(plan)
     return AnswersScreen(import_title(plan), body, "Import nothing", import_answers(plan))
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from zeroclaw_tui.curation.switching import chosen_words
 from zeroclaw_tui.memory.text import mask_secrets, one_line
-from zeroclaw_tui.tui.format import count_text, fit
+from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.looks import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.screens.confirm import Answer
-from zeroclaw_tui.tui.screens.trash_words import key_words
+from zeroclaw_tui.tui.screens.transfer_words import keys_words, plan_body
 from zeroclaw_tui.tui.widgets.detail_text import packed
 from zeroclaw_tui.tui.widgets.header import with_tilde
 from zeroclaw_tui.tui.words import memories_words
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FOREIGN = "Only DATABASE_URL names it, so it may be another program's: read only. w says that it is ZeroClaw's."
 CONFIRM_TITLE = "Is this ZeroClaw's database?"
-_NAMED, _LOSSES, _SHORT_KEY = 4, 5, 24
+_LOSSES = 5
 _WORDS = {"superseded": "superseded rows", "kind": "kinds", "pinned": "pins", "write": "writing"}
 
 
@@ -88,24 +88,10 @@ def copy_title(plan: CopyPlan) -> str:
 
 
 def copy_body(plan: CopyPlan, lines: int) -> Content:
-    """What is new, what is there, what is made first, and what gets lost, in a window of so many lines."""
+    """What a plan says, in a window of so many lines, and that the source stays."""
     # Many a loss takes two lines; the rest of the question takes about twenty.
-    told = max(_LOSSES, (lines - 20) // 2)
-    facts = [
-        f"{count_text(plan.new)} new",
-        f"{count_text(plan.same)} there already" if plan.same else "",
-        f"{count_text(plan.taken)} whose id or key is taken" if plan.taken else "",
-    ]
-    parts: list[str | tuple[str, str]] = [" · ".join(fact for fact in facts if fact)]
-    if plan.samples:
-        parts.append((f"\nTaken: {_keys(plan.samples, plan.taken)}", MUTED))
-    if plan.makes:
-        parts.append(f"\n{clean(plan.makes)}")
-    parts += [(f"\n! {clean(loss)}", WARNING) for loss in plan.losses[:told]]
-    if len(plan.losses) > told:
-        parts.append((f"\n… and {len(plan.losses) - told} more, in a taller window", WARNING))
-    parts.append((f"\n{clean(plan.source)} stays as it is.", MUTED))
-    return Content.assemble(*parts)
+    body = plan_body(plan, max(_LOSSES, (lines - 20) // 2))
+    return Content.assemble(body, (f"\n{clean(plan.source)} stays as it is.", MUTED))
 
 
 def copy_answers(plan: CopyPlan) -> list[tuple[Answer, OnClash]]:
@@ -132,14 +118,7 @@ def copied_words(outcome: CopyOutcome, target: str) -> str:
     elif outcome.left:
         said.append(f"{count_text(outcome.left)} were left out.")
     if outcome.differing:
-        said.append(f"Not found again as they are: {_keys(outcome.differing, outcome.differs)}.")
+        said.append(f"Not found again as they are: {keys_words(outcome.differing, outcome.differs)}.")
     if outcome.renamed:
         said.append(f"{count_text(len(outcome.renamed))} under other keys.")
     return " ".join([*said, *map(clean, outcome.notes)])
-
-
-def _keys(keys: Sequence[str], count: int) -> str:
-    """The first of these keys, and how many of `count` are not named."""
-    named = ", ".join(fit(key_words(key), _SHORT_KEY).rstrip() for key in keys[:_NAMED])
-    more = count - min(_NAMED, len(keys))
-    return f"{named} and {count_text(more)} more" if more > 0 else named

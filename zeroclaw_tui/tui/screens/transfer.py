@@ -33,8 +33,8 @@ from zeroclaw_tui.tui.screens.transfer_words import (
     exported_words,
     hidden_words,
     import_answers,
-    import_body,
     import_title,
+    plan_body,
 )
 from zeroclaw_tui.tui.screens.working import shown_words
 from zeroclaw_tui.tui.widgets.writing import LineInput, OneOf
@@ -187,7 +187,7 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
 
     plan = await with_progress(app, f"Reading {one_line(shown_words(path.name))}", 0, patience, look)
     policy = await app.push_screen_wait(
-        AnswersScreen(import_title(plan), import_body(plan), "Import nothing", import_answers(plan))
+        AnswersScreen(import_title(plan), plan_body(plan), "Import nothing", import_answers(plan))
     )
     if policy is None:
         return None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from zeroclaw_tui.curation.superseded import left_out_words
+from zeroclaw_tui.curation.transfer.imports import ImportPlan
 from zeroclaw_tui.curation.transfer.words import lost_words, preview_words, source_words
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.format import count_text, fit, size_text
 from zeroclaw_tui.tui.looks import MUTED, WARNING
 from zeroclaw_tui.tui.screens.confirm import Answer
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.formats.own import Format
     from zeroclaw_tui.curation.transfer.export import Exported
-    from zeroclaw_tui.curation.transfer.imports import ImportPlan
-    from zeroclaw_tui.curation.transfer.reconcile import OnClash
+    from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
 
 FORMATS: dict[str, tuple[Format, str]] = {
     "JSONL": ("jsonl", "every column exactly; the one to import again."),
@@ -70,29 +71,40 @@ def import_title(plan: ImportPlan) -> str:
     return f"Import {memories_words(plan.new + plan.taken)} from {name}?"
 
 
-def import_body(plan: ImportPlan) -> Content:
-    """What is new, what is here, what the format or the store cannot take."""
+def plan_body(plan: Plan, most: int = _NOTES) -> Content:
+    """What is new, what is there, what is made first, and the first `most` of what gets lost."""
     facts = [
         f"{count_text(plan.new)} new",
-        f"{count_text(plan.same)} here already" if plan.same else "",
+        f"{count_text(plan.same)} there already" if plan.same else "",
         f"{count_text(plan.taken)} whose id or key is taken" if plan.taken else "",
     ]
     parts: list[str | tuple[str, str]] = [" · ".join(fact for fact in facts if fact)]
-    if plan.why:
-        parts.append((f"\n{fit(shown_words(source_words(plan)), _LONGEST_NOTE).rstrip()}", MUTED))
+    if isinstance(plan, ImportPlan) and plan.why:
+        parts.append((f"\n{_line(source_words(plan))}", MUTED))
         parts += [
             f"\n{fit(key_words(key), _SHORT_KEY).rstrip()}  {fit(shown_words(content), _LONGEST_PREVIEW).rstrip()}"
             for key, content in preview_words(plan)
         ]
     if plan.samples:
-        named = ", ".join(fit(key_words(key), _SHORT_KEY).rstrip() for key in plan.samples[:_NAMED])
-        more = plan.taken - min(_NAMED, len(plan.samples))
-        parts.append((f"\nTaken: {named}{f' and {count_text(more)} more' if more > 0 else ''}", MUTED))
-    parts += [
-        (f"\n! {fit(shown_words(sentence), _LONGEST_NOTE).rstrip()}", WARNING)
-        for sentence in list(lost_words(plan))[:_NOTES]
-    ]
+        parts.append((f"\nTaken: {keys_words(plan.samples, plan.taken)}", MUTED))
+    if plan.makes:
+        parts.append(f"\n{_line(plan.makes)}")
+    lost = list(lost_words(plan))
+    parts += [(f"\n! {_line(sentence)}", WARNING) for sentence in lost[:most]]
+    if len(lost) > most:
+        parts.append((f"\n… and {len(lost) - most} more, in a taller window", WARNING))
     return Content.assemble(*parts)
+
+
+def keys_words(keys: Sequence[str], count: int) -> str:
+    """The first of these keys, and how many of `count` are not named."""
+    named = ", ".join(fit(key_words(key), _SHORT_KEY).rstrip() for key in keys[:_NAMED])
+    more = count - min(_NAMED, len(keys))
+    return f"{named} and {count_text(more)} more" if more > 0 else named
+
+
+def _line(sentence: str) -> str:
+    return fit(one_line(mask_secrets(shown_words(sentence))), _LONGEST_NOTE).rstrip()
 
 
 def import_answers(plan: ImportPlan) -> list[tuple[Answer, OnClash]]:
