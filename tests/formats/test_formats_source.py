@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 
@@ -192,6 +194,20 @@ def test_what_lies_in_the_log_of_an_open_database_is_read(folder: Path) -> None:
         source = Source(folder)
         with source.database(PurePosixPath("a.db")) as tables:
             assert [row["text"] for row in tables.rows("notes")] == ["new"]
+
+
+def test_a_connection_keeps_its_locks_while_the_same_file_is_read(folder: Path) -> None:
+    """POSIX drops all locks of a process on a file when it closes any descriptor of it."""
+    path = database(folder / "a.db", "CREATE TABLE notes (text TEXT);")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        for named in (path, folder):
+            source = Source(named)
+            assert source.is_database(source.files()[0])
+            assert source.data(source.files()[0]).startswith(b"SQLite")
+        writes = f"import sqlite3; sqlite3.connect({str(path)!r}, timeout=0).execute('BEGIN IMMEDIATE')"
+        other = subprocess.run([sys.executable, "-c", writes], capture_output=True, text=True, check=False)
+    assert "database is locked" in other.stderr
 
 
 def test_views_and_virtual_tables_count_as_not_there(folder: Path) -> None:

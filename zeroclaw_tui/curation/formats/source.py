@@ -44,9 +44,10 @@ _NEXT_STEPS: dict[type[InspectorError], str] = {
 }
 """What to do about a database of another tool, the first kind that fits."""
 _LAST_SECOND = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
-_open_databases: list[int] = []
-"""Descriptors of databases, which are not closed: closing one drops the locks that SQLite's connections of this process
-hold on the same file (https://sqlite.org/howtocorrupt.html, 2.2), should it be the store itself that was named."""
+_open_databases: dict[tuple[int, int], int] = {}
+"""A descriptor of each database by device and inode, which is never closed: closing any drops the locks that SQLite's
+connections of this process hold on that file (https://sqlite.org/howtocorrupt.html, 2.2), should somebody name the very
+store that is open."""
 
 Schema = Mapping[str, frozenset[str]]
 """The columns of each table."""
@@ -252,14 +253,14 @@ class Source:
             raise Unreadable(f"{self._named(file)} does not lie in {self.name}.", hint="It is not opened.")
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         if not self.is_folder:
-            return self._regular(os.open(self.path, flags), file)
+            return self._regular(_file_descriptor(str(self.path), flags), file)
         folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for part in file.parts[:-1]:
                 below = os.open(part, flags | os.O_DIRECTORY, dir_fd=folder)
                 os.close(folder)
                 folder = below
-            return self._regular(os.open(file.parts[-1], flags, dir_fd=folder), file)
+            return self._regular(_file_descriptor(file.parts[-1], flags, folder), file)
         finally:
             os.close(folder)
 
@@ -354,9 +355,22 @@ def _whole_characters(value: Any) -> Any:
     return json.loads(written.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
+def _file_descriptor(name: str, flags: int, folder: int | None = None) -> int:
+    found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    known = _open_databases.get((found.st_dev, found.st_ino))
+    if known is None:
+        return os.open(name, flags, dir_fd=folder)
+    os.lseek(known, 0, os.SEEK_SET)
+    return known
+
+
 def _let_go(descriptor: int) -> None:
+    found = os.fstat(descriptor)
+    identity = found.st_dev, found.st_ino
+    if _open_databases.get(identity) == descriptor:
+        return
     if os.pread(descriptor, len(_SQLITE), 0) == _SQLITE:
-        _open_databases.append(descriptor)
+        _open_databases[identity] = descriptor
     else:
         os.close(descriptor)
 
