@@ -11,6 +11,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import sqlite3
 import stat
 from collections import Counter
@@ -20,9 +21,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
-from zeroclaw_tui.files.database import UnfinishedWrite, connect_read_only_blocking, translated
+from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.files.database import UnfinishedWrite, connect_read_only_blocking, translated, wal_file
 from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, NotThere, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
@@ -180,12 +183,12 @@ class Source:
 
     @contextmanager
     def database(self, file: PurePosixPath) -> Iterator[Tables]:
-        """One of `files` as a SQLite database, for reading only. Raises InspectorError kinds."""
+        """One of `files` as a SQLite database with what its log holds, read only. Raises InspectorError kinds."""
         self._check_database(file)
-        path = self._at(file)
         try:
-            with closing(connect_read_only_blocking(path)) as connection, translated(path):
-                yield Tables(connection)
+            with self._readable(file) as path:
+                with closing(connect_read_only_blocking(path)) as connection, translated(path):
+                    yield Tables(connection)
         except (Unreadable, Locked) as error:
             error.hint = next(step for kind, step in _NEXT_STEPS.items() if isinstance(error, kind))
             raise
@@ -232,6 +235,26 @@ class Source:
         for beside in (path.with_name(path.name + suffix) for suffix in _BESIDE):
             if os.path.lexists(beside) and not stat.S_ISREG(beside.lstat().st_mode):
                 raise Unreadable(f"{one_line(beside.name)} is no regular file.", hint="Copy the database elsewhere.")
+
+    @contextmanager
+    def _readable(self, file: PurePosixPath) -> Iterator[Path]:
+        """Where SQLite reads the database: a private copy where it could not make the -shm file that its log needs."""
+        path = self._at(file)
+        log = wal_file(path)
+        if not file_size(log) or os.access(path.parent, os.W_OK):
+            yield path
+            return
+        with self._translated(file), TemporaryDirectory(prefix="zeroclaw-tui-") as folder:
+            before = self.state()
+            copied = Path(folder) / "copy.db"
+            with self.opened(file) as opened, copied.open("xb") as copy:
+                shutil.copyfileobj(opened, copy)
+            descriptor = os.open(log, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(descriptor, "rb") as opened, wal_file(copied).open("xb") as copy:
+                shutil.copyfileobj(opened, copy)
+            if self.state() != before:
+                raise Locked(f"{self._named(file)} is being written by another program.")
+            yield copied
 
     def _at(self, file: PurePosixPath) -> Path:
         return self.path / file if self.is_folder else self.path
