@@ -186,9 +186,12 @@ class Source:
         """One of `files` as a SQLite database with what its log holds, read only. Raises InspectorError kinds."""
         self._check_database(file)
         try:
-            with self._readable(file) as path:
-                with closing(connect_read_only_blocking(path)) as connection, translated(path):
-                    yield Tables(connection)
+            with (
+                self._readable(file) as path,
+                closing(connect_read_only_blocking(path)) as connection,
+                translated(path),
+            ):
+                yield Tables(connection)
         except (Unreadable, Locked) as error:
             error.hint = next(step for kind, step in _NEXT_STEPS.items() if isinstance(error, kind))
             raise
