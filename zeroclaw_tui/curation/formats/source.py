@@ -232,8 +232,9 @@ class Source:
             head, size = opened.read(100), os.fstat(opened.fileno()).st_size
         page = int.from_bytes(head[16:18], "big")
         page = 65536 if page == 1 else page
-        if len(head) < 100 or page < 512 or size % page:
-            raise Unreadable(f"{self._named(file)} is cut off or damaged.", hint="Copy it again, or restore a backup.")
+        if page < 512 or size % page:
+            what = "damaged" if page < 512 and len(head) == 100 else "cut off"
+            raise Unreadable(f"{self._named(file)} is {what}.", hint="Copy it again, or restore a backup.")
         path = self._at(file)
         for beside in (path.with_name(path.name + suffix) for suffix in _BESIDE):
             if os.path.lexists(beside) and not stat.S_ISREG(beside.lstat().st_mode):
