@@ -5,9 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 from format_sources import CODEX, DATA, database, read, value
 
 from zeroclaw_tui.curation.formats.codex import Codex
+from zeroclaw_tui.curation.formats.detection import detect
+from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.memory.errors import WrongUse
 
 THREAD = "0199a213-81c0-7800-8aa1-bbab2a035a53"
 
@@ -49,6 +53,15 @@ def test_beside_the_markdown_the_database_is_named_and_not_read(tmp_path: Path) 
     rows, report = read(tmp_path)
     assert len(rows) == 4
     assert "memories_1.sqlite" in report.left
+
+
+def test_a_lone_memory_in_its_place_is_only_what_comes_nearest(tmp_path: Path) -> None:
+    (tmp_path / "memories").mkdir()
+    shutil.copy(DATA / "codex" / "MEMORY.md", tmp_path / "memories")
+    with pytest.raises(WrongUse, match="comes nearest to Codex"):
+        detect(Source(tmp_path))
+    rows, _ = read(tmp_path, Codex())
+    assert len(rows) == 3
 
 
 def test_a_lone_file_is_read_by_sections_where_somebody_says_so() -> None:

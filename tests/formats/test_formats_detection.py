@@ -13,6 +13,7 @@ from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
 
 TEST_DATA = DATA.parent
+FILES_OR_TABLES = {*FILES.values(), *DATABASES}
 OWN = {
     "jsonl": b'{"zeroclaw_memories": 1, "exported": "2026-01-01"}\n{"key": "a", "content": "A"}\n',
     "csv": b"key,content,category\r\na,A,core\r\n",
@@ -65,6 +66,32 @@ def test_a_database_of_zeroclaw_leads_to_copy(path: Path, tmp_path: Path) -> Non
             detect(Source(named))
 
 
+@pytest.mark.parametrize("tool", FORMATS, ids=lambda tool: tool.name)
+def test_no_format_sees_itself_in_zeroclaws_own(tmp_path: Path, tool: ForeignFormat) -> None:
+    paths = [database(tmp_path / "brain.db", ZEROCLAW)]
+    for own, data in OWN.items():
+        paths.append(tmp_path / own)
+        paths[-1].write_bytes(data)
+    for path in paths:
+        likeness = tool.likeness(Source(path))
+        assert likeness is None or likeness.degree < 0.5
+
+
+def test_a_name_that_is_given_decides(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("# A\n\nb\n")
+    assert detect(Source(tmp_path / "MEMORY.md"), "codex").format.name == "codex"
+    with pytest.raises(WrongUse, match=r"'mem1'.*mem0"):
+        detect(Source(tmp_path), "mem1")
+
+
+@pytest.mark.parametrize("tool", [tool for tool in FORMATS if tool.name in FILES_OR_TABLES], ids=lambda tool: tool.name)
+def test_a_source_that_is_not_what_it_was_called_is_refused(tmp_path: Path, tool: ForeignFormat) -> None:
+    (tmp_path / "x.txt").write_text("nothing")
+    source = Source(tmp_path / "x.txt")
+    with pytest.raises(WrongUse, match="holds nothing that"):
+        list(tool.memories(source, Report()))
+
+
 def test_of_two_that_are_equally_certain_none_is_taken(tmp_path: Path) -> None:
     database(tmp_path / "a.db", RMEM)
     database(tmp_path / "b.db", CODEX)
@@ -74,7 +101,7 @@ def test_of_two_that_are_equally_certain_none_is_taken(tmp_path: Path) -> None:
 
 def test_what_nobody_knows_names_what_was_looked_for_and_what_comes_nearest(tmp_path: Path) -> None:
     (tmp_path / "memory.jsonl").write_text('{"id": "1", "labels": [], "properties": {}}\n{"id": "2"}\n')
-    with pytest.raises(WrongUse, match=r"comes nearest to the MCP server.*properties.*engram, okf, mcp, mem0"):
+    with pytest.raises(WrongUse, match=r"comes nearest to the MCP server.*properties.*Looked for: .*mem0, "):
         detect(Source(tmp_path / "memory.jsonl"))
     (tmp_path / "notes.txt").write_text("some text")
     with pytest.raises(WrongUse, match="looks like no memories that are known here"):

@@ -18,6 +18,8 @@ from format_sources import (
     read,
     value,
 )
+from qdrant_client import QdrantClient
+from qdrant_client.models import Distance, PointStruct, VectorParams
 
 from zeroclaw_tui.curation.formats.detection import detect
 from zeroclaw_tui.curation.formats.pickled_points import RefusedPickle, unpickled_values
@@ -114,6 +116,20 @@ def test_a_qdrant_folder_is_read_without_its_pickles_being_run(tmp_path: Path) -
     assert report.lost == {"metadata": 1}
     assert list(report.left) == ["collection/mem0_entities/storage.sqlite"]
     assert not ran.exists()
+
+
+def test_what_qdrants_own_client_wrote_is_read(tmp_path: Path) -> None:
+    client = QdrantClient(path=str(tmp_path / "qdrant"))
+    client.create_collection("mem0", VectorParams(size=3, distance=Distance.COSINE))
+    payload = {"data": "Mila keeps bees", "user_id": "mila", "created_at": "2026-03-01T10:00:00+00:00", "list": [1]}
+    identifier = "9a1b0000-0000-4000-8000-000000000001"
+    client.upsert("mem0", [PointStruct(id=identifier, vector=[1.0, 0.0, 0.0], payload=payload)])
+    client.upsert("mem0", [PointStruct(id=7, vector=[0.0, 1.0, 0.0], payload={"data": "Wax is kept cold"})])
+    client.close()
+    rows, report = read(tmp_path / "qdrant")
+    assert value(rows[BEES], "content", "namespace", "embedding") == ("Mila keeps bees", "mila", UNIT_VECTOR)
+    assert rows["mem0_7"].values["content"] == "Wax is kept cold"
+    assert not report.skipped
 
 
 def test_the_storage_of_a_collection_may_be_named_alone(tmp_path: Path) -> None:

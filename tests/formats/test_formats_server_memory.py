@@ -69,3 +69,11 @@ def test_in_a_folder_the_graph_is_found_among_other_files(tmp_path: Path) -> Non
     (tmp_path / "memory.jsonl").write_bytes((DATA / "server_memory.jsonl").read_bytes())
     rows, _ = read(tmp_path, ServerMemory())
     assert len(rows) == 3
+
+
+def test_a_line_about_the_program_may_stand_first(tmp_path: Path) -> None:
+    lines = (DATA / "server_memory.jsonl").read_bytes()
+    (tmp_path / "memory.jsonl").write_bytes(b'{"type":"_marker","source":"a-knowledge-graph"}\n' + lines)
+    rows, report = read(tmp_path / "memory.jsonl")
+    assert len(rows) == 3
+    assert report.skipped == {"not understood": 1}

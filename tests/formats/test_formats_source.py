@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
+import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from format_sources import RMEM, database
@@ -192,6 +198,52 @@ def test_what_lies_in_the_log_of_an_open_database_is_read(folder: Path) -> None:
         source = Source(folder)
         with source.database(PurePosixPath("a.db")) as tables:
             assert [row["text"] for row in tables.rows("notes")] == ["new"]
+
+
+def _notes_as_another_user(path: Path, queue: Any) -> None:
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    source = Source(path)
+    with source.database(PurePosixPath("a.db")) as tables:
+        queue.put([row["text"] for row in tables.rows("notes")])
+
+
+@pytest.mark.parametrize("named", [".", "a.db"])
+def test_a_log_in_a_folder_that_may_not_be_written_is_read_from_a_copy(named: str) -> None:
+    with TemporaryDirectory() as name, TemporaryDirectory() as written:
+        folder = Path(name)
+        with closing(sqlite3.connect(Path(written) / "a.db")) as other:
+            other.execute("PRAGMA journal_mode = WAL")
+            other.execute("PRAGMA wal_autocheckpoint = 0")
+            other.executescript("CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('new')")
+            for suffix in ("", "-wal"):
+                shutil.copy(Path(written) / f"a.db{suffix}", folder)
+                (folder / f"a.db{suffix}").chmod(0o644)
+        folder.chmod(0o555)
+        context = multiprocessing.get_context("fork")
+        queue = context.Queue()
+        process = context.Process(target=_notes_as_another_user, args=(folder / named, queue))
+        process.start()
+        assert queue.get(timeout=60) == ["new"]
+        process.join()
+        assert {path.name for path in folder.iterdir()} == {"a.db", "a.db-wal"}
+        folder.chmod(0o755)
+
+
+def test_a_connection_keeps_its_locks_while_the_same_file_is_read(folder: Path) -> None:
+    """POSIX drops all locks of a process on a file when it closes any descriptor of it."""
+    path = database(folder / "a.db", "CREATE TABLE notes (text TEXT);")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        for named in (path, folder):
+            source = Source(named)
+            assert source.is_database(source.files()[0])
+            assert source.data(source.files()[0]).startswith(b"SQLite")
+        writes = f"import sqlite3; sqlite3.connect({str(path)!r}, timeout=0).execute('BEGIN IMMEDIATE')"
+        other = subprocess.run([sys.executable, "-c", writes], capture_output=True, text=True, check=False)
+    assert "database is locked" in other.stderr
 
 
 def test_views_and_virtual_tables_count_as_not_there(folder: Path) -> None:

@@ -36,7 +36,7 @@ def test_out_and_in_again(clean_environment: Path, size: tuple[int, int]) -> Non
         screen.press("~/out.jsonl")
         screen.wait_for("~/out.jsonl")
         screen.press("enter")
-        screen.wait_for("Import 1 memory from out.jsonl?", "2 here already")
+        screen.wait_for("Import 1 memory from out.jsonl?", "2 there already")
         screen.press("y")
         screen.wait_for("1 memory imported")
         screen.press("q")

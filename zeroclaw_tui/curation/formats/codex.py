@@ -90,6 +90,8 @@ def _of_folder(source: Source, folder: PurePosixPath) -> Likeness | None:
         return Likeness(1.0, f"it has the {_SUMMARIES} or raw memories that Codex keeps beside {_MEMORY}")
     if _MEMORY in names and names & set(_DERIVED):
         return Likeness(0.7, f"it has one of the files that Codex keeps beside {_MEMORY}")
+    if _MEMORY in names and folder.parts:
+        return Likeness(0.4, f"it has a {_MEMORY} where Codex keeps its own, and nothing else of Codex")
     return None
 
 

@@ -119,7 +119,7 @@ def _own(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
 def _count_lost(row: StoredRow, lost: Counter[str], kept: frozenset[str]) -> None:
     for name, value in row.values.items():
         if value is not None and name not in kept and value != _DEFAULTS.get(name):
-            lost[name] += 1
+            lost["embedding" if name == "embedding_dimensions" else name] += 1
 
 
 def _text(value: Value, lost: Counter[str]) -> str:

@@ -19,6 +19,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     Likeness,
     likeliest,
     memory_row,
+    nested_json,
     nothing_of,
     text_at,
     titled_key,
@@ -32,6 +33,7 @@ from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.text import one_line
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
+_FIRST_LINES = 5
 _LOOKED_AT = 256 * 1024
 _MARKERS = ("entity", "relation", "observation")
 
@@ -72,20 +74,25 @@ def _likeness(source: Source, file: PurePosixPath) -> Likeness | None:
     start = source.head(file, _LOOKED_AT).removeprefix(codecs.BOM_UTF8).lstrip()
     if start[:1] != b"{":
         return None
-    try:
-        item = json_value(start.partition(b"\n")[0].decode("utf-8"), source.name)
-    except (InspectorError, UnicodeDecodeError):
+    first, *more = (_parsed(line) for line in start.split(b"\n")[:_FIRST_LINES])
+    if first is None:
         # One document on many lines, or on one that is longer than what was looked at.
-        item = _document(source, file)
-    if not isinstance(item, dict):
-        return None
-    if _is_entity(item) or _is_relation(item):
+        first = _document(source, file)
+    # Some programs put a line about themselves before the graph.
+    if any(_is_entity(item) or _is_relation(item) for item in (first, *more) if isinstance(item, dict)):
         return Likeness(1.0, "it holds entities with observations, and relations between them")
-    if _graph_of(item) is not None:
+    if _graph_of(first) is not None:
         return Likeness(1.0, "it is a graph of entities with observations, and of relations")
-    if {"id", "labels", "properties"} <= item.keys():
+    if isinstance(first, dict) and {"id", "labels", "properties"} <= first.keys():
         return Likeness(0.3, "it is a graph, but one of labels and properties, which that server does not write")
     return None
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return nested_json(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        return None
 
 
 def _document(source: Source, file: PurePosixPath) -> Any:

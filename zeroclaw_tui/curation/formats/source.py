@@ -11,6 +11,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import sqlite3
 import stat
 from collections import Counter
@@ -20,9 +21,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
-from zeroclaw_tui.files.database import UnfinishedWrite, connect_read_only_blocking, translated
+from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.files.database import UnfinishedWrite, connect_read_only_blocking, translated, wal_file
 from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, NotThere, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
@@ -44,9 +47,10 @@ _NEXT_STEPS: dict[type[InspectorError], str] = {
 }
 """What to do about a database of another tool, the first kind that fits."""
 _LAST_SECOND = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
-_open_databases: list[int] = []
-"""Descriptors of databases, which are not closed: closing one drops the locks that SQLite's connections of this process
-hold on the same file (https://sqlite.org/howtocorrupt.html, 2.2), should it be the store itself that was named."""
+_open_databases: dict[tuple[int, int], int] = {}
+"""A descriptor of each database by device and inode, which is never closed: closing any drops the locks that SQLite's
+connections of this process hold on that file (https://sqlite.org/howtocorrupt.html, 2.2), should somebody name the very
+store that is open."""
 
 Schema = Mapping[str, frozenset[str]]
 """The columns of each table."""
@@ -179,11 +183,14 @@ class Source:
 
     @contextmanager
     def database(self, file: PurePosixPath) -> Iterator[Tables]:
-        """One of `files` as a SQLite database, for reading only. Raises InspectorError kinds."""
+        """One of `files` as a SQLite database with what its log holds, read only. Raises InspectorError kinds."""
         self._check_database(file)
-        path = self._at(file)
         try:
-            with closing(connect_read_only_blocking(path)) as connection, translated(path):
+            with (
+                self._readable(file) as path,
+                closing(connect_read_only_blocking(path)) as connection,
+                translated(path),
+            ):
                 yield Tables(connection)
         except (Unreadable, Locked) as error:
             error.hint = next(step for kind, step in _NEXT_STEPS.items() if isinstance(error, kind))
@@ -225,12 +232,33 @@ class Source:
             head, size = opened.read(100), os.fstat(opened.fileno()).st_size
         page = int.from_bytes(head[16:18], "big")
         page = 65536 if page == 1 else page
-        if len(head) < 100 or page < 512 or size % page:
-            raise Unreadable(f"{self._named(file)} is cut off or damaged.", hint="Copy it again, or restore a backup.")
+        if page < 512 or size % page:
+            what = "damaged" if page < 512 and len(head) == 100 else "cut off"
+            raise Unreadable(f"{self._named(file)} is {what}.", hint="Copy it again, or restore a backup.")
         path = self._at(file)
         for beside in (path.with_name(path.name + suffix) for suffix in _BESIDE):
             if os.path.lexists(beside) and not stat.S_ISREG(beside.lstat().st_mode):
                 raise Unreadable(f"{one_line(beside.name)} is no regular file.", hint="Copy the database elsewhere.")
+
+    @contextmanager
+    def _readable(self, file: PurePosixPath) -> Iterator[Path]:
+        """Where SQLite reads the database: a private copy where it could not make the -shm file that its log needs."""
+        path = self._at(file)
+        log = wal_file(path)
+        if not file_size(log) or os.access(path.parent, os.W_OK):
+            yield path
+            return
+        with self._translated(file), TemporaryDirectory(prefix="zeroclaw-tui-") as folder:
+            before = self.state()
+            copied = Path(folder) / "copy.db"
+            with self.opened(file) as opened, copied.open("xb") as copy:
+                shutil.copyfileobj(opened, copy)
+            descriptor = os.open(log, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(descriptor, "rb") as opened, wal_file(copied).open("xb") as copy:
+                shutil.copyfileobj(opened, copy)
+            if self.state() != before:
+                raise Locked(f"{self._named(file)} is being written by another program.")
+            yield copied
 
     def _at(self, file: PurePosixPath) -> Path:
         return self.path / file if self.is_folder else self.path
@@ -252,14 +280,14 @@ class Source:
             raise Unreadable(f"{self._named(file)} does not lie in {self.name}.", hint="It is not opened.")
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         if not self.is_folder:
-            return self._regular(os.open(self.path, flags), file)
+            return self._regular(_file_descriptor(str(self.path), flags), file)
         folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for part in file.parts[:-1]:
                 below = os.open(part, flags | os.O_DIRECTORY, dir_fd=folder)
                 os.close(folder)
                 folder = below
-            return self._regular(os.open(file.parts[-1], flags, dir_fd=folder), file)
+            return self._regular(_file_descriptor(file.parts[-1], flags, folder), file)
         finally:
             os.close(folder)
 
@@ -354,9 +382,22 @@ def _whole_characters(value: Any) -> Any:
     return json.loads(written.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
+def _file_descriptor(name: str, flags: int, folder: int | None = None) -> int:
+    found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    known = _open_databases.get((found.st_dev, found.st_ino))
+    if known is None:
+        return os.open(name, flags, dir_fd=folder)
+    os.lseek(known, 0, os.SEEK_SET)
+    return known
+
+
 def _let_go(descriptor: int) -> None:
+    found = os.fstat(descriptor)
+    identity = found.st_dev, found.st_ino
+    if _open_databases.get(identity) == descriptor:
+        return
     if os.pread(descriptor, len(_SQLITE), 0) == _SQLITE:
-        _open_databases.append(descriptor)
+        _open_databases[identity] = descriptor
     else:
         os.close(descriptor)
 
