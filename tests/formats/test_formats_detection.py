@@ -6,10 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from format_sources import CODEX, DATA, DATABASES, FILES, RMEM, database, manifest
+from format_sources import CODEX, DATA, DATABASES, FILES, RMEM, ZEROCLAW, database, manifest
 
-from zeroclaw_tui.curation.formats.detection import detect, own_format
-from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.curation.formats.detection import FORMATS, detect, own_format
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat
+from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
 
 TEST_DATA = DATA.parent
