@@ -137,8 +137,15 @@ class Source:
         path = self._at(file)
         if path.stat().st_size % 512:
             raise Unreadable(f"{self._named(file)} is cut off.", hint="Copy it again, or restore a backup.")
-        with closing(connect_read_only_blocking(path)) as connection, translated(path):
-            yield Tables(connection)
+        try:
+            with closing(connect_read_only_blocking(path)) as connection, translated(path):
+                yield Tables(connection)
+        except UnicodeDecodeError as error:
+            # Python cannot say what SQLite finds wrong where a damaged name is part of it.
+            raise Unreadable(
+                f"{self._named(file)} is damaged: it has names that are no text.",
+                hint="Copy it again, or restore a backup.",
+            ) from error
 
     def modified(self, file: PurePosixPath) -> str:
         """When a file was last written, RFC 3339 in UTC: the date of what has none, which is then a guess."""
