@@ -14,7 +14,6 @@ from zeroclaw_tui.curation.formats.front_matter import (
     items_of,
     note_of,
     read_note,
-    wiki_links,
     with_tags,
 )
 from zeroclaw_tui.curation.formats.source import Report, Source
@@ -94,8 +93,7 @@ def test_items_of_lists_are_found_at_any_depth_but_in_no_quotation() -> None:
     ]
 
 
-def test_links_and_tags() -> None:
-    assert wiki_links("[[A]] and [[B|shown]], [[A]] [[ ]]") == ["A", "B"]
+def test_tags_are_added_where_the_text_does_not_say_them() -> None:
     assert with_tags("Bees #home", ["bees", "home", "bee"]) == "Bees #home\nTags: bee"
 
 

@@ -200,3 +200,9 @@ def test_what_would_not_be_read_back_is_refused() -> None:
             list(bundle([one], NOW))
     with pytest.raises(Refused, match="too many files"):
         list(bundle([row("k", "Bees")] * 50_000, NOW))
+
+
+def test_a_row_of_ours_without_a_date_has_that_of_its_concept(tmp_path: Path) -> None:
+    text = "---\ntype: Note\ntimestamp: 2026-06-20T08:00:00Z\nzeroclaw: {key: hive, category: core}\n---\n\nBees\n"
+    found = read(OKF, written(tmp_path, bees=text))
+    assert found.rows["hive"].values["created_at"] == "2026-06-20T08:00:00Z"

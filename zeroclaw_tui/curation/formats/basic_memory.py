@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, digest, memory_row, slug
 from zeroclaw_tui.curation.formats.front_matter import (
     INSTRUCTIONS,
+    WIKI_LINK,
     Item,
     Note,
     count_lost,
@@ -25,7 +26,6 @@ from zeroclaw_tui.curation.formats.front_matter import (
     list_of,
     markdown_files,
     read_note,
-    wiki_links,
     with_tags,
     words_of,
 )
@@ -68,7 +68,7 @@ class BasicMemory(ForeignFormat):
         observed = [note for note in notes if any(_said_by(item, "") for item in items_of(note))]
         if any(note in observed or {"title", "type"} <= note.front.keys() for note in linked):
             return Likeness(0.95, "its front matter has a permalink, as basic-memory gives every note")
-        if any(wiki_links(note.body) for note in observed):
+        if any(WIKI_LINK.search(note.body) for note in observed):
             return Likeness(0.6, "its lists have observations like [fact], and [[links]]")
         return None
 

@@ -65,9 +65,10 @@ class ClaudeCodeMemory(ForeignFormat):
         typed = sum(_is_topic(glance(source, file)) for file in topics[:_LOOKED_AT])
         if typed:
             return Likeness(0.95 if indexes else 0.8, "its notes have the front matter of Claude Code's memory")
-        if not indexes or any(date_of_note(file.name) for file in topics):
+        written = [note for file in indexes[:_LOOKED_AT] if (note := glance(source, file)).body.strip()]
+        if not written or any(date_of_note(file.name) for file in topics):
             return None
-        if any(True for file in indexes[:_LOOKED_AT] for _ in _index_lines(glance(source, file))):
+        if any(True for note in written for _ in _index_lines(note)):
             return Likeness(0.8, "its MEMORY.md is an index of topics")
         if any(".claude" in (source.path / file).parts and file.parent.name != ".claude" for file in indexes):
             return Likeness(0.7, "it has a MEMORY.md where Claude Code keeps it")

@@ -31,14 +31,14 @@ LARGEST_NOTE = 4 * 1024 * 1024
 LARGEST_FRONT_MATTER = 64 * 1024
 INSTRUCTIONS = ("claude.md", "agents.md", "claude.local.md")
 """Files that tell agents what to do, in lower case; they lie among notes and are no memories."""
+WIKI_LINK = re.compile(r"\[\[([^\[\]\n]{1,300})\]\]")
+"""A `[[link]]` to another note, which is only ever read as text."""
 _LONGEST_NAME = 40
 _MOST_NAMES = 100
 _LINE_END = re.compile(r"\r\n?")
 _CLOSES = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
-_TASK = re.compile(r"\[[ xX]\][ \t]+")
-_BOLD = re.compile(r"\*\*([^*\n]{1,100}?)(:?)\*\*(:?)")
-_WIKI_LINK = re.compile(r"\[\[([^\[\]\n]{1,300})\]\]")
+_BOLD = re.compile(r"(?:\[[ xX]\][ \t]+)?\*\*([^*\n]{1,100}?)(:?)\*\*(:?)")
 _HEAD = 4096
 
 
@@ -190,12 +190,6 @@ def items_of(note: Note) -> Iterator[Item]:
             yield Item(note.first + first, note.first + behind, _without_marker(lines[first:behind]))
 
 
-def wiki_links(text: str) -> list[str]:
-    """What the `[[links]]` of a text lead to, each once; they are only ever read as text."""
-    targets = (found.partition("|")[0].strip() for found in _WIKI_LINK.findall(text))
-    return list(dict.fromkeys(target for target in targets if target))
-
-
 def words_of(value: Any) -> str:
     """A plain value of front matter as text; "" for none, and for lists and mappings."""
     if isinstance(value, bool):
@@ -248,10 +242,8 @@ def each_once(found: Iterable[tuple[str, StoredRow]], report: Report) -> Iterato
 
 def _bold_name(text: str) -> tuple[str, str] | None:
     """The bold words before a colon that a text begins with, and what follows."""
-    task = _TASK.match(text)
-    rest = text[task.end() :] if task else text
-    bold = _BOLD.match(rest)
-    return (bold[1].strip(), rest[bold.end() :]) if bold and (bold[2] or bold[3]) else None
+    bold = _BOLD.match(text)
+    return (bold[1].strip(), text[bold.end() :]) if bold and (bold[2] or bold[3]) else None
 
 
 def _without_marker(lines: list[str]) -> str:

@@ -91,11 +91,14 @@ class OpenKnowledgeFormat(ForeignFormat):
                 report.left[place] = "it has no type in its front matter, so it is no concept"
                 continue
             own = note.front.get(OWN_FIELD)
-            row = _own_row(own, note.body) if isinstance(own, dict) else None
-            if row is None:
+            values = _own_values(own, note.body) if isinstance(own, dict) else None
+            if values is not None:
+                agent = values.pop("agent", None)
+                if "created_at" not in values:
+                    values["created_at"] = _moment(source, file, note, report)
+                yield place, StoredRow("", values, None, agent if isinstance(agent, str) else None)
+            elif (row := _foreign_row(source, file, file.relative_to(root), note, report)) is not None:
                 flagged += _flag(note.front) is not None
-                row = _foreign_row(source, file, file.relative_to(root), note, report)
-            if row is not None:
                 yield place, row
         if flagged:
             report.note(f"Deprecated or stale, and marked as such in the text: {flagged:,}.")
@@ -154,20 +157,21 @@ def _foreign_row(
         return None
     flag = _flag(front)
     content = with_tags(content, list_of(front.get("tags")))
-    generated = front.get("generated")
     count_lost(front, _TAKEN, report)
-    if isinstance(generated, dict):
+    if isinstance(generated := front.get("generated"), dict):
         count_lost({f"generated.{name}": value for name, value in generated.items()}, ("generated.at",), report)
-        moment = moment_of(generated.get("at"))
-    else:
-        moment = None
-    moment = moment or first_moment(front, "timestamp", "created")
-    if moment is None:
-        moment = source.modified(file)
-        report.guessed_dates += 1
     key = f"okf_{'_'.join(part for name in id.with_suffix('').parts if (part := slug(name))) or digest(str(id))}"
     text = content if flag is None else f"{content}\nStatus: {flag}"
-    return memory_row(key, text, words_of(front.get("type")), created=moment)
+    return memory_row(key, text, words_of(front.get("type")), created=_moment(source, file, note, report))
+
+
+def _moment(source: Source, file: PurePosixPath, note: Note, report: Report) -> str:
+    """When a concept was made, as version 0.2, 0.1 or the file says."""
+    generated = note.front.get("generated")
+    told = moment_of(generated.get("at")) if isinstance(generated, dict) else None
+    told = told or first_moment(note.front, "timestamp", "created")
+    report.guessed_dates += told is None
+    return told or source.modified(file)
 
 
 def _flag(front: Mapping[str, Any]) -> str | None:
@@ -179,12 +183,12 @@ def _flag(front: Mapping[str, Any]) -> str | None:
     return f"stale since {words_of(front.get('stale_after'))}" if is_over else None
 
 
-def _own_row(told: Mapping[str, Any], body: str) -> StoredRow | None:
-    """The row a concept of ours was made from, with the body as it is now; None for anything else."""
+def _own_values(told: Mapping[str, Any], body: str) -> dict[str, Value] | None:
+    """The row a concept of ours was made from, and its agent, with the body as it is now; None for anything else."""
     try:
-        values = {name: unpacked(told[name]) for name in (*_TEXTS, *_NUMBERS) if name in told}
-        agent, exact = unpacked(told.get("agent")), unpacked(told.get("content"))
-        for value in (*values.values(), agent, exact):
+        values = {name: unpacked(told[name]) for name in (*_TEXTS, *_NUMBERS, "agent") if name in told}
+        exact = unpacked(told.get("content"))
+        for value in (*values.values(), exact):
             if isinstance(value, str):
                 # Half a character can be written here, and stored nowhere.
                 value.encode("utf-8", "surrogateescape")
@@ -192,14 +196,13 @@ def _own_row(told: Mapping[str, Any], body: str) -> StoredRow | None:
         return None
     are_texts = all(isinstance(values[name], str | bytes) for name in _TEXTS if name in values)
     are_numbers = all(isinstance(values[name], int | float) for name in _NUMBERS if name in values)
-    if not (are_texts and are_numbers and {"key", "category"} <= values.keys() and isinstance(agent, str | None)):
+    if not (are_texts and are_numbers and {"key", "category"} <= values.keys()):
         return None
     text = body.removeprefix("\n").removesuffix("\n")
     if told.get(_LINE_ENDS) == _CRLF:
         text = text.replace("\n", "\r\n")
     # What was written by hand since counts, not what stood there.
-    values["content"] = exact if exact is not None and _as_body(exact) == text else text
-    return StoredRow("", values, None, agent)
+    return {**values, "content": exact if exact is not None and _as_body(exact) == text else text}
 
 
 def _as_body(content: Value) -> str:

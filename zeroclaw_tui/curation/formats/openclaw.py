@@ -37,7 +37,7 @@ from zeroclaw_tui.curation.formats.source import Report, Source, Tables
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import WHITE_SPACE, one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line
 
 _CORE = ("memory.md", "user.md")
 _FOLDER = "memory"
@@ -177,7 +177,7 @@ class OpenClawWorkspace(ForeignFormat):
             origins = {row["chunk_id"]: row["origin_class"] for row in tables.rows(_ORIGINS)}
         for row in tables.rows(table):
             path, start, text = row["path"], row["start_line"], row["text"]
-            if not (isinstance(path, str) and isinstance(start, int) and isinstance(text, str)):
+            if not (isinstance(path, str) and isinstance(start, int) and isinstance(text, str) and is_unicode(text)):
                 if is_read:
                     report.skipped["broken"] += 1
             elif is_read and origins.get(row.get("id")) == "untrusted" and "untrusted" not in self.along:
