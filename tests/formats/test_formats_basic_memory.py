@@ -16,14 +16,14 @@ BASIC = BasicMemory()
 def test_observations_relations_and_the_prose_that_remains(tmp_path: Path) -> None:
     found = read(BASIC, sample("basic_memory", tmp_path))
     assert [(row.values["category"], row.values["content"]) for row in found.rows.values()] == [
-        ("fact", "Hive Care: Frames are changed in April #bees (from the club)\nTags: home"),
-        ("note", "Hive Care: Sugar comes from Riga #food\nTags: bees, home"),
-        ("relation", "Hive Care requires [[Smoker]]\nTags: bees, home"),
-        ("relation", 'Hive Care "is kept by" [[Mila]] (since 2020)\nTags: bees, home'),
+        ("fact", "Hive Care: Frames are changed in April #bees (from the club)\n\nTags: home"),
+        ("note", "Hive Care: Sugar comes from Riga #food\n\nTags: bees, home"),
+        ("relation", "Hive Care requires [[Smoker]]\n\nTags: bees, home"),
+        ("relation", 'Hive Care "is kept by" [[Mila]] (since 2020)\n\nTags: bees, home'),
         (
             "core",
             "# Hive Care\n## Observations\n- [ ] Buy sugar\n\n- [00:00:11] the queen sings\n\n"
-            "> - [fact] A quotation is none\n\n## Relations\nSee [[Honey stall]].\nTags: bees, home",
+            "> - [fact] A quotation is none\n\n## Relations\nSee [[Honey stall]].\n\nTags: bees, home",
         ),
     ]
     assert list(found.rows)[-1] == "bm_home_hive_care"

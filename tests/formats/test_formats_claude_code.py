@@ -50,8 +50,10 @@ def test_every_project_has_its_namespace_and_no_neighbour_is_read(tmp_path: Path
         written(tmp_path / "projects" / project / "memory", MEMORY="- [A](a.md) — b\n", a=topic)
     written(tmp_path, agents__helper="---\nname: helper\ndescription: helps\ntype: user\n---\nYou help.\n")
     found = read(CLAUDE, tmp_path)
-    assert {key: row.values["namespace"] for key, row in found.rows.items()} == {"claude_a": "home-mila-bread"}
-    assert found.report.skipped == {"repeated": 1}
+    assert {key: row.values["namespace"] for key, row in found.rows.items()} == {
+        "claude_a": "home-mila-bread",
+        "claude_a_2": "home-mila-hive",
+    }
 
 
 def test_plain_prose_is_read_by_section(tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zeroclaw_tui.curation.formats.foreign import tagged
 from zeroclaw_tui.curation.formats.front_matter import (
     LARGEST_NOTE,
     blocks_of,
     items_of,
     note_of,
     read_note,
-    with_tags,
 )
 from zeroclaw_tui.curation.formats.source import Report, Source
 
@@ -94,7 +94,7 @@ def test_items_of_lists_are_found_at_any_depth_but_in_no_quotation() -> None:
 
 
 def test_tags_are_added_where_the_text_does_not_say_them() -> None:
-    assert with_tags("Bees #home", ["bees", "home", "bee"]) == "Bees #home\nTags: bee"
+    assert tagged("Bees #home", ["bees", "home", "bee"]) == "Bees #home\n\nTags: bee"
 
 
 @given(MARKDOWN)

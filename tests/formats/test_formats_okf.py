@@ -61,7 +61,7 @@ ROWS = st.lists(
 def test_concepts_of_both_versions_are_read_and_others_left(tmp_path: Path) -> None:
     found = read(OKF, sample("okf", tmp_path))
     assert {key: (row.values["category"], row.values["content"]) for key, row in found.rows.items()} == {
-        "okf_home_hive_care": ("note", "Hive care\n\nFrames are changed in April.\nTags: bees"),
+        "okf_home_hive_care": ("note", "Hive care\n\nFrames are changed in April.\n\nTags: bees"),
         "okf_home_rye_bread": ("recipe", "Rye bread\n\nMila bakes it on Sundays.\nStatus: deprecated"),
     }
     assert found.rows["okf_home_hive_care"].values["created_at"] == "2026-07-01T09:00:00Z"

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from note_samples import DATA, WRITTEN, degree, read, sample, written
 
-from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace, migrated_contents
+from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 
@@ -75,12 +75,6 @@ def test_real_names_of_days(tmp_path: Path, name: str, category: str, created: s
     found = read(OPENCLAW, written(tmp_path, **{f"memory/{name}": "- Bees\n"}))
     assert found.of("Bees").values["category"] == category
     assert found.of("Bees").values["created_at"] == created
-
-
-def test_what_zeroclaws_own_migration_made_of_a_memory_is_known() -> None:
-    assert migrated_contents("**timezone**: Europe/Riga") == ("Europe/Riga",)
-    assert migrated_contents("Mila keeps bees") == ("Mila keeps bees",)
-    assert migrated_contents("one\n- two\n\n# three") == ("one", "two")
 
 
 def test_every_agent_has_its_own_workspace(tmp_path: Path) -> None:
@@ -162,7 +156,7 @@ def test_an_index_that_is_cut_off_is_refused_alone_and_named_beside_notes(tmp_pa
     folder = sample("openclaw", tmp_path)
     index = _index(folder / "memory" / "main.sqlite")
     index.write_bytes(index.read_bytes()[:-87])
-    assert read(OPENCLAW, folder).report.left["memory/main.sqlite"] == "memory/main.sqlite is cut off or damaged."
+    assert read(OPENCLAW, folder).report.left["memory/main.sqlite"] == "memory/main.sqlite is cut off."
     with pytest.raises(Unreadable, match="cut off"):
         read(OPENCLAW, index)
 

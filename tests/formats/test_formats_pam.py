@@ -26,7 +26,7 @@ JUNK = st.recursive(
 def test_memories_and_relations_of_a_store(tmp_path: Path) -> None:
     found = read(PAM, sample("pam", tmp_path))
     assert {key: (row.values["category"], row.values["content"]) for key, row in found.rows.items()} == {
-        "pam_9a1b00000000": ("fact", "Mila keeps bees on the roof\nTags: home"),
+        "pam_9a1b00000000": ("fact", "Mila keeps bees on the roof\n\nTags: home"),
         "pam_mem_2": ("preference", "Mila prefers white bread"),
         "pam_mem_3": ("bread", "Mila prefers rye bread"),
         "pam_rel_rel_1": ("relation", "Bees – related to – Mila prefers rye bread"),

@@ -156,6 +156,9 @@ def translated(path: Path) -> Iterator[None]:
         if name == "SQLITE_INTERRUPT":
             raise SearchInterrupted from error
         raise explained(path, name, error) from error
+    except UnicodeDecodeError as error:
+        # Texts in rows may be any bytes; the names of tables and columns, and what SQLite says of them, may not.
+        raise explained(path, "SQLITE_CORRUPT", sqlite3.DatabaseError(str(error))) from error
 
 
 def check_file(path: Path) -> None:

@@ -12,21 +12,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, digest, memory_row, slug
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, digest, memory_row, slug, tagged, unique
 from zeroclaw_tui.curation.formats.front_matter import (
     INSTRUCTIONS,
     WIKI_LINK,
     Item,
     Note,
     count_lost,
-    each_once,
     first_moment,
     glance,
     items_of,
     list_of,
     markdown_files,
     read_note,
-    with_tags,
     words_of,
 )
 from zeroclaw_tui.curation.formats.source import Report, Source
@@ -74,7 +72,7 @@ class BasicMemory(ForeignFormat):
 
     def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
         """As `ForeignFormat.memories`; a note's tags are added to the text of its memories."""
-        yield from each_once(self._found(source, report), report)
+        yield from unique(self._found(source, report), report)
 
     def _found(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
         for file in _files(source):
@@ -113,7 +111,7 @@ def _of_note(source: Source, file: PurePosixPath, note: Note, report: Report) ->
         if said is None:
             continue
         lines[item.line - note.first : item.behind - note.first] = [""] * (item.behind - item.line)
-        content = with_tags(said.text, tags)
+        content = tagged(said.text, tags)
         report.guessed_dates += is_guess
         key = f"bm_{name}_{digest(said.text)}"
         row = memory_row(key, content, said.category, created=created, updated=updated)
@@ -121,7 +119,7 @@ def _of_note(source: Source, file: PurePosixPath, note: Note, report: Report) ->
     prose = "\n".join(_without_bare_headings(lines)).strip()
     if prose:
         report.guessed_dates += is_guess
-        content = with_tags(prose if prose.startswith(f"# {title}") else f"{title}\n\n{prose}", tags)
+        content = tagged(prose if prose.startswith(f"# {title}") else f"{title}\n\n{prose}", tags)
         category = "core" if kind == "note" else kind
         yield shown, memory_row(f"bm_{name}", content, category, created=created, updated=updated)
     elif not any(line.strip() for line in note.body.split("\n")):

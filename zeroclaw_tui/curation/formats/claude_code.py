@@ -14,14 +14,13 @@ from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any
 
-from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, memory_row, slug, titled_key
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, memory_row, slug, titled_key, unique
 from zeroclaw_tui.curation.formats.front_matter import (
     INSTRUCTIONS,
     Block,
     Note,
     blocks_of,
     count_lost,
-    each_once,
     first_moment,
     glance,
     items_of,
@@ -76,7 +75,7 @@ class ClaudeCodeMemory(ForeignFormat):
 
     def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
         """As `ForeignFormat.memories`; a line of the index only where the file it names is missing."""
-        yield from each_once(self._found(source, report), report)
+        yield from unique(self._found(source, report), report)
 
     def _found(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
         indexes, topics = _topics(source)

@@ -78,6 +78,8 @@ class ForeignFormat(ABC):
     def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
         """Every memory with the place it stands at, for people ("notes/bees.md, line 3"), in the order of the source.
 
+        No two have one key: `unique` sees to that.
+
         Fills the report while it is read. Raises WrongUse or Unreadable naming the place where nothing further can be
         read; a single broken memory is counted in the report, not fatal.
         """
@@ -256,9 +258,10 @@ def when(value: Any, source: Source, file: PurePosixPath, report: Report) -> str
 
 
 def tagged(content: str, tags: Iterable[Any]) -> str:
-    """The content with its tags as a last line, where recall finds them."""
+    """The content with those of its tags that it does not say itself as a last line, where recall finds them."""
     named = dict.fromkeys(tag.strip().lstrip("#") for tag in tags if isinstance(tag, str) and tag.strip())
-    return f"{content}\n\nTags: {', '.join(named)}" if named else content
+    missing = [tag for tag in named if not re.search(rf"(?<!\w){re.escape(tag)}(?!\w)", content, re.IGNORECASE)]
+    return f"{content}\n\nTags: {', '.join(missing)}" if missing else content
 
 
 def vector_blob(vector: Any) -> bytes | None:

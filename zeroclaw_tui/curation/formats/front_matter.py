@@ -15,11 +15,10 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.curation.formats.foreign import digest, moment_of
+from zeroclaw_tui.curation.formats.foreign import moment_of
 from zeroclaw_tui.curation.formats.sections import TITLE
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.curation.snapshot.text import read_snapshot
-from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
@@ -203,12 +202,6 @@ def list_of(value: Any) -> list[str]:
     return [word for item in values if (word := words_of(item).lstrip("#"))]
 
 
-def with_tags(text: str, tags: Iterable[str]) -> str:
-    """A content with those of its tags that it does not say itself, where a keyword search finds them."""
-    missing = [tag for tag in dict.fromkeys(tags) if not re.search(rf"(?<!\w){re.escape(tag)}(?!\w)", text, re.I)]
-    return f"{text}\nTags: {', '.join(missing)}" if missing else text
-
-
 def first_moment(front: Mapping[str, Any], *names: str) -> str | None:
     """The first of these fields that is a time, RFC 3339."""
     return next((moment for name in names if (moment := moment_of(front.get(name)))), None)
@@ -219,25 +212,6 @@ def count_lost(front: Mapping[str, Any], taken: Iterable[str], report: Report) -
     for name in front.keys() - frozenset(taken):
         shown = one_line(name)[:_LONGEST_NAME]
         report.lost[shown if shown in report.lost or len(report.lost) < _MOST_NAMES else "other fields"] += 1
-
-
-def each_once(found: Iterable[tuple[str, StoredRow]], report: Report) -> Iterator[tuple[str, StoredRow]]:
-    """Memories under keys of their own: one that repeats another is left out, another one of its key gets `_2`."""
-    seen: set[tuple[str | None, str, str]] = set()
-    numbers: dict[tuple[str | None, str], int] = {}
-    for place, row in found:
-        named = (row.agent, row.key, digest(str(row.values["content"]), 32))
-        if named in seen:
-            report.skipped["repeated"] += 1
-            continue
-        seen.add(named)
-        key, number = row.key, numbers.get((row.agent, row.key), 1)
-        while (row.agent, key) in numbers:
-            number += 1
-            key = f"{row.key}_{number}"
-        numbers[row.agent, row.key] = number
-        numbers.setdefault((row.agent, key), 1)
-        yield place, row if key == row.key else StoredRow("", {**row.values, "key": key}, None, row.agent)
 
 
 def _bold_name(text: str) -> tuple[str, str] | None:

@@ -15,20 +15,27 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
-from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, digest, memory_row, moment_of, slug
+from zeroclaw_tui.curation.formats.foreign import (
+    ForeignFormat,
+    Likeness,
+    digest,
+    memory_row,
+    moment_of,
+    slug,
+    tagged,
+    unique,
+)
 from zeroclaw_tui.curation.formats.front_matter import (
     LARGEST_FRONT_MATTER,
     LARGEST_NOTE,
     Note,
     count_lost,
-    each_once,
     first_moment,
     glance,
     list_of,
     markdown_files,
     note_of,
     read_note,
-    with_tags,
     words_of,
 )
 from zeroclaw_tui.curation.formats.jsonl import packed, shown, unpacked
@@ -78,7 +85,7 @@ class OpenKnowledgeFormat(ForeignFormat):
 
     def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
         """As `ForeignFormat.memories`; a file without a type is no concept, and left."""
-        yield from each_once(self._found(source, report), report)
+        yield from unique(self._found(source, report), report)
 
     def _found(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
         root, flagged = _root(source), 0
@@ -156,7 +163,7 @@ def _foreign_row(
         report.skipped["empty"] += 1
         return None
     flag = _flag(front)
-    content = with_tags(content, list_of(front.get("tags")))
+    content = tagged(content, list_of(front.get("tags")))
     count_lost(front, _TAKEN, report)
     if isinstance(generated := front.get("generated"), dict):
         count_lost({f"generated.{name}": value for name, value in generated.items()}, ("generated.at",), report)

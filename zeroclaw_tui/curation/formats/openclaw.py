@@ -20,13 +20,12 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, digest, memory_row, moment_of, slug
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, digest, memory_row, moment_of, slug, unique
 from zeroclaw_tui.curation.formats.front_matter import (
     Block,
     Note,
     blocks_of,
     count_lost,
-    each_once,
     first_moment,
     glance,
     markdown_files,
@@ -37,7 +36,7 @@ from zeroclaw_tui.curation.formats.source import Report, Source, Tables
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line
+from zeroclaw_tui.memory.text import is_unicode, one_line
 
 _CORE = ("memory.md", "user.md")
 _FOLDER = "memory"
@@ -117,7 +116,7 @@ class OpenClawWorkspace(ForeignFormat):
 
     def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
         """As `ForeignFormat.memories`. MEMORY.md and USER.md are core, the dump of a conversation that, else daily."""
-        yield from each_once(self._found(source, report), report)
+        yield from unique(self._found(source, report), report)
 
     def _found(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
         notes = _notes(source)
@@ -186,17 +185,6 @@ class OpenClawWorkspace(ForeignFormat):
                 report.skipped["transcript"] += 1
             else:
                 yield path, start, text, moment_of(row.get("updated_at"))
-
-
-def migrated_contents(content: str) -> tuple[str, ...]:
-    """What `zeroclaw migrate openclaw` stored of such a memory, one row a line: how what came that way is known again.
-
-    That command leaves headings out, and of `- **key**: value` stores the value under the key.
-    """
-    lines = (line.strip(WHITE_SPACE) for line in content.split("\n"))
-    bare = (line.removeprefix("- ").strip(WHITE_SPACE) for line in lines if line and not line.startswith("#"))
-    values = (_KEYED.sub("", line, count=1) for line in bare)
-    return tuple(value for value in values if value)
 
 
 def _notes(source: Source) -> dict[PurePosixPath, str | None]:

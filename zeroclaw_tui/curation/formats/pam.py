@@ -19,9 +19,11 @@ from zeroclaw_tui.curation.formats.foreign import (
     identified_key,
     memory_row,
     moment_of,
+    tagged,
     text_at,
+    unique,
 )
-from zeroclaw_tui.curation.formats.front_matter import each_once, list_of, with_tags
+from zeroclaw_tui.curation.formats.front_matter import list_of
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
@@ -60,7 +62,7 @@ class PortableAiMemory(ForeignFormat):
 
     def memories(self, source: Source, report: Report) -> Iterator[_Found]:
         """As `ForeignFormat.memories`."""
-        yield from each_once(_found(source, report), report)
+        yield from unique(_found(source, report), report)
 
 
 def _file(source: Source) -> PurePosixPath | None:
@@ -118,7 +120,7 @@ def _row(record: Mapping[str, Any], source: Source, report: Report) -> StoredRow
     session = text_at(provenance, "conversation_ref")
     return memory_row(
         identified_key("pam", own_id),
-        with_tags(content, [tag for tag in list_of(record.get("tags")) if is_unicode(tag)]),
+        tagged(content, [tag for tag in list_of(record.get("tags")) if is_unicode(tag)]),
         kind,
         created=_created(temporal, source, report),
         updated=moment_of(temporal.get("updated_at")),

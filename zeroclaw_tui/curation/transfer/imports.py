@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
 from zeroclaw_tui.curation.formats import FLAGGED
 from zeroclaw_tui.curation.formats.detection import Own, detect, own_format
-from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nothing_of, unique
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nothing_of
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.own import SUFFIXES, MemoryFile
 from zeroclaw_tui.curation.formats.source import Report, Source
@@ -147,8 +147,7 @@ class ForeignMemories:
         """Every memory with a key of its own. Its text is looked through: what holds a secret or a threat stays out."""
         self.state = _unchanged(self._source, self.state)
         self._report, self._flagged, self._vectors = Report(), Counter(), 0
-        read = unique(self._foreign.memories(self._source, self._report), self._report)
-        for number, (_, row) in enumerate(read, 1):
+        for number, (_, row) in enumerate(self._foreign.memories(self._source, self._report), 1):
             flags = self._flags(row)
             self._flagged.update(flags)
             if flags and FLAGGED not in self._wish.along:
