@@ -90,6 +90,8 @@ class ScoredEntry:
     injected: bool = False
     not_injected_because: str | None = None
     withheld: str | None = None
+    source: str | None = None
+    """Which part of another program's store it comes from ("active", "archive", "graph"), where its recall has such."""
     shared: tuple[str, ...] = ()
     """The words in common with what it is similar to, the rarest first."""
 
@@ -122,6 +124,7 @@ class ScoredEntry:
             "rerank_place": self.place,
             "injected": self.injected,
             "not_injected_because": self.not_injected_because,
+            **({} if self.source is None else {"source": self.source}),
         }
 
 
