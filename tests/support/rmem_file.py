@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from zeroclaw_tui.backends.rmem.store import RMemMemory
+
+Opened = Callable[..., Awaitable[RMemMemory]]
+"""Opens the store of a file."""
 BEES, BREAD = "0b0e7c1e-0000-4000-8000-000000000001", "1c1f8d2f-0000-4000-8000-000000000002"
 WHITE_BREAD = f"{BREAD}:superseded:0b0e7c1e-0000-4000-8000-0000000000a1"
 BEES_KEY, BREAD_KEY, WHITE_KEY = "rmem_0b0e7c1e0000", "rmem_1c1f8d2f0000", "rmem_1c1f8d2f0000_v1"
@@ -132,9 +136,9 @@ def mila(path: Path, version: str = "0.3.0") -> RMemFile:
     )  # fmt: skip
     if version != "0.1.x":
         file.run(
-            "INSERT INTO archive (id, user_id, text, embedding, reason, superseded_by, archived_at, original_created_at) "
-            "VALUES (?, 'mila', 'Mila prefers white bread', ?, 'SUPERSEDED', ?, '2026-04-11 09:00:00', "
-            "'2026-04-09 09:00:00')",
+            "INSERT INTO archive (id, user_id, text, embedding, reason, superseded_by, archived_at, "
+            "original_created_at) VALUES (?, 'mila', 'Mila prefers white bread', ?, 'SUPERSEDED', ?, "
+            "'2026-04-11 09:00:00', '2026-04-09 09:00:00')",
             WHITE_BREAD, vector(0, 0.9, 0.1), BREAD,
         )  # fmt: skip
     file.relate("mila", "Mila", "sells", "Honey")

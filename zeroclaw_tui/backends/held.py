@@ -6,7 +6,7 @@ import asyncio
 from abc import abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Any
@@ -150,8 +150,11 @@ class HeldMemory(Memory):
         return (await self.held()).by_id.get(id)
 
     async def facets(self, filter: MemoryFilter, now: str) -> Facets:
-        """Counts of what a filter leaves."""
-        return await asyncio.to_thread(facets_of, await self.entries(filter), self.capabilities, now)
+        """Counts of what a filter leaves; what newer ones replaced is counted whether or not it is left."""
+        counted = await asyncio.to_thread(facets_of, await self.entries(filter), self.capabilities, now)
+        if not self.capabilities.superseded:
+            return counted
+        return replace(counted, superseded=len(await self.entries(filter.but(superseded=Superseded.ONLY))))
 
     async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
         """How much there is, replaced memories too unless a filter says else."""

@@ -48,7 +48,7 @@ def _quoted(key: str) -> str:
 def _header(explanation: Explanation, trial: Trial) -> str:
     settings = trial.settings
     if explanation.program is not None:
-        return f"{explanation.program}'s own rule · limit {trial.request.limits_shown[0]}"
+        return f"by the rule of {explanation.program} · limit {trial.request.limits_shown[0]}"
     return (
         f"scoring {explanation.profile} ({one_line(explanation.profile_source)})"
         f" · weights {settings.vector_weight:g} / {settings.keyword_weight:g} · threshold {settings.threshold:.2f}"

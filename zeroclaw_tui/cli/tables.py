@@ -93,6 +93,8 @@ def value_shown(value: Any) -> str:
 
 def _recall_header(result: RecallResult) -> str:
     vector, keyword = result.weights
+    if result.program is not None:
+        return f"{result.backend} · by the rule of {result.program} · scale {result.scale}"
     # What no agent of ZeroClaw's reads is held against nothing.
     threshold = f" · threshold {result.threshold:.2f}" if result.not_read_because is None else ""
     weights = f" {vector:g} / {keyword:g}" if result.mode == "hybrid" else ""

@@ -171,6 +171,7 @@ async def _decided(
         notes=(*notes, *decision.notes),
         pool=pool_size(trial) if trial.reranks else None,
         not_read_because=memory.not_read_because,
+        program=memory.program,
     )
 
 

@@ -152,6 +152,8 @@ class RecallResult:
     """How many memories a session scope recalls for the rerank stage; None where that does not act."""
     not_read_because: str | None = None
     """Why no agent reads this store as its memory, in a sentence: then nothing here is or is not injected."""
+    program: str | None = None
+    """The other program whose rule ranked this ("R-Mem"); None where it was a rule of ZeroClaw's."""
     awaits_vector: bool = False
     """The query's vector is still being fetched: what words alone find stands meanwhile."""
 

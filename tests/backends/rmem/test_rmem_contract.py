@@ -28,7 +28,8 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
         tmp_path / "rustmem.db", [(entry.id, entry.content, entry.category) for entry in sample_entries()]
     )
     file.run(
-        "INSERT INTO archive VALUES ('gone', 'mila', ?, ?, 'DELETED', NULL, '2026-10-05 09:00:00', '2026-10-04 09:00:00')",
+        "INSERT INTO archive VALUES ('gone', 'mila', ?, ?, 'DELETED', NULL, '2026-10-05 09:00:00', "
+        "'2026-10-04 09:00:00')",
         ARCHIVED, vector(0, 0, 1),
     )  # fmt: skip
     file.relate("mila", "Mila", "sells", "Honey")

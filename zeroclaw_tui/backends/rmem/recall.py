@@ -123,10 +123,10 @@ class Answer:
 
     def _not_active(self, entry: MemoryEntry) -> str:
         if self.picked is not None and entry.handle not in self.picked:
-            rest = f"only the {len(self.picked):,} memories that the keyword stage ({_shown(self.expression)}) picks"
+            rest = f"only what the keyword stage ({_shown(self.expression)}) picks is ranked"
             if len(self.picked) >= self.limit * _WINDOW:
-                return f"{rest} are ranked, and it stops after the oldest {self.limit * _WINDOW:,}"
-            return f"{rest} are ranked, and by the keyword index it has none of these words"
+                return f"{rest}, and it stops after the oldest {self.limit * _WINDOW:,}"
+            return f"{rest}, and by the keyword index it has none of these words"
         if not self.has_vector:
             return "the query has no vector, and the keyword stage picks nothing"
         return self._behind(entry, "it has no vector or no date, so R-Mem never recalls it")

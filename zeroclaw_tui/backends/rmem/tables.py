@@ -180,11 +180,6 @@ class Contents(Held):
         return living or self.namespaces
 
     @cached_property
-    def ids_by_key(self) -> dict[str, str]:
-        """The ids of living memories by key."""
-        return {entry.key: entry.id for entry in self.entries if is_living(entry)}
-
-    @cached_property
     def keys_by_id(self) -> dict[str, str]:
         """The keys of living memories by id."""
         return {entry.id: entry.key for entry in self.entries if is_living(entry)}

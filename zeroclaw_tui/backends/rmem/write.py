@@ -50,6 +50,7 @@ WHY_NOT = {
     "agents": "R-Mem does not tell agents apart: its scope is the user_id, shown as the namespace.",
     "pinned": "R-Mem cannot pin a memory.",
     "importance": "R-Mem keeps no importance.",
+    "create": NOT_NEW,
     "content": NO_NEW_TEXT,
     "key": "The key is made of R-Mem's id, so it stays.",
     "session_id": "R-Mem keeps no session.",
@@ -105,6 +106,8 @@ async def restored(rows: RMemRows, entry: MemoryEntry, expected: str, keep: Keep
 
 class RMemRows(Rows):
     """The living memories, on a thread and a connection of their own; `contents` names their keys."""
+
+    keys_are_unique = False
 
     def __init__(
         self,
@@ -171,9 +174,8 @@ class RMemRows(Rows):
         return found
 
     async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
-        """The memory whose key was this when the file was read."""
-        id = self._contents.ids_by_key.get(key)  # noqa: A001
-        return None if id is None else (await self.of_ids([id])).get(id)
+        """None: a key is made of the id, so no other memory can have taken it."""
+        return None
 
     def identity(self, row: StoredRow) -> str:
         """Its id."""

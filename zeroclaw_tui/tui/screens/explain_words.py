@@ -70,7 +70,7 @@ def explanation_text(explanation: Explanation) -> str:
         f"{_quotes(explanation.entry.key)} {_where(explanation)} for {_quotes(explanation.query)}",
         f"scoring {explanation.profile} ({explanation.profile_source}), {explanation.rule} rule"
         if explanation.program is None
-        else f"{explanation.program}'s own rule",
+        else f"by the rule of {explanation.program}",
         "",
     ]
     widest = max((len(step.name) for step in explanation.steps), default=_STAGE)
