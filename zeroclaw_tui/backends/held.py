@@ -183,10 +183,11 @@ class HeldMemory(Memory):
         held, known = await self.held(), self._listing
         if known is not None and known.held is held and (known.filter, known.field) == (filter, field):
             return known.ranked
-        found = told_apart(await self.entries(filter), self.name)
+        found = await self.entries(filter)
 
         def order() -> _Ranked:
-            return sorted(((self.order_value(entry, field), entry) for entry in found), key=itemgetter(0))
+            apart = told_apart(found, self.name)
+            return sorted(((self.order_value(entry, field), entry) for entry in apart), key=itemgetter(0))
 
         ranked = await asyncio.to_thread(order)
         self._listing = _Listing(held, filter, field, ranked)

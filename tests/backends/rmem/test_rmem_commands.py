@@ -131,3 +131,19 @@ def test_a_name_without_a_file_is_asked_for(tmp_path: Path) -> None:
     told = run_memory("list", "--config-dir", str(tmp_path))
     assert told.returncode == 2
     assert "R-Mem needs to know which file" in told.stderr
+
+
+def test_a_config_may_name_the_file(file: RMemFile, tmp_path: Path) -> None:
+    config = tmp_path / "install" / "config.toml"
+    config.parent.mkdir()
+    config.write_text(f'[memory]\nbackend = "rmem"\n[storage.rmem]\npath = "{file.path}"\n')
+    health = json.loads(run_memory("health", "--config-dir", str(config.parent), "--json").stdout)
+    assert (health["backend"], health["facts"]["memories"]) == ("rmem", 2)
+    assert "ZeroClaw itself would use markdown, since it does not know that name" in health["chosen"]
+
+
+def test_a_link_is_not_followed_and_the_file_is_named(file: RMemFile, tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(file.path)
+    told = run_memory("list", "--location", str(tmp_path / "link.db"))
+    assert told.returncode == 3
+    assert f"Give the file itself: {file.path}" in " ".join(told.stderr.split())

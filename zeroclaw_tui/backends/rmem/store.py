@@ -73,7 +73,7 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Refused, Unreadable, WrongUse
-from zeroclaw_tui.memory.query import MemoryFilter, SortField, Superseded
+from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.evidence import Evidence, Neighbour, OwnEvidence
 from zeroclaw_tui.scoring.profiles import ScoringProfile
@@ -139,15 +139,21 @@ class RMemMemory(HeldMemory):
         self._looking = asyncio.Lock()
         self._writing = asyncio.Lock()
         self._readings: set[Reading] = set()
+        self._searches: set[Reading] = set()
         self.capabilities = capabilities_of(None, None)
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> RMemMemory:
-        """The file that the location names, else the one database an install was opened by. Raises WrongUse."""
-        if config.location is None and config.install.layout != "lone":
-            raise WrongUse("R-Mem needs to know which file.", hint="--location takes the path of its rustmem.db.")
-        path = Path(config.location).expanduser() if config.location else config.install.database
-        return cls(path, read_only=config.read_only)
+        """The file that the location or the config names, else the database alone that was opened. Raises WrongUse."""
+        named = config.location or config.storage.get("path")
+        if isinstance(named, str) and named:
+            return cls(Path(named).expanduser(), read_only=config.read_only)
+        if config.install.layout != "lone":
+            raise WrongUse(
+                "R-Mem needs to know which file.",
+                hint="--location takes the path of its rustmem.db, or [storage.rmem] path in config.toml.",
+            )
+        return cls(config.install.database, read_only=config.read_only)
 
     @property
     def shape(self) -> Shape:
@@ -323,9 +329,9 @@ class RMemMemory(HeldMemory):
     async def related(self, entry: MemoryEntry) -> Entries:
         """Other versions of the memory, and of its user the relations whose source or destination its text names; of a
         relation, the memories that name one of the two."""
-        contents, (shape, user) = await self.held(), (self.shape, entry.namespace)
+        contents, user = await self.held(), entry.namespace
         own = entry.id.removesuffix(":deleted").partition(":superseded:")[0]
-        ends = await self._run(lambda connection: _ends_of_relations(connection, shape))
+        ends = await self._run(_ends_of_relations)
 
         def names(text: str, handle: Handle) -> bool:
             folded = text.casefold()
@@ -413,7 +419,7 @@ class RMemMemory(HeldMemory):
         def look(connection: sqlite3.Connection) -> Sequence[Answer]:
             return [searched(connection, shape, user, request.query, vector, request.limit) for user in users]
 
-        return await self._run(look)
+        return await self._run(look, is_search=True)
 
     async def stored(self, id: str) -> StoredRow | None:
         """One memory with every column of its row and its vector; what is archived, and a relation, as it is shown."""
@@ -440,13 +446,10 @@ class RMemMemory(HeldMemory):
     async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with its vector, in the order of storing, some hundreds read at a time."""
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
-        stamps, stop = await self.stamps(wanted), threading.Event()
-        try:
-            for start in range(0, len(stamps), _AT_ONCE):
-                rows = await self.stored_of([stamp.handle for stamp in stamps[start : start + _AT_ONCE]])
-                await generic.show_rows(rows, see)
-        finally:
-            stop.set()
+        ordered = await self._ordered(wanted, Sort(descending=False))
+        for start in range(0, len(ordered), _AT_ONCE):
+            rows = await self.stored_of([entry.handle for entry in ordered[start : start + _AT_ONCE]])
+            await generic.show_rows(rows, see)
 
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
         """Raises Refused: see `store`."""
@@ -511,17 +514,20 @@ class RMemMemory(HeldMemory):
         async with self._writing:
             return await to_its_end(asyncio.get_running_loop().run_in_executor(None, write), stopped.set)
 
-    async def _run(self, work: Callable[[sqlite3.Connection], Done]) -> Done:
+    async def _run(self, work: Callable[[sqlite3.Connection], Done], *, is_search: bool = False) -> Done:
         reading = Reading(self.path)
         self._readings.add(reading)
+        if is_search:
+            self._searches.add(reading)
         try:
             return await reading.run(work)
         finally:
             self._readings.discard(reading)
+            self._searches.discard(reading)
 
     def interrupt(self) -> None:
-        """Stop what is read now."""
-        for reading in self._readings:
+        """Stop the search that runs now."""
+        for reading in self._searches:
             reading.stop()
 
     async def _vectors(self, handles: Sequence[Handle]) -> dict[Handle, np.ndarray]:
@@ -620,7 +626,7 @@ def _evidence(request: RecallRequest, found: StoreRecall, answers: Sequence[Answ
     )
 
 
-def _ends_of_relations(connection: sqlite3.Connection, shape: Shape) -> dict[Handle, tuple[str, str]]:
+def _ends_of_relations(connection: sqlite3.Connection) -> dict[Handle, tuple[str, str]]:
     """Source and destination of every relation, in small letters."""
     rows = connection.execute("SELECT rowid, source, destination FROM relations")
     return {relation_handle(rowid): (as_text(one).casefold(), as_text(other).casefold()) for rowid, one, other in rows}
