@@ -131,7 +131,7 @@ def _backend_by_content(install: Install, options: OpenOptions) -> str | None:
         file = install.database if install.layout == "lone" else None
     if file is None or not file.is_file():
         return None
-    # A link may be what was typed; that it is none but the file itself the store asks for.
+    # Known through a link too, so that the store itself can say that it follows none.
     file = Path(os.path.realpath(file))
     if file.suffix.lower() == ".json":
         from zeroclaw_tui.backends.memory_rs import is_export

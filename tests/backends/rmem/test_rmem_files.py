@@ -152,8 +152,8 @@ async def test_the_traps_are_told(tmp_path: Path, opened: Opened) -> None:
     told = " ".join(await (await opened(file)).traps())
     assert "The history holds the texts of 1 memory" in told
     assert "2 deleted texts lie in the archive" in told
-    assert "1 memory found by words of deleted ones too" in told
-    assert "1 memory not in the keyword index" in told
+    assert "1 memory is found by words of deleted ones too" in told
+    assert "1 memory is not in the keyword index" in told
     assert "The keyword index has the words of 1 memory that were deleted" in told
     assert await (await opened(mila(tmp_path / "first.db", "0.1.x"))).traps() == ()
 

@@ -79,7 +79,7 @@ async def test_it_is_browsed_recalled_and_restored_from(tmp_path: Path) -> None:
         await pilot.press("h")
         await settled(pilot)
         told = screen_text(app)
-        assert "R-Mem itself tells of 3" in told
+        assert "R-Mem itself tells of 3 changes" in told
         assert "DELETE" in told
         assert "rmem_0b0e7c1e0000_deleted" in told
         await pilot.press("escape", "u")

@@ -78,7 +78,6 @@ class Answer:
     has_vector: bool = False
     best: float | None = None
     looked_at_archive: bool = False
-    relations: int = 0
     doubles: frozenset[Handle] = frozenset()
     """Left out because the row before them has the same text."""
 
@@ -127,6 +126,8 @@ class Answer:
             if len(self.picked) >= self.limit * _WINDOW:
                 return f"{rest}, and it stops after the oldest {self.limit * _WINDOW:,}"
             return f"{rest}, and by the keyword index it has none of these words"
+        if not self.has_vector and self.picked is not None:
+            return f"the keyword stage picks it, and {self.limit:,} are returned in all"
         if not self.has_vector:
             return "the query has no vector, and the keyword stage picks nothing"
         return self._behind(entry, "it has no vector or no date, so R-Mem never recalls it")
@@ -171,9 +172,7 @@ def searched(
         archived = _archived(connection, answer, vector)
         answer.looked_at_archive = bool(archived)
         found += archived
-    related = _related(connection, user, query)
-    answer.relations = len(related)
-    ordered = _best_first([*found, *related])
+    ordered = _best_first([*found, *_related(connection, user, query)])
     if shape.archive:
         ordered, doubles = _without_doubles(ordered)
         answer.doubles = frozenset(hit.handle for hit in doubles)

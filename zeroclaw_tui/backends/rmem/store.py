@@ -190,8 +190,8 @@ class RMemMemory(HeldMemory):
         told = [f"This is the store of R-Mem {shape.version}: {NOT_READ}"]
         if shape.version == "0.2.x":
             told.append(TWO_RULES)
-        if len(contents.users) > 1:
-            told.append(f"It holds the memories of {len(contents.users):,} users; --namespace names one.")
+        if len(contents.namespaces) > 1:
+            told.append(f"It holds the memories of {len(contents.namespaces):,} users; --namespace names one.")
         if has_other_names(self.path):
             told.append(ANOTHER_NAME)
         self.notices = self.facts = tuple(told)
@@ -268,7 +268,7 @@ class RMemMemory(HeldMemory):
             "write-ahead log bytes": file_size(wal_file(self.path)),
             "R-Mem": shape.version,
             "memories": len(living),
-            "users": [shown_user(user) for user in contents.users],
+            "users": [shown_user(user) for user in contents.namespaces],
             "archived": archived,
             "relations": sum(entry.superseded_by is None for entry in relations),
             "relations no longer valid": sum(entry.superseded_by is not None for entry in relations),
@@ -414,7 +414,7 @@ class RMemMemory(HeldMemory):
 
     async def _answers(self, request: RecallRequest, vector: np.ndarray | None) -> Sequence[Answer]:
         contents, shape = await self.held(), self.shape
-        users = contents.users if request.namespace is None else (request.namespace,)
+        users = contents.namespaces if request.namespace is None else (request.namespace,)
 
         def look(connection: sqlite3.Connection) -> Sequence[Answer]:
             return [searched(connection, shape, user, request.query, vector, request.limit) for user in users]

@@ -174,12 +174,6 @@ class Contents(Held):
     shape: Shape | None = None
 
     @cached_property
-    def users(self) -> tuple[str, ...]:
-        """Every user_id that has living memories, else every one at all."""
-        living = tuple(dict.fromkeys(entry.namespace or "" for entry in self.entries if is_living(entry)))
-        return living or self.namespaces
-
-    @cached_property
     def keys_by_id(self) -> dict[str, str]:
         """The keys of living memories by id."""
         return {entry.id: entry.key for entry in self.entries if is_living(entry)}
@@ -365,7 +359,7 @@ class Traps:
         )
         yield (
             self.mixed,
-            f"{_count_of(self.mixed)} found by words of deleted ones too: R-Mem leaves those in its keyword index, and "
+            f"{_are(self.mixed)} found by words of deleted ones too: R-Mem leaves those in its keyword index, and "
             "a new memory takes their place.",
         )
         yield (
@@ -375,13 +369,17 @@ class Traps:
         )
         yield (
             self.unindexed,
-            f"{_count_of(self.unindexed)} not in the keyword index, being older than it: recall leaves them out as "
-            "soon as any other has a word of the query.",
+            f"{_are(self.unindexed)} not in the keyword index, being older than it: recall leaves such out as soon as "
+            "any other memory has a word of the query.",
         )
 
 
 def _count_of(count: int) -> str:
     return "1 memory" if count == 1 else f"{count:,} memories"
+
+
+def _are(count: int) -> str:
+    return f"{_count_of(count)} {'is' if count == 1 else 'are'}"
 
 
 def _texts(count: int) -> str:

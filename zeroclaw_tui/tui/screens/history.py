@@ -179,7 +179,8 @@ class HistoryScreen(Screen[bool]):
         related = [] if entry is None else await memory.related(entry)
         lines = [_SCOPE]
         if history:
-            lines.append(f"{memory.program} itself tells of {count_text(len(history))}, the newest last:")
+            changes = "1 change" if len(history) == 1 else f"{count_text(len(history))} changes"
+            lines.append(f"{memory.program or memory.name} itself tells of {changes}, the newest last:")
         for past in history[-_MOST_TOLD:]:
             texts = " → ".join(one_line(text[:_LONGEST_TOLD]) for text in (past.old, past.new) if text is not None)
             lines.append(f"  {one_line(past.at)}  {one_line(past.action)}  {texts}")
