@@ -104,6 +104,14 @@ async def test_what_fts5_can_read_is_no_fault(memory: RMemMemory, query: str) ->
     assert shown(found)[0] == (BREAD_KEY, 1.0)
 
 
+async def test_a_damaged_keyword_index_counts_as_no_hits(file: RMemFile, opened: Opened) -> None:
+    """As every error does in R-Mem: everything is ranked."""
+    file.run("UPDATE memories_fts_data SET block = x'00' WHERE id > 10")
+    found = await recalled(await opened(file), "rye bread")
+    assert shown(found) == [(BREAD_KEY, 1.0), (BEES_KEY, 0.0)]
+    assert any("The keyword stage fails" in note for note in found.notes)
+
+
 def test_words_of_three_bytes_and_more_are_looked_for() -> None:
     """ "hi" is not, one letter of Chinese is; blanks are those of Unicode."""
     assert expression_of("hi  the\u3000茶 oh\u2003rye") == "the OR 茶 OR rye"

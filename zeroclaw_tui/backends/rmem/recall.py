@@ -41,6 +41,8 @@ _LEAST_BYTES = 3
 _IGNORED = str.maketrans("", "", "，。？！,.?!")
 _WINDOW = 3
 """How many times the limit the keyword stage passes on."""
+_NOT_THE_QUERY = ("SQLITE_INTERRUPT", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM", "SQLITE_IOERR")
+"""SQLite's codes for what lies neither in the query nor in the keyword index; R-Mem takes every other for no hits."""
 _AT_ONCE = 500
 _LONGEST_SHOWN = 80
 
@@ -200,8 +202,8 @@ def _picked(
     )
     try:
         rows = connection.execute(statement, (_bytes(user), expression, limit * _WINDOW)).fetchall()
-    except sqlite3.OperationalError as error:
-        if getattr(error, "sqlite_errorname", "") != "SQLITE_ERROR":
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorname", "").startswith(_NOT_THE_QUERY):
             raise
         return None, cut(one_line(str(error)), _LONGEST_SHOWN)
     return [rowid for (rowid,) in rows] or None, None
