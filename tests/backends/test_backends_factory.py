@@ -87,12 +87,15 @@ SERVERS = {
 }  # fmt: skip
 
 
+FILES = {"rmem": "/nowhere/rustmem.db", "memory-rs": "/nowhere/export.json"}
+
+
 @pytest.mark.parametrize("name", [profile.key for profile in BACKENDS])
 def test_every_known_backend_opens_or_says_why_not(name: str, tmp_path: Path) -> None:
     profile = backend_profile(name)
     assert profile is not None
     assert (profile.key in CLASSES) == (profile.not_yet is None)
-    config = config_of(tmp_path, name, location=SERVERS.get(name))
+    config = config_of(tmp_path, name, location=(SERVERS | FILES).get(name))
     if profile.not_yet is None:
         memory = create_memory(config)
         assert memory.name == name

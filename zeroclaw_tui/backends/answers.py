@@ -63,6 +63,20 @@ THE_TRAIT = Capabilities(
 
 
 @dataclass(frozen=True, slots=True)
+class PastText:
+    """One change that a store's own history tells of: its word for it, the text before and after, and when."""
+
+    action: str
+    old: str | None
+    new: str | None
+    at: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The change as the commands print it."""
+        return {"action": self.action, "old": self.old, "new": self.new, "at": self.at}
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """How a store is. `findings` are sentences, the worst first; `facts` are names and values in reading order."""
 

@@ -35,6 +35,7 @@ from zeroclaw_tui.backends.answers import (
     Mended,
     Outdated,
     Pages,
+    PastText,
     Readiness,
     Repair,
     Retention,
@@ -130,6 +131,13 @@ class Memory(ABC):
     """Why no ZeroClaw version opens it as it is, in a sentence; only after `open`."""
     not_read_because: str | None = None
     """Why no agent reads what is here as memory, in a sentence; None for an agent's memory."""
+    program: str | None = None
+    """The other program whose store it is ("R-Mem"), and whose rule alone recall follows; `not_read_because` says it
+    too. None for a store of ZeroClaw's, or of nobody's."""
+    recall_limit: int | None = None
+    """How many memories that program recalls where nobody says."""
+    keeps_history: bool = False
+    """Whether the store itself tells of earlier texts and of relations: `history` and `related`."""
     read_only_because: str | None = None
     """Why nothing can be written, in a sentence; None when writing works."""
     notices: tuple[str, ...] = ()
@@ -296,6 +304,14 @@ class Memory(ABC):
         everything = await self.entries(MemoryFilter(superseded=Superseded.SHOW))
         return [entry for entry in everything if entry.content in known or entry.key in named], True
 
+    async def history(self, id: str) -> Sequence[PastText]:
+        """What the store itself kept of the changes of a memory, the oldest first; nothing where it keeps no such."""
+        return ()
+
+    async def related(self, entry: MemoryEntry) -> Entries:
+        """The memories that the store itself connects with this one: other versions of it, relations it names."""
+        return []
+
     async def keys_starting(self, prefix: str, limit: int) -> Entries:
         """Rows whose key begins so, `updated_at` descending."""
         return [entry for entry in await self.list() if entry.key.startswith(prefix)][:limit]
@@ -338,7 +354,7 @@ class Memory(ABC):
     ) -> Evidence:
         """What this one recall is decided from: the answer of `search`, or the hits of the stages, cut for it."""
         found = await self.search(request, profile, settings, query_vector)
-        return generic.as_found(request, found, profile, settings)
+        return generic.as_found(request, found, profile, settings, self.program)
 
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """What each word of a query adds to the score of this memory (with its whole content)."""
@@ -529,6 +545,10 @@ class Memory(ABC):
     async def without_connections(self) -> AsyncIterator[None]:
         """Hold no connection within this, so that this process is not in its own way; afterwards it is opened anew."""
         yield
+
+    async def traps(self) -> Sequence[str]:
+        """What of this store's tables does not say what a person thinks it does, a sentence each, the worst first."""
+        return ()
 
     def refuse_to_write(self) -> Refused:
         """The error for a write this store does not take."""

@@ -18,6 +18,8 @@ CLASSES = {
     "markdown": "zeroclaw_tui.backends.markdown.store:MarkdownMemory",
     "qdrant": "zeroclaw_tui.backends.qdrant.store:QdrantMemory",
     "redis": "zeroclaw_tui.backends.redis.store:RedisMemory",
+    "rmem": "zeroclaw_tui.backends.rmem.store:RMemMemory",
+    "memory-rs": "zeroclaw_tui.backends.memory_rs:MemoryRsExport",
     "none": "zeroclaw_tui.backends.none:NoneMemory",
     "in-memory": "zeroclaw_tui.backends.in_memory:InMemory",
 }

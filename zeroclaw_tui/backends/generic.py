@@ -120,9 +120,13 @@ async def evidence(
 
 
 def as_found(
-    request: RecallRequest, found: StoreRecall, profile: ScoringProfile, settings: ScoringSettings
+    request: RecallRequest,
+    found: StoreRecall,
+    profile: ScoringProfile,
+    settings: ScoringSettings,
+    program: str | None = None,
 ) -> OwnEvidence:
-    """An answer as evidence that holds for its limit alone."""
+    """An answer as evidence that holds for its limit alone; `program` as `OwnEvidence` has it."""
     return OwnEvidence(
         request,
         found.entries,
@@ -135,6 +139,7 @@ def as_found(
         profile.version,
         settings,
         is_of_limit=True,
+        program=program,
     )
 
 

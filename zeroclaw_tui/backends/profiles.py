@@ -9,7 +9,6 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.notes import DEFAULT, FILE, OPTION, shown
 from zeroclaw_tui.config.server_url import SCHEME
 
-_LATER = "{} is not opened by this release; a later one brings it{}."
 _LUCID_HINT = "Its own rows lie in a local brain.db: --backend sqlite opens them."
 _QDRANT_HINT = "Nothing of it lies on this machine."
 _OF_THE_PAST = "This program does not open {}."
@@ -21,6 +20,10 @@ _OTHER_NAMES = {
     "postgresql": "postgres",
     "in_memory": "in-memory",
     "md": "markdown",
+    "r-mem": "rmem",
+    "rustmem": "rmem",
+    "memory_rs": "memory-rs",
+    "mem0-rs": "memory-rs",
 }
 _KEY = "memory.backend"
 
@@ -98,7 +101,12 @@ BACKENDS: tuple[BackendProfile, ...] = (
         "rmem",
         "R-Mem: another program's store; ZeroClaw itself does not know it",
         in_zeroclaw=False,
-        not_yet=_LATER.format("R-Mem", ""),
+    ),
+    BackendProfile(
+        "memory-rs",
+        "memory-rs: what another program wrote as JSON, to look at; ZeroClaw itself does not know it",
+        auto_save=False,
+        in_zeroclaw=False,
     ),
     BackendProfile(
         "in-memory",
@@ -151,6 +159,9 @@ def chosen_line(config: MemoryConfig) -> str:
     name = shown(f"{config.backend}.{config.alias}" if config.alias else config.backend)
     line = f"{name}: {_why(config)}"
     differs = config.install.layout != "lone" and config.zeroclaw_backend != _kind(config)
+    profile = backend_profile(config.backend)
+    if config.install.layout == "lone" and profile is not None and not profile.in_zeroclaw:
+        return f"{line}; ZeroClaw itself does not know that name and would use Markdown."
     return f"{line}; ZeroClaw itself would use {config.zeroclaw_backend}{_because(config)}." if differs else f"{line}."
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import datetime
 
+from zeroclaw_tui.backends.answers import PastText
 from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.finding import HOW_TO_FIND, exactly, filter_given, nothing_found, several_agents, starting
-from zeroclaw_tui.cli.output import document, note, write_lines
-from zeroclaw_tui.cli.zeroclaw_words import entry_lines, list_lines, prefix_lines
+from zeroclaw_tui.cli.output import BOLD, DIM, Line, Styled, document, note, write_lines
+from zeroclaw_tui.cli.zeroclaw_words import entry_lines, in_one_line, list_lines, prefix_lines
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.superseded import OPTION, hidden_fact, superseded_hidden
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -53,7 +54,7 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
 
 
 async def get_memory(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Print one memory: of this key, of the only key that begins so, or of this id."""
+    """Print one memory: of this key, of the only key that begins so, or of this id; and what its store tells of it."""
     agents = agents_given(given)
     found = await exactly(library, given.key, given.id, agents)
     if not found and given.key and given.id is None:
@@ -65,11 +66,38 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
     if len(found) > 1:
         raise several_agents(found)
     entry = await library.memory.whole(found[0].handle) if found[0].is_excerpt else found[0]
+    if not library.memory.keeps_history:
+        if given.json:
+            document(entry.as_json())
+        else:
+            write_lines(entry_lines(entry))
+        return DONE
+    history, related = await library.memory.history(entry.id), await library.memory.related(entry)
     if given.json:
-        document(entry.as_json())
+        told = [{"id": one.id, "key": one.key, "content": one.content, "kind": one.kind} for one in related]
+        document(entry.as_json() | {"history": [past.as_json() for past in history], "related": told})
     else:
-        write_lines(entry_lines(entry))
+        write_lines((*entry_lines(entry), *history_lines(history), *related_lines(related)))
     return DONE
+
+
+def history_lines(history: Sequence[PastText]) -> Iterator[Line]:
+    """What the store itself tells of the changes of a memory, the oldest first."""
+    if history:
+        yield ()
+        yield (Styled("History", BOLD),)
+    for past in history:
+        texts = " → ".join(in_one_line(text) for text in (past.old, past.new) if text is not None)
+        yield (Styled(f"  {in_one_line(past.at)}  {in_one_line(past.action)}  ", DIM), texts)
+
+
+def related_lines(related: Sequence[MemoryEntry]) -> Iterator[Line]:
+    """The memories a store connects with one, by their keys."""
+    if related:
+        yield ()
+        yield (Styled("Related", BOLD),)
+    for entry in related:
+        yield (Styled(f"  {in_one_line(entry.key)}  ", DIM), in_one_line(entry.content))
 
 
 async def _pages(library: Library, handles: Sequence[Handle]) -> AsyncIterator[list[MemoryEntry]]:

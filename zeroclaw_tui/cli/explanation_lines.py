@@ -37,7 +37,8 @@ def explanation_lines(explanation: Explanation, trial: Trial) -> Iterator[Line]:
 def _title(explanation: Explanation) -> str:
     is_in = "is" if explanation.is_injected else "is not"
     message = cut(one_line(explanation.query), LONGEST_MESSAGE) or "a blank message"
-    return f"Why {_quoted(explanation.entry.key)} {is_in} in the prompt for: {message}"
+    where = "in the prompt" if explanation.program is None else f"returned by {explanation.program}"
+    return f"Why {_quoted(explanation.entry.key)} {is_in} {where} for: {message}"
 
 
 def _quoted(key: str) -> str:
@@ -46,6 +47,8 @@ def _quoted(key: str) -> str:
 
 def _header(explanation: Explanation, trial: Trial) -> str:
     settings = trial.settings
+    if explanation.program is not None:
+        return f"by the rule of {explanation.program} · limit {trial.request.limits_shown[0]}"
     return (
         f"scoring {explanation.profile} ({one_line(explanation.profile_source)})"
         f" · weights {settings.vector_weight:g} / {settings.keyword_weight:g} · threshold {settings.threshold:.2f}"

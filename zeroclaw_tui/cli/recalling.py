@@ -112,7 +112,7 @@ def _line_request(library: Library, base: RecallRequest, asked: Mapping[str, Any
 
     agents = asked.get("agents")
     readable = base.agents if agents is None else readable_agents(library, agents, base.layer)
-    turns = turn_limit(library.config, library.profile.profile, base.rule, readable)
+    turns = library.memory.recall_limit or turn_limit(library.config, library.profile.profile, base.rule, readable)
     is_tried = base.limit != base.turn_limit
     session_id, further = base.session_id, base.further_sessions
     if asked.get("session") is not None or asked.get("sessions"):

@@ -93,10 +93,14 @@ def value_shown(value: Any) -> str:
 
 def _recall_header(result: RecallResult) -> str:
     vector, keyword = result.weights
+    if result.program is not None:
+        return f"{result.backend} · by the rule of {result.program} · scale {result.scale}"
+    # What no agent of ZeroClaw's reads is held against nothing.
+    threshold = f" · threshold {result.threshold:.2f}" if result.not_read_because is None else ""
     weights = f" {vector:g} / {keyword:g}" if result.mode == "hybrid" else ""
     return (
         f"{result.backend} · scoring {result.profile} ({result.profile_source}) · {result.mode}{weights}"
-        f" · threshold {result.threshold:.2f} · scale {result.scale} · {result.request.layer} layer"
+        f"{threshold} · scale {result.scale} · {result.request.layer} layer"
         f"{'' if result.pool is None else ' · reranked'}"
     )
 
@@ -122,6 +126,8 @@ def _recall_table(results: Sequence[ScoredEntry], *, has_reasons: bool) -> Itera
             padded(cut(one_line(scored.entry.key), key), key) + "  ",
             cut(one_line(scored.entry.content[: 4 * room]), room),
         )
+        if scored.source not in (None, "active"):
+            yield (" " * left, Styled(f"from the {one_line(scored.source or '')}", DIM))
         if has_reasons and scored.not_injected_because:
             yield (" " * left, Styled(f"not injected: {one_line(scored.not_injected_because)}", DIM))
         elif scored.place is not None:

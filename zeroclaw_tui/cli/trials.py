@@ -50,7 +50,7 @@ def trial_given(library: Library, given: argparse.Namespace, now: datetime, told
     request = _request(library, given, now)
     trial = Trial(request, library.profile.profile, _settings(library.settings, given))
     limit, turn_limit = request.limits_shown
-    if limit != turn_limit and told is None:
+    if limit != turn_limit and told is None and library.memory.program is None:
         own = f"recalls {turn_limit:,}" if turn_limit else "has no limit"
         note(f"zeroclaw: A limit of {limit:,} is tried; a turn of {RULE_WORDS[request.rule]} {own}.")
     tell_complaints(library, trial, _about(given), set() if told is None else told)
@@ -75,7 +75,7 @@ def readable_agents(library: Library, agents: Sequence[str] | None, layer: str) 
 def _request(library: Library, given: argparse.Namespace, now: datetime) -> RecallRequest:
     layer: Layer = getattr(given, "layer", "agent")
     agents = readable_agents(library, agents_given(given) or None, layer)
-    turns = turn_limit(library.config, library.profile.profile, given.rule, agents)
+    turns = library.memory.recall_limit or turn_limit(library.config, library.profile.profile, given.rule, agents)
     session_id, further = scopes_of(given.session)
     return RecallRequest(
         query=_query(getattr(given, "query", None)),

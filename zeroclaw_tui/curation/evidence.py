@@ -149,7 +149,7 @@ async def gather_evidence(library: Library, trial: Trial, *, whole_store: bool =
     stage.
     """
     trial, memory = _dated(trial), library.memory
-    if memory.not_read_because is not None:
+    if memory.not_read_because is not None and (memory.program is None or trial.request.layer == "agent"):
         raise Refused(memory.not_read_because, hint="What reaches an agent cannot be told of them.")
     request, profile, settings = trial.request, trial.profile, trial.settings
     vector, notes = await query_vector(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from zeroclaw_tui.curation.evidence import GatheredEvidence, gather_evidence
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallResult
-from zeroclaw_tui.scoring.decide import answer, decide, is_same
+from zeroclaw_tui.scoring.decide import answer, decide, is_same, of_program
 from zeroclaw_tui.scoring.evidence import StageEvidence
 from zeroclaw_tui.scoring.explanation import Advice, Explanation, WholeRecall, explained
 from zeroclaw_tui.scoring.profiles import LANDMARKS, parse_version, profile_for
@@ -37,6 +37,8 @@ async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explana
     Reads only. Raises InspectorError kinds; NotThere when the memory has gone meanwhile.
     """
     whole = await library.memory.whole(entry.handle)
+    if library.memory.program is not None:
+        trial = of_program(trial)
     gathered = await gather_evidence(library, trial)
     return await advised(gathered, await explained_by(gathered, whole, trial), trial)
 
@@ -47,14 +49,14 @@ async def explained_by(gathered: GatheredEvidence, entry: MemoryEntry, trial: Tr
     way = await gathered.way(trial, entry)
     result = await gathered.replayed(trial)
     shares = await library.memory.word_shares(entry, trial.request.query, trial.profile)
-    recall = await asyncio.to_thread(_whole_recall, gathered, trial, result)
+    recall = await asyncio.to_thread(_whole_recall, gathered, trial, result, entry)
     source = library.profile.source if trial.profile == library.profile.profile else "chosen here"
     return explained(way, trial, shares, source, result.notes, recall)
 
 
 async def advised(gathered: GatheredEvidence, explanation: Explanation, trial: Trial) -> Explanation:
     """The explanation with advice that was decided again to the end, in place of what usually helps where it stops."""
-    if explanation.is_injected:
+    if explanation.is_injected or explanation.program is not None:
         return explanation
     way = await gathered.way(trial, explanation.entry)
     return explanation.advised(await _advice(gathered, way, trial))
@@ -131,12 +133,15 @@ def _reranks(present: RerankSettings) -> Iterator[tuple[str, RerankSettings]]:
         yield f"rerank with recency weighing {weight:g}", replace(present, enabled=True, recency_weight=weight)
 
 
-def _whole_recall(gathered: GatheredEvidence, trial: Trial, result: RecallResult) -> WholeRecall:
+def _whole_recall(gathered: GatheredEvidence, trial: Trial, result: RecallResult, entry: MemoryEntry) -> WholeRecall:
     evidence = gathered.evidence[0]
     why = _why_no_vector(gathered.library)
     if not isinstance(evidence, StageEvidence):
         own_rule = gathered.library.memory.name
-        return WholeRecall(result.results, result.scale, own_rule, why_no_vector=why)
+        told = evidence.told(entry) if evidence.told is not None else ""
+        return WholeRecall(
+            result.results, result.scale, own_rule, why_no_vector=why, program=evidence.program, told=told
+        )
     return WholeRecall(
         result.results,
         result.scale,

@@ -39,6 +39,7 @@ class OpenOptions:
 
 
 _NAMED = "the URL given"
+_BY_CONTENT = "known by what is in the file"
 _WEB = frozenset({"http", "https"})
 _WITHOUT_URL = frozenset({"sqlite", "lucid", "markdown", "none", "in-memory"})
 _URL_HINT = "postgres://…, redis://… and rediss://… are known, and http:// or https:// with --backend qdrant."
@@ -129,15 +130,41 @@ def _named(path: Path, options: OpenOptions, variables: Mapping[str, str], home:
         return install_to_be(path, variables, home, is_folder=True)
 
 
+def _backend_by_content(install: Install, options: OpenOptions) -> str | None:
+    """The backend of another program whose store the named file is; None for any other file."""
+    if options.location is not None:
+        file = None if is_url(options.location) else Path(options.location).expanduser()
+    else:
+        file = install.database if install.layout == "lone" else None
+    if file is None or not file.is_file():
+        return None
+    # Known through a link too, so that the store itself can say that it follows none.
+    file = Path(os.path.realpath(file))
+    if file.suffix.lower() == ".json":
+        from zeroclaw_tui.backends.memory_rs import is_export
+
+        return "memory-rs" if is_export(file) else None
+    from zeroclaw_tui.backends.rmem.tables import is_rmem
+
+    return "rmem" if is_rmem(file) else None
+
+
 def _config_of(install: Install, options: OpenOptions, variables: Mapping[str, str]) -> MemoryConfig:
+    by_content = None if options.backend is not None else _backend_by_content(install, options)
     config = load_config(
         install,
         variables,
-        backend=options.backend,
+        backend=by_content or options.backend,
         location=options.location,
         read_only=options.read_only,
         version=options.profile,
     )
+    if by_content is not None:
+        config = replace(config, sources={**config.sources, "memory.backend": _BY_CONTENT})
+    kind = backend_profile(config.backend)
+    if install.layout == "lone" and kind is not None and not kind.in_zeroclaw:
+        # No config says anything else: this is what every name that ZeroClaw does not know leads to.
+        config = replace(config, zeroclaw_backend="markdown")
     if options.backend_by_scheme:
         config = replace(config, sources={**config.sources, "memory.backend": SCHEME})
     problem = settings_problem(install)

@@ -16,7 +16,7 @@ from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.embeddings.patient import PatientEmbedder, query_with
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule
-from zeroclaw_tui.scoring.decide import answer, asked_of_store, decide, takes_long
+from zeroclaw_tui.scoring.decide import answer, asked_of_store, decide, of_program, takes_long
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.profiles import ScoringProfile
@@ -142,6 +142,9 @@ async def _decided(
 ) -> RecallResult:
     """The recall with this vector: the store's hits for each session scope, decided."""
     trial = Trial(request, choice.profile, settings)
+    if memory.program is not None:
+        trial = of_program(trial)
+        request, settings = trial.request, trial.settings
     evidence = [
         await memory.recall_evidence(asked_of_store(trial, session), choice.profile, settings, vector)
         for session in request.scopes
@@ -168,6 +171,7 @@ async def _decided(
         notes=(*notes, *decision.notes),
         pool=pool_size(trial) if trial.reranks else None,
         not_read_because=memory.not_read_because,
+        program=memory.program,
     )
 
 

@@ -90,6 +90,8 @@ class ScoredEntry:
     injected: bool = False
     not_injected_because: str | None = None
     withheld: str | None = None
+    source: str | None = None
+    """Which part of another program's store it comes from ("active", "archive", "graph"), where its recall has such."""
     shared: tuple[str, ...] = ()
     """The words in common with what it is similar to, the rarest first."""
 
@@ -122,6 +124,7 @@ class ScoredEntry:
             "rerank_place": self.place,
             "injected": self.injected,
             "not_injected_because": self.not_injected_because,
+            **({} if self.source is None else {"source": self.source}),
         }
 
 
@@ -149,6 +152,8 @@ class RecallResult:
     """How many memories a session scope recalls for the rerank stage; None where that does not act."""
     not_read_because: str | None = None
     """Why no agent reads this store as its memory, in a sentence: then nothing here is or is not injected."""
+    program: str | None = None
+    """The other program whose rule ranked this ("R-Mem"); None where it was a rule of ZeroClaw's."""
     awaits_vector: bool = False
     """The query's vector is still being fetched: what words alone find stands meanwhile."""
 

@@ -49,6 +49,12 @@ def asked_of_store(trial: Trial, session_id: str | None = None) -> RecallRequest
     return replace(request, limit=min(limit, MOST), session_id=session_id, further_sessions=())
 
 
+def of_program(trial: Trial) -> Trial:
+    """The trial for a store of another program: its recall as it is, at its own limit, without scanner and rerank."""
+    settings = replace(trial.settings, rerank=replace(trial.settings.rerank, enabled=False))
+    return replace(trial, request=replace(trial.request, layer="store"), settings=settings)
+
+
 def passes_scanner(trial: Trial) -> bool:
     """Whether what the store recalls goes through the content scanner."""
     return trial.profile.scans_content and trial.request.layer == "agent"
@@ -592,6 +598,8 @@ def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
     first, ranking = decision.evidence[0], decision.rankings[0]
     source = first if ranking is None else ranking
     assert isinstance(source, StoreRanking | OwnEvidence)
+    if isinstance(source, OwnEvidence) and source.program is not None:
+        return Answer(tuple(kept), tuple(withheld), source.mode, source.scale)
     return Answer(judge(kept, trial), judge(withheld, trial), source.mode, source.scale)
 
 

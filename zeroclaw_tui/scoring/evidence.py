@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -144,6 +144,10 @@ class OwnEvidence:
     profile: str = ""
     """The version whose rules it was asked by; "" where the backend knows only one rule."""
     settings: ScoringSettings | None = None
+    program: str | None = None
+    """The other program whose rule it is, where no ZeroClaw reads the store: then nothing of ZeroClaw's judges it."""
+    told: Callable[[MemoryEntry], str] | None = None
+    """How the rule came to a memory of the store, or why it leaves it out, in a clause; where it tells."""
     is_of_limit: bool = False
     """Whether it holds for the limit of `request` alone, because another limit makes another ranking."""
     derived: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)

@@ -11,6 +11,7 @@ from zeroclaw_tui.scoring.evidence import WordShare
 from zeroclaw_tui.scoring.explaining import filters, finding, passing
 from zeroclaw_tui.scoring.explaining.remarks import remarks_on
 from zeroclaw_tui.scoring.explaining.step import Mark, Step, StepName, Told, WholeRecall
+from zeroclaw_tui.scoring.explaining.text import ordinal
 from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.scoring.way import StageName, Way
 
@@ -55,6 +56,8 @@ class Explanation:
     remarks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """What went wrong on the way of the whole recall."""
+    program: str | None = None
+    """The other program whose store it is: then `is_injected` and `place` are about what that program returns."""
     advice: Advice | None = None
     """What would put it in; None where it is in, and where nothing that was tried does."""
 
@@ -88,7 +91,8 @@ class Explanation:
             "profile_source": self.profile_source,
             "layer": self.layer,
             "rule": self.rule,
-            "injected": self.is_injected,
+            "injected": self.is_injected if self.program is None else None,
+            **({} if self.program is None else {"returned": self.is_injected}),
             "place": self.place,
             "of": self.injected,
             "stopped_at": self.stopped_at,
@@ -121,15 +125,22 @@ def explained(
         steps=steps,
         verdict=_verdict(told, steps[-1]),
         stopped_at=way.stopped_at,
-        place=way.place,
-        injected=way.injected,
+        place=way.place if told.recall.program is None else way.rank if way.stopped_at is None else None,
+        injected=way.injected if told.recall.program is None else len(told.recall.results),
+        program=told.recall.program,
         remarks=remarks_on(told),
         notes=tuple(notes),
     )
 
 
 def _verdict(told: Told, last: Step) -> str:
-    way = told.way
+    way, program = told.way, told.recall.program
+    if program is not None:
+        place = f"{ordinal(way.rank or 0)} of {len(told.recall.results)}"
+        words = last.words.removeprefix(f"{program} leaves it out: ")
+        return (
+            f"{program} returns it, {place}." if way.stopped_at is None else f"{program} does not return it: {words}."
+        )
     if way.stopped_at is None:
         of = f"entry {way.place} of {way.injected}" if way.injected > 1 else "the only memory"
         return f"It is in the prompt, as {of}."
@@ -158,6 +169,9 @@ def _all_steps(told: Told) -> Iterator[tuple[StageName | None, Step | None]]:
     """Stages with the step of one who passes them; without a name where none can stop there."""
     if not told.is_staged:
         yield None, finding.words_step(told)
+        if told.recall.program is not None:
+            yield "rank", finding.own_step(told)
+            return
         yield from _filters(told)
         yield "rank", finding.own_step(told)
     elif told.way.path == "recent":

@@ -90,6 +90,8 @@ def _why_not_here(action: str, library: Library, view: View) -> str | None:
     match action:
         case "edit" | "edit_externally" if view.shows_blocks:
             return "A block is edited line by line: B shows its lines."
+        case "create" if "create" in can.why_not:
+            return can.why_not["create"]
         case "edit" if not can.editable:
             return can.why_not.get("content") or f"{memory.name} changes no memory that is there."
         case "edit_externally" if "content" not in can.editable:

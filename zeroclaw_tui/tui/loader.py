@@ -236,7 +236,9 @@ class Loader:
     async def _recall(self, ask: Ask, view: View, now: datetime) -> None:
         started = self._pace.stopwatch()
         is_counted = False
-        async with aclosing(self._library.recall_steps(view.request(now, self._library.config))) as steps:
+        async with aclosing(
+            self._library.recall_steps(view.request(now, self._library.config, self._library.memory.recall_limit))
+        ) as steps:
             async for result in steps:
                 self._post(RecallLoaded(ask, result, self._since(started)))
                 if not is_counted:
@@ -260,7 +262,7 @@ class Loader:
 
         started = self._pace.stopwatch()
         text = view.query if view.similar_to is None else None
-        request = view.request(now, self._library.config)
+        request = view.request(now, self._library.config, self._library.memory.recall_limit)
         near = similar_steps(self._library, entry=view.similar_to, text=text, limit=MOST_SHOWN)
         async with aclosing(near) as steps:
             async for found in steps:

@@ -13,6 +13,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, NO_DATE, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Capabilities
@@ -280,8 +281,11 @@ class View:
             without["age"] = replace(self, age=None).listing_filter(now)
         return without
 
-    def request(self, now: datetime, config: MemoryConfig) -> RecallRequest:
-        """The recall: one session, the agents with those they may read, and one namespace of the filter count."""
+    def request(self, now: datetime, config: MemoryConfig, limit: int | None = None) -> RecallRequest:
+        """The recall: one session, the agents with those they may read, and one namespace of the filter count.
+
+        `limit` is that of another program's recall, None for a turn of ZeroClaw's.
+        """
         agents = self.filter.agent
         if agents is not None:
             agents = config.readable_by(agents)
@@ -292,6 +296,8 @@ class View:
             namespace=_only(self.filter.namespace),
             as_of=now.isoformat(),
             own_fusion=self.mode is Mode.HYBRID,
+            limit=limit or RECALL_LIMIT,
+            turn_limit=limit or RECALL_LIMIT,
         )
 
     def unused_by_recall(self) -> tuple[Chip, ...]:

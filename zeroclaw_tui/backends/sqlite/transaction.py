@@ -250,7 +250,7 @@ class Writing:
 
     def _explained(self, error: sqlite3.Error | OverflowError) -> InspectorError:
         """The sentence for an error, and what the store shows of what was done."""
-        told = _not_written(self.path, error)
+        told = not_written(self.path, error)
         before = f"{self.done:,} rows were done before." if self.done else ""
         told.is_unsure = self._is_unsure
         told.so_far = f"{before} {_UNCONFIRMED}".strip() if self._is_unsure else before or "Nothing was changed."
@@ -328,7 +328,7 @@ def _connected(path: Path, *, zero: bool) -> sqlite3.Connection:
     return connection
 
 
-def _not_written(path: Path, error: Exception) -> InspectorError:
+def not_written(path: Path, error: Exception) -> InspectorError:
     """The sentence for one of SQLite's result codes (https://sqlite.org/rescode.html)."""
     name = getattr(error, "sqlite_errorname", None)
     if (isinstance(error, (OverflowError, sqlite3.DataError)) and name is None) or name == "SQLITE_TOOBIG":

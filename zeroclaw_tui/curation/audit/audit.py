@@ -44,7 +44,7 @@ async def audit_memories(library: Library, advance: Advance | None = None) -> Au
     One pass over the rows, a content at a time; works on a thread, never holding more than a bounded share of the
     contents. Near duplicates go by cosine where both rows have vectors of one length, else by shared word shingles.
     """
-    if library.memory.not_read_because is not None:
+    if library.memory.not_read_because is not None and library.memory.program is None:
         raise Refused(library.memory.not_read_because, hint="An audit looks at what an agent remembers.")
     stop = threading.Event()
 
@@ -153,7 +153,7 @@ async def _report(library: Library, looked: _Look, duplicates: Duplicates, going
     near = _of_groups("near duplicates", duplicates.near, samples, lambda number: _likeness(duplicates, number))
     findings += [_not_whole(finding, duplicates.left_out) for finding in near]
     findings.sort(key=lambda finding: (-finding.size, KINDS.index(finding.kind)))
-    notes = []
+    notes = list(await library.memory.traps())
     if duplicates.left_out and not near:
         notes.append(duplicates.left_out)
     if changed := len(numbers) - len(samples):

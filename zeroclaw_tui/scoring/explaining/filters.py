@@ -80,7 +80,9 @@ def filter_stop(told: Told, stage: StageName) -> Step:
 
 def own_stop(told: Told) -> Step:
     """A backend's own rule does not find it, for its words or for what was asked besides."""
-    rule = name(told.recall.own_rule or told.way.path)
+    rule = name(told.recall.program or told.recall.own_rule or told.way.path)
+    if told.recall.told:
+        return Step("rank", "stopped", f"{rule} leaves it out: {told.recall.told}", {"scale": told.recall.scale})
     for stage in ("session", "agent", "namespace"):
         held = {
             "session": told.way.entry.session_id,

@@ -298,9 +298,11 @@ def own_step(told: Told) -> Step:
     judged = told.way.judged
     rank = told.way.rank if told.way.rank is not None else judged.rank if judged is not None else None
     score = judged.score if judged is not None else told.way.fused_score
-    rule = told.recall.own_rule or told.way.path
-    place = f"rank {rank:,} by {name(rule)}'s own rule" if rank is not None else f"found by {name(rule)}'s own rule"
-    words = f"{place} · {_own_score(told, score)}"
+    rule = f"{name(told.recall.own_rule or told.way.path)}'s own rule"
+    if told.recall.program is not None:
+        rule = f"the rule of {told.recall.program}"
+    place = f"rank {rank:,} by {rule}" if rank is not None else f"found by {rule}"
+    words = f"{place} · {_own_score(told, score)}" + (f" · {told.recall.told}" if told.recall.told else "")
     return Step("rank", "passed", words, {"rank": rank, "score": score, "scale": told.recall.scale})
 
 

@@ -52,6 +52,10 @@ class WholeRecall:
     why_no_vector: str = ""
     lost_of_session: int = 0
     notes: tuple[str, ...] = ()
+    program: str | None = None
+    """The other program whose store and rule it is; its answer is the end of the way then."""
+    told: str = ""
+    """What that rule tells of this memory, a clause."""
 
     @property
     def has_scale(self) -> bool:

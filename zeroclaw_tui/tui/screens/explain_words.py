@@ -25,7 +25,7 @@ def title_words(entry: MemoryEntry, explanation: Explanation | None, query: str,
         asked = "Why " if not query.strip() else "Looking whether "
         rest = " is recalled, or not" if not query.strip() else " is recalled …"
         return f"{asked}{quoted(entry.key, width - len(asked) - len(rest))}{rest}"
-    middle = " is in the prompt for " if explanation.is_injected else " is not in the prompt for "
+    middle = f" {_where(explanation)} for "
     room = width - len(middle)
     key = quoted(entry.key, max(12, room // _KEY_SHARE))
     short = quoted(entry.key, room - len(_quotes(explanation.query)))
@@ -66,10 +66,11 @@ def failed_words() -> tuple[str, str, tuple[KeyHint, ...]]:
 
 def explanation_text(explanation: Explanation) -> str:
     """Everything as plain text, to be pasted elsewhere; nothing in it steers a terminal."""
-    where = "in" if explanation.is_injected else "not in"
     lines = [
-        f"{_quotes(explanation.entry.key)} is {where} the prompt for {_quotes(explanation.query)}",
-        f"scoring {explanation.profile} ({explanation.profile_source}), {explanation.rule} rule",
+        f"{_quotes(explanation.entry.key)} {_where(explanation)} for {_quotes(explanation.query)}",
+        f"scoring {explanation.profile} ({explanation.profile_source}), {explanation.rule} rule"
+        if explanation.program is None
+        else f"by the rule of {explanation.program}",
         "",
     ]
     widest = max((len(step.name) for step in explanation.steps), default=_STAGE)
@@ -79,6 +80,11 @@ def explanation_text(explanation: Explanation) -> str:
     lines += ["", one_line(explanation.verdict), *map(one_line, explanation.remarks)]
     lines += [one_line(mask_secrets(note)) for note in explanation.notes]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _where(explanation: Explanation) -> str:
+    is_in = "is" if explanation.is_injected else "is not"
+    return f"{is_in} in the prompt" if explanation.program is None else f"{is_in} returned by {explanation.program}"
 
 
 def quoted(text: str, cells: int) -> str:

@@ -19,6 +19,7 @@ from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.trash.trash import Version
 from zeroclaw_tui.memory.change import EDITABLE, Clash, Clashes, Edit, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
+from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.commands import Command, bindings, say_why_dimmed
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import absolute_time, count_text
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 _PAGE = 200
+_MOST_TOLD, _LONGEST_TOLD = 5, 200
 _WRITING = frozenset({"bring_back"})
 _SCOPE = "Done through this program. What the agent itself changed is not in here."
 
@@ -151,6 +153,8 @@ class HistoryScreen(Screen[bool]):
     async def _load(self) -> None:
         try:
             steps = await self.library.trash.history(self._memory_id)
+            if self.library.memory.keeps_history:
+                self.query_one("#scope", Static).update(await self._told_by_store())
         except InspectorError as error:
             self._tell_failure(error)
             return
@@ -167,6 +171,25 @@ class HistoryScreen(Screen[bool]):
             "An edit (e), a deletion (d) and what brings it back are listed here from then on.",
             (("esc", "back"),),
         )
+
+    async def _told_by_store(self) -> Content:
+        """What the store itself tells of the memory, the newest changes of many, and what it connects with it."""
+        memory = self.library.memory
+        history, entry = await memory.history(self._memory_id), await memory.with_id(self._memory_id)
+        related = [] if entry is None else await memory.related(entry)
+        lines = [_SCOPE]
+        if history:
+            changes = "1 change" if len(history) == 1 else f"{count_text(len(history))} changes"
+            lines.append(f"{memory.program or memory.name} itself tells of {changes}, the newest last:")
+        for past in history[-_MOST_TOLD:]:
+            texts = " → ".join(one_line(text[:_LONGEST_TOLD]) for text in (past.old, past.new) if text is not None)
+            lines.append(f"  {one_line(past.at)}  {one_line(past.action)}  {texts}")
+        if related:
+            lines.append("Connected with it:")
+        lines += [f"  {one_line(one.key)}  {one_line(one.content[:_LONGEST_TOLD])}" for one in related[:_MOST_TOLD]]
+        if len(history) > _MOST_TOLD or len(related) > _MOST_TOLD:
+            lines.append("`zeroclaw memory get` tells all.")
+        return Content("\n".join(lines))
 
     async def _diff(self, step: Version) -> None:
         before, after = (row.entry().content if row else "" for row in (step.before, step.after))

@@ -54,7 +54,7 @@ class ScoresScreen(UpkeepScreen):
     def _asked(self) -> RecallRequest:
         """The agent's recall of the view; its query is blank while nothing is searched for, or not by a message."""
         assert self.library is not None
-        asked = self.view.request(self._clock(), self.library.config)
+        asked = self.view.request(self._clock(), self.library.config, self.library.memory.recall_limit)
         is_message = self.view.mode not in (Mode.REGEX, Mode.SIMILAR)
         return replace(asked, query=asked.query if is_message else "", own_fusion=False)
 

@@ -70,7 +70,9 @@ def fact_parts(entry: MemoryEntry, norm: float | None) -> list[str]:
         parts.append(f"kind {_part(entry.kind)}")
     if entry.withheld:
         parts.append(f"✗ withheld from the agent: {_part(entry.withheld)}")
-    if entry.superseded_by is not None:
+    if entry.superseded_by == "":
+        parts.append("→ no longer current, and nothing says by what (U shows it again)")
+    elif entry.superseded_by is not None:
         parts.append(f"→ superseded by {_part(entry.superseded_by) or 'another'} (U shows it again)")
     parts.append(_part(entry.id) if _UUID.fullmatch(entry.id) else f"id {_part(entry.id)}")
     return parts
@@ -140,7 +142,8 @@ def formula(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile) 
             return lead + _weighted(result, recall.weights, profile)
     if recall.request.own_fusion:
         return [*lead[:2], (f", on a scale of {_part(recall.scale)}", "muted")]
-    return [*lead[:2], (f": by the rule of {_part(result.stage)} ({_part(recall.scale)})", "muted")]
+    source = f", from the {_part(result.source)}" if result.source not in (None, "active") else ""
+    return [*lead[:2], (f": by the rule of {_part(result.stage)} ({_part(recall.scale)}){source}", "muted")]
 
 
 def _keyword_only(result: ScoredEntry, profile: ScoringProfile) -> Spans:

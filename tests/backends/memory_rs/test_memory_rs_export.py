@@ -1,0 +1,197 @@
+"""JSON of memory-rs: which files are taken for it, what they hold, and what a recall over hashes gives."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.warm_start import run_memory
+
+from zeroclaw_tui.backends import memory_rs
+from zeroclaw_tui.backends.memory_rs import MemoryRsExport, hash_vector, is_export
+from zeroclaw_tui.memory.errors import Unreadable
+from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.testing.tools import raises
+
+TEA = {
+    "id": "5f3c2d10-0000-4000-8000-000000000001", "user_id": "mila", "agent_id": None, "run_id": None,
+    "content": "User likes tea", "memory_type": "preference", "hash": "",
+    "created_at": "2025-12-07T10:00:00.123456789+00:00", "updated_at": "2025-12-07T10:00:00.123456789+00:00",
+    "metadata": {"source": "chat"},
+}  # fmt: skip
+CUP = {
+    **TEA, "id": "6a3c2d10-0000-4000-8000-000000000002", "user_id": "tom", "agent_id": "helper", "run_id": "run 7",
+    "content": "The blue cup", "memory_type": "fact", "metadata": {},
+}  # fmt: skip
+MCP_NAMES = ("id", "user_id", "content", "memory_type", "created_at", "updated_at")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
+
+
+async def opened(tmp_path: Path, document: Any) -> MemoryRsExport:
+    """The store of a file with this document."""
+    file = tmp_path / "export.json"
+    file.write_text(json.dumps(document))
+    memory = MemoryRsExport(file)
+    await memory.open()
+    return memory
+
+
+async def recalled(memory: MemoryRsExport, query: str, user: str | None = None) -> list[tuple[str, float]]:
+    """Contents and scores."""
+    found = await memory.search(RecallRequest(query, namespace=user), profile_for(NEWEST), ScoringSettings())
+    return [(one.entry.content, one.score or 0.0) for one in found.entries]
+
+
+async def test_each_field_has_its_place(tmp_path: Path) -> None:
+    memory = await opened(tmp_path, [TEA, CUP])
+    tea, cup = await memory.get("memrs_5f3c2d100000"), await memory.with_id(CUP["id"])
+    assert tea is not None
+    assert cup is not None
+    assert (tea.content, tea.category, tea.namespace) == ("User likes tea", "preference", "mila")
+    assert tea.timestamp == TEA["created_at"]
+    assert (cup.agent, cup.session_id, cup.namespace) == ("helper", "run 7", "tom")
+    facets = await memory.facets(MemoryFilter(agent=("helper",)), "2026-01-01T00:00:00+00:00")
+    assert (facets.total, facets.namespace) == (1, {"tom": 1})
+    assert any("Items with metadata, which is not shown: 1." in notice for notice in memory.notices)
+    assert await memory.list("fact") == [cup]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        [{name: TEA[name] for name in MCP_NAMES}],
+        [{"memory": {name: TEA[name] for name in MCP_NAMES}, "score": 0.5}],
+        json.dumps([TEA]),
+    ],
+)
+async def test_what_its_tools_answer_is_read_too(tmp_path: Path, document: Any) -> None:
+    """All memories, results of a search, and an answer saved as one text."""
+    memory = await opened(tmp_path, document)
+    assert [entry.content for entry in await memory.list()] == ["User likes tea"]
+    assert is_export(memory.path)
+
+
+async def test_an_empty_export_is_one_only_where_it_is_named(tmp_path: Path) -> None:
+    memory = await opened(tmp_path, [])
+    assert await memory.list() == []
+    assert any("`memory-cli export`" in notice for notice in memory.notices)
+    assert not is_export(memory.path)
+
+
+async def test_the_same_item_twice_is_one_and_another_of_its_id_stays(tmp_path: Path) -> None:
+    memory = await opened(tmp_path, [TEA, TEA, {**TEA, "content": "User likes coffee"}])
+    assert {entry.id: entry.content for entry in await memory.list()} == {
+        TEA["id"]: "User likes tea", f"{TEA['id']}#2": "User likes coffee"
+    }  # fmt: skip
+    assert any("left out: 1." in notice for notice in memory.notices)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("no json", "is no JSON"),
+        ('{"memories": []}', "it is no array"),
+        ('[{"id": "1"}]', "its item 1 is no memory"),
+        (json.dumps([{**TEA, "content": 5}]), "is no memory"),
+        (json.dumps([{**TEA, "metadata": "x"}]), "is no memory"),
+        ("[NaN]", "NaN is no JSON"),
+        ("[" * 100_000, "nested too deep"),
+        ('[{"a": ' * 30 + "1" + "}]" * 30, "nested too deep"),
+        ("\xff\xfe", "is no"),
+    ],
+)
+async def test_any_other_file_is_refused_in_a_sentence(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "other.json"
+    file.write_bytes(text.encode("latin-1"))
+    assert not is_export(file)
+    assert said in (await raises(MemoryRsExport(file).open(), Unreadable)).message
+
+
+async def test_links_pipes_and_files_too_big_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = (await opened(tmp_path, [TEA])).path
+    (tmp_path / "link.json").symlink_to(whole)
+    os.mkfifo(tmp_path / "pipe.json")
+    said = {"link.json": "symbolic link", "pipe.json": "no regular file", "nothing.json": "No such file"}
+    for name, words in said.items():
+        assert words in (await raises(MemoryRsExport(tmp_path / name).open(), Unreadable)).message
+    monkeypatch.setattr(memory_rs, "MOST_BYTES", 10)
+    assert "bigger than" in (await raises(MemoryRsExport(whole).open(), Unreadable)).message
+
+
+def test_the_hash_of_a_text_is_spread_over_384_numbers() -> None:
+    """e2f077a7… of "User likes tea", each byte twelve times."""
+    vector = hash_vector("User likes tea")
+    assert vector.shape == (384,)
+    assert vector[:12].tolist() == pytest.approx([0.772549] * 12, abs=1e-6)
+    assert vector[12:24].tolist() == pytest.approx([0.882353] * 12, abs=1e-6)
+
+
+async def test_the_same_text_scores_one_and_every_other_score_is_noise(tmp_path: Path) -> None:
+    """About half of all memories are hits, whatever was asked; those below 0 are none."""
+    items = [{**TEA, "id": f"{number:032x}", "content": f"memory {number}"} for number in range(1000)]
+    memory = await opened(tmp_path, items)
+    first, *rest = await recalled(memory, "memory 7")
+    assert first == ("memory 7", pytest.approx(1.0))
+    assert len(rest) == 4
+    everything = await memory.recall("memory 7", 2000)
+    assert 400 < len(everything) < 600
+    assert all((one.score or 0) >= 0 for one in everything)
+    assert np.std([one.score or 0 for one in everything[1:]]) < 0.2
+
+
+async def test_one_user_is_searched_at_a_time(tmp_path: Path) -> None:
+    memory = await opened(tmp_path, [TEA, {**CUP, "content": "User likes tea"}])
+    assert len(await recalled(memory, "User likes tea")) == 2
+    assert await recalled(memory, "User likes tea", "tom") == [("User likes tea", pytest.approx(1.0))]
+    assert await recalled(memory, "User likes tea", "nobody") == []
+    found = await memory.search(RecallRequest("x"), profile_for(NEWEST), ScoringSettings())
+    assert any("2 users" in note for note in found.notes)
+    assert any("the score says nothing" in note for note in found.notes)
+
+
+async def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
+    memory = await opened(tmp_path, [TEA])
+    before = await memory.data_version()
+    memory.path.write_text(json.dumps([TEA, CUP]))
+    assert await memory.count() == 2
+    assert await memory.data_version() != before
+    memory.path.unlink()
+    assert not await memory.health_check()
+
+
+def test_a_path_alone_opens_it_for_the_commands(tmp_path: Path) -> None:
+    """list, get, recall, explain and facets; nothing is ever written."""
+    file = tmp_path / "any.json"
+    file.write_text(json.dumps([TEA, CUP]))
+    before = file.read_bytes()
+
+    def ask(*arguments: str) -> Any:
+        return json.loads(run_memory(*arguments, "--location", str(file), "--json").stdout)
+
+    assert (ask("list")["backend"], ask("list", "--namespace", "tom")["total"]) == ("memory-rs", 1)
+    assert ask("get", "memrs_5f3c2d100000")["content"] == "User likes tea"
+    recalled = ask("recall", "The blue cup")
+    assert (recalled["mode"], recalled["limit"], recalled["results"][0]["content"]) == ("memory-rs", 5, "The blue cup")
+    assert ask("facets")["namespace"] == {"mila": 1, "tom": 1}
+    explained = ask("explain", "memrs_5f3c2d100000", "--query", "User likes tea")
+    assert (explained["returned"], explained["place"]) == (True, 1)
+    assert "which says nothing of the texts" in explained["steps"][-1]["words"]
+    refused = run_memory("forget", "memrs_5f3c2d100000", "--yes", "--location", str(file))
+    assert refused.returncode == 1
+    assert "memory-rs never reads this file" in refused.stderr
+    assert file.read_bytes() == before
+    (tmp_path / "plain.json").write_text("{}")
+    other = run_memory("list", "--location", str(tmp_path / "plain.json"))
+    assert "is not a SQLite database" in other.stderr

@@ -1,0 +1,39 @@
+"""Open stores on databases of R-Mem."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from support.rmem_file import Opened, RMemFile, mila
+
+from zeroclaw_tui.backends.rmem.store import RMemMemory
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> RMemFile:
+    """Mila's memories in the tables of 0.3.0."""
+    return mila(tmp_path / "rustmem.db")
+
+
+@pytest.fixture
+async def opened() -> AsyncIterator[Opened]:
+    """Opens the store of a file, and closes it after the test."""
+    memories: list[RMemMemory] = []
+
+    async def open_file(file: RMemFile, *, read_only: bool = False) -> RMemMemory:
+        memory = RMemMemory(file.path, read_only=read_only)
+        await memory.open()
+        memories.append(memory)
+        return memory
+
+    yield open_file
+    for memory in memories:
+        await memory.close()
+
+
+@pytest.fixture
+async def memory(file: RMemFile, opened: Opened) -> RMemMemory:
+    """The store of Mila's memories."""
+    return await opened(file)

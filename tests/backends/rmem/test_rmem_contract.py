@@ -1,0 +1,63 @@
+"""R-Mem's database holds to the contract of every store that is read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from pathlib import Path
+
+import pytest
+from support.rmem_file import vector, with_contents
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.rmem.store import RMemMemory
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.decide import answer, decide, serves
+from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
+from zeroclaw_tui.testing.capability_contract import CapabilityContract
+from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.samples import sample_entries
+
+ARCHIVED, RELATION = "An earlier text of the twin", "Mila sells Honey"
+
+
+@pytest.fixture
+async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
+    """The samples with whole seconds, an archived text and a relation."""
+    file = with_contents(
+        tmp_path / "rustmem.db", [(entry.id, entry.content, entry.category) for entry in sample_entries()]
+    )
+    file.run(
+        "INSERT INTO archive VALUES ('gone', 'mila', ?, ?, 'DELETED', NULL, '2026-10-05 09:00:00', "
+        "'2026-10-04 09:00:00')",
+        ARCHIVED, vector(0, 0, 1),
+    )  # fmt: skip
+    file.relate("mila", "Mila", "sells", "Honey")
+    memory = RMemMemory(file.path)
+    await memory.open()
+    yield memory
+    await memory.close()
+
+
+class TestReading(MemoryContract):
+    def expected(self) -> Collection[str]:
+        return [*(entry.content for entry in sample_entries()), ARCHIVED, RELATION]
+
+    async def test_evidence_gathered_once_decides_the_recall_of_every_limit(self, memory: Memory) -> None:
+        """It decides that of its own limit: at another one the keyword stage picks others."""
+        profile, numbers = profile_for(NEWEST), ScoringSettings()
+        for query in (*self.words, "", "mila"):
+            for limit in (1, 5):
+                request = RecallRequest(
+                    query, limit, layer="store", turn_limit=limit, as_of="2026-11-21T12:00:00+00:00"
+                )
+                evidence = await memory.evidence(request, profile, numbers)
+                trial = Trial(request, profile, numbers)
+                decided = answer(decide([evidence], trial), {})
+                assert list(decided.results) == list((await memory.search(request, profile, numbers)).entries)
+                other = Trial(RecallRequest(query, limit + 1, layer="store"), profile, numbers)
+                assert not serves([evidence], other)
+
+
+class TestCapabilities(CapabilityContract):
+    pass

@@ -1,0 +1,165 @@
+"""Which files are taken for R-Mem's, how they are opened, and what of them is not what it seems."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from support.rmem_file import BEES, BREAD, BREAD_KEY, WHITE_KEY, Opened, RMemFile, mila, vector
+from support.small_store import make
+
+from zeroclaw_tui.backends.rmem.store import RMemMemory
+from zeroclaw_tui.backends.rmem.tables import is_rmem, key_of
+from zeroclaw_tui.memory.errors import Corrupt, Unreadable
+from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField, Superseded
+from zeroclaw_tui.testing.tools import EVERY, raises
+
+
+@pytest.mark.parametrize("version", ["0.1.x", "0.2.x", "0.3.0"])
+async def test_each_version_is_known_by_its_tables(tmp_path: Path, opened: Opened, version: str) -> None:
+    file = mila(tmp_path / "any name at all", version)
+    assert is_rmem(file.path)
+    memory = await opened(file)
+    assert (await memory.health()).facts["R-Mem"] == version
+    assert version in memory.notices[0]
+    bees = await memory.with_id(BEES)
+    assert bees is not None
+    assert bees.category == ("personal" if version == "0.3.0" else "misc")
+
+
+async def test_a_file_that_was_brought_up_to_date_has_its_columns_in_another_order(
+    tmp_path: Path, opened: Opened
+) -> None:
+    file = mila(tmp_path / "rustmem.db", "0.2.x")
+    file.run("ALTER TABLE memories ADD COLUMN category TEXT DEFAULT 'misc'")
+    file.run("UPDATE memories SET category = 'plan' WHERE id = ?", BREAD)
+    memory = await opened(file)
+    assert (await memory.health()).facts["R-Mem"] == "0.3.0"
+    bread = await memory.get(BREAD_KEY)
+    assert bread is not None
+    assert (bread.category, bread.content, bread.namespace) == ("plan", "Mila prefers rye bread", "mila")
+
+
+async def test_rows_are_memories(memory: RMemMemory) -> None:
+    """Living ones as they are, an earlier text as superseded by them, a relation as one of its own kind."""
+    entries = {entry.key: entry for entry in await memory.entries(EVERY)}
+    bread, white = entries[BREAD_KEY], entries[WHITE_KEY]
+    assert (bread.id, bread.timestamp, bread.embedding_dimensions) == (BREAD, "2026-04-11 09:00:00", 3)
+    assert (white.content, white.superseded_by, white.kind) == ("Mila prefers white bread", BREAD, "archive:superseded")
+    relation = next(entry for entry in entries.values() if entry.kind == "semantic:relation")
+    assert (relation.content, relation.namespace) == ("Mila sells Honey", "mila")
+    assert relation.key.startswith("rmem_rel_")
+    assert len(entries) == await memory.count() == 4
+    assert [entry.key for entry in await memory.entries(MemoryFilter(superseded=Superseded.ONLY))] == [WHITE_KEY]
+    facets = await memory.facets(MemoryFilter(), "2026-11-21T12:00:00+00:00")
+    assert facets.namespace == {"mila": 3}
+    assert facets.category == {"personal": 1, "preference": 1, "relation": 1}
+
+
+async def test_a_deleted_text_is_hidden_with_its_reason(file: RMemFile, memory: RMemMemory) -> None:
+    file.delete(BEES)
+    assert [entry.content for entry in await memory.list() if entry.kind is None] == ["Mila prefers rye bread"]
+    deleted = await memory.get("rmem_0b0e7c1e0000_deleted")
+    assert deleted is not None
+    assert (deleted.kind, deleted.superseded_by) == ("archive:deleted", "")
+
+
+async def test_the_history_and_what_a_memory_is_connected_with(file: RMemFile, memory: RMemMemory) -> None:
+    file.run(
+        "INSERT INTO history (memory_id, action, old_text, new_text, created_at) VALUES (?, 'UPDATE', 'white', 'rye', "
+        "'2026-04-11 10:00:00')",
+        BREAD,
+    )
+    told = await memory.history(BREAD)
+    assert [(past.action, past.old, past.new) for past in told] == [
+        ("ADD", None, "Mila prefers rye bread"), ("UPDATE", "white", "rye")
+    ]  # fmt: skip
+    bread, white = await memory.get(BREAD_KEY), await memory.get(WHITE_KEY)
+    assert bread is not None
+    assert white is not None
+    assert await memory.history(white.id) == told
+    related = await memory.related(bread)
+    assert next(entry.key for entry in related) == WHITE_KEY
+    (relation,) = [entry for entry in related if entry.kind == "semantic:relation"]
+    assert BREAD_KEY in [entry.key for entry in await memory.related(relation)]
+    assert BREAD_KEY in [entry.key for entry in await memory.related(white)]
+
+
+async def test_what_another_program_writes_is_seen(file: RMemFile, memory: RMemMemory) -> None:
+    before = await memory.data_version()
+    file.add("a" * 32, "mila", "Mila bakes", vector(1, 1, 1), at="2026-05-01 09:00:00")
+    assert await memory.data_version() != before
+    newest, *_ = await memory.rows(list(await memory.order(MemoryFilter(), Sort(SortField.STORED)))[:1])
+    assert newest.content == "Mila bakes"
+    os.replace(mila(file.path.with_name("other.db"), "0.2.x").path, file.path)
+    for side in ("-wal", "-shm"):
+        file.path.with_name(file.path.name + side).unlink(missing_ok=True)
+    assert [entry.content for entry in await memory.list()][-1] == "Mila keeps bees on the roof"
+    assert (await memory.health()).facts["R-Mem"] == "0.2.x"
+
+
+async def test_only_plain_tables_of_the_file_itself_are_read(tmp_path: Path) -> None:
+    """A view, ZeroClaw's own database, a link, a file cut short and what is no database are refused in a sentence."""
+    view = tmp_path / "view.db"
+    with closing(sqlite3.connect(view)) as connection:
+        connection.executescript(
+            "CREATE VIEW memories AS SELECT '1' AS id, 'u' AS user_id, 't' AS text, NULL AS embedding;"
+            "CREATE TABLE history (memory_id, action, old_text, new_text);"
+            "CREATE TABLE relations (user_id, source, relation, destination, valid);"
+        )
+    make(tmp_path / "brain.db", "G2", [{"key": "tea", "content": "Likes tea"}])
+    whole = mila(tmp_path / "whole.db")
+    whole.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    (tmp_path / "short.db").write_bytes(whole.path.read_bytes()[:-87])
+    (tmp_path / "text.db").write_text("no database")
+    (tmp_path / "link.db").symlink_to(whole.path)
+    os.mkfifo(tmp_path / "pipe.db")
+    said = {
+        "view.db": "has not the tables of R-Mem", "brain.db": "has not the tables of R-Mem",
+        "short.db": "no whole number of pages", "text.db": "is not a SQLite database", "link.db": "symbolic link",
+        "pipe.db": "is not a regular file", "nothing.db": "There is no file",
+    }  # fmt: skip
+    for name, words in said.items():
+        assert not is_rmem(tmp_path / name)
+        error = await raises(RMemMemory(tmp_path / name).open(), Corrupt if name == "short.db" else Unreadable)
+        assert words in error.message, name
+
+
+async def test_looking_writes_nothing(file: RMemFile, memory: RMemMemory) -> None:
+    """Not even into the keyword index, whose words are compared with those of the memories."""
+    file.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = file.path.read_bytes()
+    await memory.health()
+    await memory.recall("bread", 5)
+    await memory.list()
+    assert file.path.read_bytes() == before
+
+
+async def test_the_traps_are_told(tmp_path: Path, opened: Opened) -> None:
+    """Stale words, words of another memory, rows missing from the index, archived and left texts, each counted."""
+    file = RMemFile(tmp_path / "rustmem.db")
+    file.add("0" * 32, "mila", "secret garden", vector(1, 0, 0))
+    file.delete("0" * 32)
+    file.add("1" * 32, "mila", "plain bread", vector(0, 1, 0))
+    file.add("2" * 32, "mila", "old tea", vector(0, 1, 0), indexed=False)
+    file.add("3" * 32, "mila", "blue cup", vector(0, 1, 0))
+    file.delete("3" * 32)
+    file.add("4" * 32, "tom", "Tom's text", vector(0, 1, 0))
+    file.reset("tom")
+    told = " ".join(await (await opened(file)).traps())
+    assert "The history holds the texts of 1 memory" in told
+    assert "2 deleted texts lie in the archive" in told
+    assert "1 memory is found by words of deleted ones too" in told
+    assert "1 memory is not in the keyword index" in told
+    assert "The keyword index has the words of 1 memory that were deleted" in told
+    assert await (await opened(mila(tmp_path / "first.db", "0.1.x"))).traps() == ()
+
+
+def test_a_key_is_readable_and_stays() -> None:
+    """Of a UUID its beginning; of any other id that of a hash."""
+    assert key_of(BREAD) == "rmem_1c1f8d2f0000"
+    assert key_of("my note") == key_of("my note") != key_of("my note 2")
+    assert len(key_of("my note")) == len(key_of(BREAD))

@@ -1,0 +1,87 @@
+"""R-Mem's database in the inspector, opened by its path."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from support.rmem_file import BEES, mila
+from textual.pilot import Pilot
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.screens.browser import BrowserScreen
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+STILL = Pace(debounce=0.0, poll=None, stopwatch=lambda: 0.0)
+
+
+@pytest.fixture(autouse=True)
+def still_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(Input, "_toggle_cursor", lambda self: None)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
+
+
+async def settled(pilot: Pilot[None]) -> None:
+    """Let everything that was asked be answered and painted; a change that waits in a dialog counts as done."""
+    quiet = 0
+    async with asyncio.timeout(30):
+        while quiet < 3:
+            await pilot.pause()
+            asks = isinstance(pilot.app.screen, ModalScreen)
+            works = any(not one.is_finished and not (asks and one.group == "change") for one in pilot.app.workers)
+            quiet = 0 if works else quiet + 1
+
+
+def screen_text(app: InspectorApp) -> str:
+    strips = app.screen._compositor.render_strips(app.size)
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
+async def test_it_is_browsed_recalled_and_restored_from(tmp_path: Path) -> None:
+    """The header names whose store it is; recall shows sources; U brings a deleted text back, u takes that back."""
+    file = mila(tmp_path / "rustmem.db")
+    file.delete(BEES)
+    app = InspectorApp(OpenOptions(path=file.path), clock=lambda: NOW, pace=STILL)
+    async with app.run_test(size=(150, 40)) as pilot:
+        await settled(pilot)
+        screen = app.screen_stack[0]
+        assert isinstance(screen, BrowserScreen)
+        rows = screen.query_one(MemoryList)
+        shown = screen_text(app)
+        assert "rmem (ZeroClaw would use markdown)" in shown
+        assert "Mila prefers rye bread" in shown
+        assert "Mila keeps bees on the roof" not in shown
+        await pilot.press("slash", *"honey", "enter")
+        await settled(pilot)
+        assert "Mila sells Honey" in screen_text(app)
+        await pilot.press("escape")
+        await settled(pilot)
+        screen.look(replace(screen.view, query="", filter=MemoryFilter(superseded=Superseded.ONLY)))
+        await settled(pilot)
+        while rows.selected_entry is not None and rows.selected_entry.kind != "archive:deleted":
+            await pilot.press("down")
+            await settled(pilot)
+        await pilot.press("U")
+        await settled(pilot)
+        assert file.run("SELECT text FROM memories WHERE id = ?", BEES) == [("Mila keeps bees on the roof",)]
+        screen.look(replace(screen.view, filter=MemoryFilter(category=("misc",))))
+        await settled(pilot)
+        await pilot.press("h")
+        await settled(pilot)
+        told = screen_text(app)
+        assert "R-Mem itself tells of 3 changes" in told
+        assert "DELETE" in told
+        assert "rmem_0b0e7c1e0000_deleted" in told
+        await pilot.press("escape", "u")
+        await settled(pilot)
+        assert file.run("SELECT text FROM memories WHERE id = ?", BEES) == []

@@ -1,0 +1,248 @@
+"""Recall as R-Mem itself gives it, every fault of it included."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.rmem_file import BEES_KEY, BREAD_KEY, WHITE_KEY, Opened, RMemFile, mila, vector
+
+from zeroclaw_tui.backends.base import StoreRecall
+from zeroclaw_tui.backends.rmem.recall import expression_of
+from zeroclaw_tui.backends.rmem.store import RMemMemory
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.vectors import plain_cosines
+
+BREAD_VECTOR, NOBODYS_VECTOR = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+
+async def recalled(
+    memory: RMemMemory,
+    query: str,
+    numbers: Sequence[float] | None = BREAD_VECTOR,
+    limit: int = 10,
+    user: str | None = None,
+) -> StoreRecall:
+    """What it recalls with this vector of the query."""
+    asked = None if numbers is None else np.array(numbers, dtype=np.float32)
+    request = RecallRequest(query, limit, namespace=user, layer="store")
+    return await memory.search(request, profile_for(NEWEST), ScoringSettings(), asked)
+
+
+def shown(found: StoreRecall) -> list[tuple[str, float | None]]:
+    """Keys and scores, in their order."""
+    return [(one.entry.key, None if one.score is None else round(one.score, 3)) for one in found.entries]
+
+
+def contents(found: StoreRecall) -> list[str]:
+    return [one.entry.content for one in found.entries]
+
+
+async def test_only_what_the_keyword_stage_picks_is_ranked(memory: RMemMemory) -> None:
+    found = await recalled(memory, "rye bread")
+    assert shown(found) == [(BREAD_KEY, 1.0)]
+    assert found.entries[0].source == "active"
+    assert "The keyword stage (“rye OR bread”) picks 1 memory: only those are ranked." in found.notes
+    assert {one.stage for one in found.entries} == {"rmem"}
+
+
+async def test_a_question_mark_makes_the_keyword_stage_fail_and_everything_is_ranked(memory: RMemMemory) -> None:
+    found = await recalled(memory, "what bread?")
+    assert shown(found) == [(BREAD_KEY, 1.0), (BEES_KEY, 0.0)]
+    assert any('fts5: syntax error near "?"' in note for note in found.notes)
+
+
+async def test_where_all_is_weak_archived_texts_come_back(memory: RMemMemory) -> None:
+    found = await recalled(memory, "bees", NOBODYS_VECTOR)
+    assert shown(found) == [(WHITE_KEY, 0.11), (BEES_KEY, 0.0)]
+    assert [one.source for one in found.entries] == ["archive", "active"]
+    assert any("brings back archived texts" in note for note in found.notes)
+
+
+async def test_a_relation_scores_nine_tenths_whatever_else_there_is(memory: RMemMemory) -> None:
+    """It outranks a memory with a cosine of 0, and is left behind by one with a cosine of 1."""
+    found = await recalled(memory, "honey")
+    assert [(one.entry.kind, one.source) for one in found.entries][1] == ("semantic:relation", "graph")
+    assert shown(found)[0] == (BREAD_KEY, 1.0)
+    assert found.entries[1].score == pytest.approx(0.9)
+    assert found.entries[1].vector_score is None
+
+
+@pytest.mark.parametrize("sign", [*"?!,.;'#$%&/=@[]\\|~", "++", '"', "("])
+async def test_every_sign_that_fts5_cannot_read_skips_the_keyword_stage(memory: RMemMemory, sign: str) -> None:
+    found = await recalled(memory, f"bread{sign}")
+    assert len(found.entries) >= 2
+    assert any("The keyword stage fails" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("bread AND", "syntax error"),
+        ("NOT bread", "syntax error"),
+        ("e-mail", "no such column: mail"),
+        ("foo:bar", "no such column: foo"),
+        ("-bread", "no such column: bread"),
+        ("{bread}", "no such column"),
+    ],
+)
+async def test_the_words_of_sqlite_are_told(memory: RMemMemory, query: str, said: str) -> None:
+    found = await recalled(memory, query)
+    assert any(said in note for note in found.notes), found.notes
+    assert len(found.entries) >= 2
+
+
+@pytest.mark.parametrize("query", ["bread？ bread", "bread… bread", "text:bread", "brea*"])
+async def test_what_fts5_can_read_is_no_fault(memory: RMemMemory, query: str) -> None:
+    found = await recalled(memory, query)
+    assert not any("The keyword stage fails" in note for note in found.notes)
+    assert shown(found)[0] == (BREAD_KEY, 1.0)
+
+
+async def test_a_damaged_keyword_index_counts_as_no_hits(file: RMemFile, opened: Opened) -> None:
+    """As every error does in R-Mem: everything is ranked."""
+    file.run("UPDATE memories_fts_data SET block = x'00' WHERE id > 10")
+    found = await recalled(await opened(file), "rye bread")
+    assert shown(found) == [(BREAD_KEY, 1.0), (BEES_KEY, 0.0)]
+    assert any("The keyword stage fails" in note for note in found.notes)
+
+
+def test_words_of_three_bytes_and_more_are_looked_for() -> None:
+    """ "hi" is not, one letter of Chinese is; blanks are those of Unicode."""
+    assert expression_of("hi  the\u3000茶 oh\u2003rye") == "the OR 茶 OR rye"
+    assert expression_of("a\x1cb") == "a\x1cb"
+    assert expression_of("is it so") == ""
+
+
+async def test_the_oldest_hits_are_ranked_and_no_others(tmp_path: Path, opened: Opened) -> None:
+    """With a limit of 2 the keyword stage stops after six, however well the seventh fits."""
+    file = RMemFile(tmp_path / "rustmem.db")
+    for number in range(7):
+        file.add(f"{number:032x}", "mila", f"tea {number}", vector(*((0, 1, 0) if number == 6 else (1, number, 0))))
+    memory = await opened(file)
+    found = await recalled(memory, "tea", limit=2)
+    assert contents(found) == ["tea 5", "tea 4"]
+    assert contents(await recalled(memory, "tea", limit=3)) == ["tea 6", "tea 5", "tea 4"]
+
+
+async def test_equal_scores_keep_the_order_of_the_rows(tmp_path: Path, opened: Opened) -> None:
+    file = RMemFile(tmp_path / "rustmem.db")
+    for name in ("c", "a", "b"):
+        file.add(name * 32, "mila", f"{name} tea", vector(0, 1, 0))
+    assert contents(await recalled(await opened(file), "so")) == ["c tea", "a tea", "b tea"]
+
+
+async def test_rows_without_vector_or_date_drop_out_and_others_score_nothing(tmp_path: Path, opened: Opened) -> None:
+    """A vector of another length, an empty one and one that ends within a number have the score 0."""
+    file = RMemFile(tmp_path / "rustmem.db")
+    file.add("0" * 32, "mila", "no vector", None)
+    file.add("1" * 32, "mila", "no date", vector(0, 1, 0))
+    file.run("UPDATE memories SET created_at = NULL WHERE text = 'no date'")
+    for number, data in enumerate((vector(0, 1), b"", vector(0, 1, 0) + b"\0", vector(0, 0, 0)), 2):
+        file.add(f"{number}" * 32, "mila", f"odd {number}", data)
+    file.add("9" * 32, "mila", "fits", vector(0, 2, 0))
+    found = await recalled(await opened(file), "so")
+    assert [(one.entry.content, one.score) for one in found.entries] == [
+        ("fits", 1.0), ("odd 2", 0.0), ("odd 3", 0.0), ("odd 4", 0.0), ("odd 5", 0.0)
+    ]  # fmt: skip
+
+
+async def test_a_memory_older_than_the_keyword_index_hides_behind_any_hit(tmp_path: Path, opened: Opened) -> None:
+    file = RMemFile(tmp_path / "rustmem.db")
+    file.add("0" * 32, "mila", "tea, old", vector(0, 1, 0), indexed=False)
+    file.add("1" * 32, "mila", "tea, new", vector(1, 0, 0))
+    memory = await opened(file)
+    assert contents(await recalled(memory, "tea")) == ["tea, new"]
+    assert contents(await recalled(memory, "coffee")) == ["tea, old", "tea, new"]
+
+
+async def test_a_new_memory_is_found_by_the_words_of_a_deleted_one(tmp_path: Path, opened: Opened) -> None:
+    file = RMemFile(tmp_path / "rustmem.db")
+    file.add("0" * 32, "mila", "secret garden", vector(1, 0, 0))
+    file.delete("0" * 32)
+    file.add("1" * 32, "mila", "plain bread", vector(0, 1, 0))
+    assert contents(await recalled(await opened(file), "garden")) == ["plain bread"]
+
+
+async def test_a_text_that_follows_itself_is_dropped_and_others_stay(tmp_path: Path, opened: Opened) -> None:
+    file = RMemFile(tmp_path / "rustmem.db")
+    for number, (text, numbers) in enumerate(
+        [("same", (0, 1, 0)), ("same", (0, 1, 0)), ("other", (0, 1, 1)), ("same", (1, 1, 1))]
+    ):
+        file.add(f"{number}" * 32, "mila", text, vector(*numbers))
+    assert contents(await recalled(await opened(file), "so")) == ["same", "other", "same"]
+
+
+async def test_words_of_the_query_are_wildcards_among_the_relations(tmp_path: Path, opened: Opened) -> None:
+    """ "%" finds every relation; the most mentioned come first, invalid ones never, and signs are taken out."""
+    file = RMemFile(tmp_path / "rustmem.db")
+    file.relate("mila", "Mila", "sells", "Honey", mentions=1)
+    file.relate("mila", "Anna", "buys", "Wax", mentions=5)
+    file.relate("mila", "Mila", "sold", "Jam", valid=0)
+    memory = await opened(file)
+    assert contents(await recalled(memory, "%%")) == ["Anna buys Wax", "Mila sells Honey"]
+    assert contents(await recalled(memory, "h_ney?!")) == ["Mila sells Honey"]
+    assert contents(await recalled(memory, "sells")) == []
+    assert contents(await recalled(memory, "x")) == []
+
+
+async def test_the_first_version_knows_neither_keywords_nor_archive(tmp_path: Path, opened: Opened) -> None:
+    memory = await opened(mila(tmp_path / "rustmem.db", "0.1.x"))
+    assert shown(await recalled(memory, "rye bread")) == [(BREAD_KEY, 1.0), (BEES_KEY, 0.0)]
+    assert shown(await recalled(memory, "bees", NOBODYS_VECTOR)) == [(BEES_KEY, 0.0), (BREAD_KEY, 0.0)]
+
+
+async def test_of_the_second_version_it_is_told_that_there_were_two_rules(tmp_path: Path, opened: Opened) -> None:
+    memory = await opened(mila(tmp_path / "rustmem.db", "0.2.x"))
+    found = await recalled(memory, "rye bread")
+    assert shown(found) == [(BREAD_KEY, 1.0)]
+    assert any("had two rules" in note for note in found.notes)
+
+
+async def test_one_user_is_searched_at_a_time(file: RMemFile, opened: Opened) -> None:
+    """The only one without asking; of several all, each by itself, and that is said; a user without memories none."""
+    file.add("a" * 32, "tom", "Tom bakes bread", vector(0, 1, 1))
+    memory = await opened(file)
+    both = await recalled(memory, "bread")
+    assert contents(both) == ["Mila prefers rye bread", "Tom bakes bread"]
+    assert any("2 users" in note for note in both.notes)
+    assert any("2 users" in notice for notice in memory.notices)
+    assert contents(await recalled(memory, "bread", user="tom")) == ["Tom bakes bread"]
+    assert contents(await recalled(memory, "bread", user="nobody")) == []
+
+
+async def test_without_a_vector_only_what_needs_none_runs(memory: RMemMemory) -> None:
+    found = await recalled(memory, "honey bread", None)
+    assert [(one.entry.content, one.source) for one in found.entries] == [
+        ("Mila sells Honey", "graph"), ("Mila prefers rye bread", "active")
+    ]  # fmt: skip
+    assert found.entries[1].score is None
+    assert any("unranked" in note for note in found.notes)
+    other = await recalled(memory, "bread", (0.0, 1.0))
+    assert other.entries[0].score is None
+    assert any("The query's vector has 2 numbers and those here have 3" in note for note in other.notes)
+
+
+def test_a_cosine_is_that_of_a_loop_over_single_numbers() -> None:
+    """Each product, each sum and each root rounded to 32 bits, in order."""
+
+    def rounded(value: float) -> float:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+
+    def loop(one: Sequence[float], other: Sequence[float]) -> float:
+        dot = left = right = 0.0
+        for a, b in zip(one, other, strict=True):
+            dot = rounded(dot + rounded(a * b))
+            left, right = rounded(left + rounded(a * a)), rounded(right + rounded(b * b))
+        return rounded(dot / rounded(rounded(left**0.5) * rounded(right**0.5)))
+
+    random = np.random.default_rng(7)
+    rows = random.normal(size=(20, 768)).astype(np.float32)
+    query = random.normal(size=768).astype(np.float32)
+    expected = [loop(query.tolist(), row.tolist()) for row in rows]
+    assert plain_cosines(query, rows).tolist() == expected

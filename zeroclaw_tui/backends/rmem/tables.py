@@ -1,0 +1,446 @@
+"""R-Mem's database: what tells it and its version, and its rows as memories.
+
+The tables are those of R-Mem (rustmem) 0.1.0 to 0.3.0, https://github.com/Adaimade/R-Mem, src/store.rs and
+src/graph.rs. Times are UTC in whole seconds without a zone, vectors float32 little-endian, ids UUIDs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sqlite3
+import stat
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from zeroclaw_tui.backends.held import Held
+from zeroclaw_tui.files.database import as_text, check_file, connect_read_only_blocking, quoted, raw_bytes, translated
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Unreadable
+from zeroclaw_tui.memory.text import one_line
+
+Version = Literal["0.1.x", "0.2.x", "0.3.0"]
+
+MISC = "misc"
+"""The category of a memory that none was given."""
+ARCHIVE, RELATION = "archive", "relation"
+"""The categories under which the archive and the graph are shown here; R-Mem has none for them."""
+OF_RELATIONS = "semantic:relation"
+SUPERSEDED, DELETED = "archive:superseded", "archive:deleted"
+"""The kinds of what is no living memory."""
+
+MOST_BYTES = 256_000_000
+"""So much text is held; R-Mem's memories are single facts of some dozens of bytes."""
+
+_NEEDED: Mapping[str, frozenset[str]] = {
+    "memories": frozenset({"id", "user_id", "text", "embedding"}),
+    "history": frozenset({"memory_id", "action", "old_text", "new_text"}),
+    "relations": frozenset({"user_id", "source", "relation", "destination", "valid"}),
+}
+_ARCHIVE_COLUMNS = frozenset({"id", "user_id", "text", "embedding", "reason", "superseded_by"})
+_INDEX = re.compile(r"\s*CREATE\s+VIRTUAL\s+TABLE\b.*\bUSING\s+fts5\b", re.IGNORECASE | re.DOTALL)
+_PLAIN_TABLE = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)
+_LENGTH = "CASE WHEN typeof(embedding) = 'blob' THEN length(embedding) END"
+_KEY_DIGITS = 12
+_NOT_HEX = re.compile(r"[^0-9a-f]")
+_SUPERSEDED_ID = ":superseded:"
+_NO_RMEM = "Give the rustmem.db of an R-Mem; its db_path stands in rustmem.toml under [store]."
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The columns of its tables; the version follows from them, since the file names none.
+
+    `archive` is empty where there is no such table. `has_index` says whether there is the keyword index,
+    `has_index_rows` whether it can be told which rows are in it.
+    """
+
+    memories: frozenset[str]
+    history: frozenset[str]
+    relations: frozenset[str]
+    archive: frozenset[str] = frozenset()
+    has_index: bool = False
+    has_index_rows: bool = False
+
+    @property
+    def version(self) -> Version:
+        """The R-Mem that made it, or changed it last."""
+        if not self.archive:
+            return "0.1.x"
+        return "0.3.0" if self.has_categories else "0.2.x"
+
+    @property
+    def has_categories(self) -> bool:
+        """Whether memories have a category."""
+        return "category" in self.memories
+
+    def column(self, table: Literal["memories", "archive", "relations", "history"], name: str) -> str:
+        """A column by name, NULL where the table of this version has none."""
+        return quoted(name) if name in getattr(self, table) else "NULL"
+
+
+def is_rmem(path: Path) -> bool:
+    """Whether a file is R-Mem's, by its tables; a file that cannot be read is not known to be. Blocks."""
+    try:
+        with opened(path) as connection, translated(path):
+            return _shape(connection) is not None
+    except InspectorError:
+        return False
+
+
+def opened(path: Path) -> closing[sqlite3.Connection]:
+    """A connection that only reads. Raises Unreadable, also for a symbolic link, and Corrupt for a file cut short."""
+    check_place(path)
+    return closing(connect_read_only_blocking(path))
+
+
+def check_place(path: Path) -> None:
+    """Raise Unreadable for what is no regular file by itself, and Corrupt where its size is no whole number of pages.
+
+    Blocks.
+    """
+    if path.is_symlink():
+        raise Unreadable(
+            f"{path} is a symbolic link, which is not followed to another program's store.",
+            hint=f"Give the file itself: {os.path.realpath(path)}.",
+        )
+    check_file(path)
+    try:
+        header = raw_bytes(path, 18)
+    except OSError as error:
+        raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint=_NO_RMEM) from error
+    if not header.startswith(b"SQLite format 3\0"):
+        raise Unreadable(f"{path} is not a SQLite database.", hint=_NO_RMEM)
+    size = int.from_bytes(header[16:18], "big")
+    page = 65536 if size == 1 else size
+    if page and path.stat().st_size % page:
+        raise Corrupt(
+            f"{path} is damaged: its size is no whole number of pages, so its end is missing.",
+            hint="Take a copy that is whole, or try `sqlite3 FILE .recover` on a copy.",
+        )
+
+
+def has_other_names(path: Path) -> bool:
+    """Whether the file has a second name somewhere (a hard link), so that a write would change another file too."""
+    found = path.stat()
+    return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+
+
+def read_shape(connection: sqlite3.Connection, path: Path) -> Shape:
+    """The tables of a database. Raises Unreadable where they are not R-Mem's."""
+    shape = _shape(connection)
+    if shape is None:
+        raise Unreadable(f"{path} has not the tables of R-Mem (memories, history, relations).", hint=_NO_RMEM)
+    return shape
+
+
+def _shape(connection: sqlite3.Connection) -> Shape | None:
+    # A view or another program's module under one of these names is not read.
+    tables = {
+        as_text(name): as_text(statement)
+        for name, statement in connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+    }
+
+    def columns(table: str) -> frozenset[str]:
+        if _PLAIN_TABLE.match(tables.get(table, "")) is None:
+            return frozenset()
+        described = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+        return frozenset(as_text(name) for (name,) in described)
+
+    found = {table: columns(table) for table in _NEEDED}
+    if any(not needed <= found[table] for table, needed in _NEEDED.items()):
+        return None
+    archive = columns("archive")
+    return Shape(
+        found["memories"],
+        found["history"],
+        found["relations"],
+        archive if archive >= _ARCHIVE_COLUMNS else frozenset(),
+        _INDEX.match(tables.get("memories_fts", "")) is not None,
+        "memories_fts_docsize" in tables,
+    )
+
+
+@dataclass(frozen=True)
+class Contents(Held):
+    """What one reading found: living memories, then the archive, then the graph."""
+
+    shape: Shape | None = None
+
+    @cached_property
+    def keys_by_id(self) -> dict[str, str]:
+        """The keys of living memories by id."""
+        return {entry.id: entry.key for entry in self.entries if is_living(entry)}
+
+
+def is_living(entry: MemoryEntry) -> bool:
+    """Whether it is one of R-Mem's memories, and neither archived nor a relation."""
+    return isinstance(entry.handle, int)
+
+
+def key_of(id: str) -> str:
+    """The key that stands for an id: "rmem_" and its first 12 hexadecimal digits, or those of its hash."""
+    digits = _NOT_HEX.sub("", id.lower())
+    if len(digits) < _KEY_DIGITS or len(id.replace("-", "")) != len(digits):
+        digits = hashlib.sha256(id.encode("utf-8", "surrogateescape")).hexdigest()
+    return f"rmem_{digits[:_KEY_DIGITS]}"
+
+
+def key_of_relation(user: str, source: str, relation: str, destination: str) -> str:
+    """The key of a relation, the same for as long as the relation is."""
+    named = "\0".join((user, source, relation, destination))
+    return f"rmem_rel_{hashlib.sha256(named.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+
+
+def read_contents(connection: sqlite3.Connection, shape: Shape, path: Path) -> Contents:
+    """Every row, in one consistent reading. Raises Unreadable where there is more text than is held."""
+    connection.execute("BEGIN")
+    try:
+        found: list[MemoryEntry] = []
+        size = 0
+        for entry in _told_apart(_rows(connection, shape)):
+            size += entry.size
+            if size > MOST_BYTES:
+                raise Unreadable(
+                    f"{path} holds more than {MOST_BYTES // 1_000_000} MB of text, which is no store of facts.",
+                    hint="R-Mem's own `rustmem list -u USER` lists one user's memories.",
+                )
+            found.append(entry)
+    finally:
+        connection.execute("ROLLBACK")
+    return Contents(tuple(found), shape)
+
+
+def _rows(connection: sqlite3.Connection, shape: Shape) -> Iterator[MemoryEntry]:
+    yield from _memories(connection, shape)
+    if shape.archive:
+        yield from _archive(connection, shape)
+    yield from _relations(connection, shape)
+
+
+def _memories(connection: sqlite3.Connection, shape: Shape) -> Iterator[MemoryEntry]:
+    columns = [shape.column("memories", name) for name in ("category", "created_at", "updated_at")]
+    statement = f"SELECT rowid, id, user_id, text, {', '.join(columns)}, {_LENGTH} FROM memories ORDER BY rowid"
+    for rowid, id, user, text, category, created, updated, length in connection.execute(statement):  # noqa: A001
+        yield memory_entry(rowid, as_text(id), user, text, category, created, updated, length)
+
+
+def memory_entry(
+    rowid: int, id: str, user: Any, text: Any, category: Any, created: Any, updated: Any, length: int | None
+) -> MemoryEntry:
+    """A living memory; `length` is that of its vector in bytes, None without one."""
+    return MemoryEntry(
+        id=id,
+        key=key_of(id),
+        content=as_text(text),
+        category=MISC if category is None else as_text(category),
+        timestamp=as_text(created),
+        updated_at=None if updated is None else as_text(updated),
+        namespace=as_text(user),
+        embedding_dimensions=None if length is None else length // 4,
+        handle=rowid,
+    )
+
+
+def _archive(connection: sqlite3.Connection, shape: Shape) -> Iterator[MemoryEntry]:
+    columns = [shape.column("archive", name) for name in ("archived_at", "original_created_at")]
+    statement = (
+        f"SELECT rowid, id, user_id, text, reason, superseded_by, {', '.join(columns)}, {_LENGTH} FROM archive "
+        f"ORDER BY {columns[0]}, rowid"
+    )
+    versions: defaultdict[str, int] = defaultdict(int)
+    for rowid, id, user, text, reason, newer, archived, created, length in connection.execute(statement):  # noqa: A001
+        own = as_text(id)
+        if as_text(reason) == "SUPERSEDED":
+            lives = as_text(newer) if newer is not None else own.partition(_SUPERSEDED_ID)[0]
+            versions[lives] += 1
+            name, key, kind = own, f"{key_of(lives)}_v{versions[lives]}", SUPERSEDED
+        else:
+            # The id of a deleted memory is its own, and a memory that was stored anew may have it.
+            name, key, kind, lives = f"{own}:deleted", f"{key_of(own)}_deleted", DELETED, ""
+        yield MemoryEntry(
+            id=name,
+            key=key,
+            content=as_text(text),
+            category=ARCHIVE,
+            timestamp=as_text(archived if created is None else created),
+            updated_at=None if archived is None else as_text(archived),
+            namespace=as_text(user),
+            superseded_by=lives,
+            kind=kind,
+            embedding_dimensions=None if length is None else length // 4,
+            handle=f"archive:{rowid}",
+        )
+
+
+def _relations(connection: sqlite3.Connection, shape: Shape) -> Iterator[MemoryEntry]:
+    columns = [shape.column("relations", name) for name in ("created_at", "updated_at")]
+    statement = (
+        f"SELECT rowid, user_id, source, relation, destination, valid, {', '.join(columns)} FROM relations "
+        "ORDER BY rowid"
+    )
+    for rowid, *texts, valid, created, updated in connection.execute(statement):
+        user, source, relation, destination = map(as_text, texts)
+        yield MemoryEntry(
+            id=f"relation:{rowid}",
+            key=key_of_relation(user, source, relation, destination),
+            content=f"{source} {relation} {destination}",
+            category=RELATION,
+            timestamp=as_text(created),
+            updated_at=None if updated is None else as_text(updated),
+            namespace=user,
+            # What it was replaced by is not kept.
+            superseded_by=None if valid == 1 else "",
+            kind=OF_RELATIONS,
+            handle=relation_handle(rowid),
+        )
+
+
+def relation_handle(rowid: int) -> str:
+    """How a relation is named in listings."""
+    return f"relation:{rowid}"
+
+
+def _told_apart(entries: Iterator[MemoryEntry]) -> Iterator[MemoryEntry]:
+    """The same, ids and keys that are there already with a number behind them: a foreign table may repeat them."""
+    ids: defaultdict[str, int] = defaultdict(int)
+    keys: defaultdict[str, int] = defaultdict(int)
+    for entry in entries:
+        ids[entry.id] += 1
+        keys[entry.key] += 1
+        if ids[entry.id] > 1:
+            entry = replace(entry, id=f"{entry.id}#{ids[entry.id]}")
+        if keys[entry.key] > 1:
+            entry = replace(entry, key=f"{entry.key}_{keys[entry.key]}")
+        yield entry
+
+
+@dataclass(frozen=True, slots=True)
+class Traps:
+    """Where the tables do not say what a person thinks they do; counts of rows.
+
+    `stale` rows of the keyword index belong to no memory any more, `mixed` memories are also found by words that are
+    not theirs. `unindexed` memories are not in it. `deleted` and `superseded` texts lie in the archive with a vector.
+    `left` memories of the history are neither living nor archived, and their texts stand there.
+    """
+
+    stale: int = 0
+    mixed: int = 0
+    unindexed: int = 0
+    deleted: int = 0
+    superseded: int = 0
+    left: int = 0
+    history: int = 0
+
+    def sentences(self) -> tuple[str, ...]:
+        """One for each that there is, the worst first."""
+        return tuple(sentence for count, sentence in self._told() if count)
+
+    def _told(self) -> Iterator[tuple[int, str]]:
+        yield (
+            self.left,
+            f"The history holds the texts of {_count_of(self.left)} that are neither there nor archived: R-Mem's reset "
+            "leaves them.",
+        )
+        yield (
+            self.deleted,
+            f"{self.deleted:,} deleted {_texts(self.deleted)} in the archive: where nothing else scores 0.4, R-Mem's "
+            "recall brings such back.",
+        )
+        yield (
+            self.superseded,
+            f"{self.superseded:,} earlier {_texts(self.superseded)} in the archive, which recall brings back likewise.",
+        )
+        yield (
+            self.mixed,
+            f"{_are(self.mixed)} found by words of deleted ones too: R-Mem leaves those in its keyword index, and "
+            "a new memory takes their place.",
+        )
+        yield (
+            self.stale,
+            f"The keyword index has the words of {_count_of(self.stale)} that were deleted: the next ones that are "
+            "stored will be found by them.",
+        )
+        yield (
+            self.unindexed,
+            f"{_are(self.unindexed)} not in the keyword index, being older than it: recall leaves such out as soon as "
+            "any other memory has a word of the query.",
+        )
+
+
+def _count_of(count: int) -> str:
+    return "1 memory" if count == 1 else f"{count:,} memories"
+
+
+def _are(count: int) -> str:
+    return f"{_count_of(count)} {'is' if count == 1 else 'are'}"
+
+
+def _texts(count: int) -> str:
+    return "text lies" if count == 1 else "texts lie"
+
+
+def look_for_traps(connection: sqlite3.Connection, shape: Shape) -> Traps:
+    """Count them. Reads all of the keyword index."""
+
+    def count(statement: str) -> int:
+        ((counted,),) = connection.execute(f"SELECT count(*) FROM {statement}")
+        return int(counted)
+
+    archived = {"DELETED": 0, "SUPERSEDED": 0}
+    known = "SELECT id FROM memories"
+    if shape.archive:
+        rows = connection.execute("SELECT reason, count(*) FROM archive WHERE embedding IS NOT NULL GROUP BY reason")
+        archived |= {as_text(reason): counted for reason, counted in rows}
+        known += f" UNION SELECT id FROM archive UNION SELECT {shape.column('archive', 'superseded_by')} FROM archive"
+    stale = mixed = unindexed = 0
+    if shape.has_index and shape.has_index_rows:
+        stale = count("memories_fts_docsize WHERE id NOT IN (SELECT rowid FROM memories)")
+        unindexed = count("memories WHERE rowid NOT IN (SELECT id FROM memories_fts_docsize)")
+        mixed = _mixed(connection)
+    return Traps(
+        stale=stale,
+        mixed=mixed,
+        unindexed=unindexed,
+        deleted=archived["DELETED"],
+        superseded=archived["SUPERSEDED"],
+        left=count(
+            "(SELECT DISTINCT memory_id FROM history "
+            f"WHERE memory_id NOT IN (SELECT id FROM ({known}) WHERE id NOT NULL))"
+        ),
+        history=count("history"),
+    )
+
+
+def _mixed(connection: sqlite3.Connection) -> int:
+    """How many memories the index has under words that their text lacks, by an index made anew beside it.
+
+    That lies in the temporary tables of this connection, which opened the file for reading alone.
+    """
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA query_only = OFF")
+    try:
+        connection.execute("CREATE VIRTUAL TABLE temp.fresh USING fts5(text)")
+        connection.execute("INSERT INTO temp.fresh (rowid, text) SELECT rowid, text FROM main.memories")
+        connection.execute("CREATE VIRTUAL TABLE temp.fresh_words USING fts5vocab(temp, fresh, instance)")
+        connection.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, memories_fts, instance)")
+        ((counted,),) = connection.execute(
+            "SELECT count(DISTINCT doc) FROM (SELECT term, doc FROM temp.words "
+            "WHERE doc IN (SELECT rowid FROM memories) EXCEPT SELECT term, doc FROM temp.fresh_words)"
+        )
+        return int(counted)
+    finally:
+        for name in ("words", "fresh_words", "fresh"):
+            connection.execute(f"DROP TABLE IF EXISTS temp.{name}")
+        connection.execute("PRAGMA query_only = ON")
+
+
+def shown_user(user: str) -> str:
+    """A user_id in a sentence."""
+    return f'"{one_line(user)[:60]}"'
