@@ -225,7 +225,10 @@ class _Search:
     def _add(self, word: str) -> None:
         np = self._np
         having = self._index.having(word)
-        rowids = np.union1d(self._rowids, having)
+        # Both are ascending, which a stable sort merges in one go.
+        rowids = np.concatenate((self._rowids, having))
+        rowids.sort(kind="stable")
+        rowids = rowids[np.flatnonzero(np.append(True, rowids[1:] != rowids[:-1])[: len(rowids)])]
         shared, read = np.zeros(len(rowids)), np.zeros(len(rowids), dtype=bool)
         earlier = np.searchsorted(rowids, self._rowids)
         shared[earlier], read[earlier] = self._shared, self._read
