@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.small_store import change, make
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.sqlite import word_index
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.scoring.rare_words import LOOKED_AT
 
@@ -70,3 +71,20 @@ async def test_without_a_sound_index_every_memory_is_read(tmp_path: Path, statem
     by_index, by_reading = await both(path, "tea", 5, None)
     assert by_index == by_reading
     assert [handle for handle, _ in by_index.nearest] == [2, 1]
+
+
+@pytest.mark.parametrize("few", [0, 10_000])
+async def test_where_words_are_too_many_to_count_it_says_that_it_is_approximate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    """Of few texts all are read instead."""
+    monkeypatch.setattr(word_index, "_MOST_COUNTED", 50)
+    monkeypatch.setattr(word_index, "_MOST_GUESSED", 300)
+    monkeypatch.setattr(word_index, "FEW", few)
+    contents = [f"note{number % 5} of {' '.join(f'{number}x{at}' for at in range(8))}" for number in range(1500)]
+    contents[700] = f"{contents[699]} again"
+    path = make(tmp_path / "brain.db", "G2", [{"content": content} for content in contents])
+    by_index, by_reading = await both(path, contents[699], 5, 700)
+    assert by_index.is_approximate is (few == 0)
+    assert by_index.nearest[0] == by_reading.nearest[0] == (701, by_reading.nearest[0][1])
+    assert [score for _, score in by_index.nearest] == [score for _, score in by_reading.nearest]

@@ -90,6 +90,7 @@ def test_every_row_is_unpacked_as_it_was(row: StoredRow, earlier: StoredRow) -> 
     assert _typed(unpack(pack(row, earlier), earlier)) == _typed(row)
 
 
+@settings(deadline=None)
 @given(rows=st.lists(_ROWS, min_size=1, max_size=4))
 def test_every_row_comes_back_from_the_file_as_it_was(rows: list[StoredRow]) -> None:
     with tempfile.TemporaryDirectory() as folder:

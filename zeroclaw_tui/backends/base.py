@@ -325,6 +325,10 @@ class Memory(ABC):
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
         return count_entries(await self.entries(wanted), has_vectors=self.capabilities.vectors)
 
+    async def counted(self, filter: MemoryFilter, now: str) -> tuple[Statistics, Facets]:
+        """Both for one filter; a store that counts by itself may do it in fewer passes."""
+        return await self.statistics(filter), await self.facets(filter, now)
+
     async def search(
         self,
         request: RecallRequest,

@@ -126,7 +126,7 @@ async def store_stats(
     Without a zone they are this machine's.
     """
     wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
-    rows, every = await asyncio.gather(memory.statistics(wanted), memory.facets(wanted, now))
+    rows, every = await memory.counted(wanted, now)
     return StoreStats(every, rows, growth_of(rows, zone))
 
 

@@ -53,7 +53,6 @@ def _facts(connection: sqlite3.Connection, schema: Schema, path: Path) -> dict[s
         "columns": sorted(schema.columns),
     }
     facts |= _row_facts(connection, schema)
-    facts |= _vector_facts(connection, schema)
     facts |= _keyword_facts(connection, schema)
     if schema.has_agents:
         facts |= _agent_facts(connection)
@@ -64,24 +63,25 @@ def _facts(connection: sqlite3.Connection, schema: Schema, path: Path) -> dict[s
 def _row_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]:
     replaced = "sum(m.superseded_by IS NOT NULL)" if schema.has("superseded_by") else "NULL"
     undated = f"sum({moment_of(created(schema))} < 0)" if schema.has("created_at") else "NULL"
-    statement = f"SELECT count(*), {replaced}, {undated} FROM memories AS m"
-    rows, hidden, no_date = connection.execute(statement).fetchone()
+    vectors = "count(m.embedding)" if schema.has("embedding") else "0"
+    statement = f"SELECT count(*), {replaced}, {undated}, {vectors} FROM memories AS m"
+    rows, hidden, no_date, embedded = connection.execute(statement).fetchone()
     facts = {"memories": rows}
     if schema.has("superseded_by"):
         facts["superseded"] = hidden or 0
     if schema.has("created_at"):
         facts["without a readable date"] = no_date or 0
-    return facts
+    return facts | _vector_facts(connection, schema, rows, embedded)
 
 
-def _vector_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]:
+def _vector_facts(connection: sqlite3.Connection, schema: Schema, rows: int, embedded_rows: int) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     if schema.has("embedding"):
-        lengths = connection.execute(
+        statement = (
             "SELECT length(embedding), count(*) FROM memories WHERE embedding IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
         )
+        lengths = connection.execute(statement).fetchall() if embedded_rows else []
         embedded = {length: count for length, count in lengths if length}
-        (rows,) = connection.execute("SELECT count(*) FROM memories").fetchone()
         facts["embedded"] = sum(embedded.values())
         facts["not embedded"] = rows - facts["embedded"]
         facts["embedded by dimensions"] = {
@@ -99,12 +99,12 @@ def _vector_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, A
 def _keyword_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]:
     facts: dict[str, Any] = {"triggers": schema.has_triggers, "keyword index": schema.has_fts}
     if schema.has_fts and "memories_fts_docsize" in schema.tables:
-        lacking, too_many = connection.execute(
-            "SELECT (SELECT count(*) FROM memories WHERE rowid NOT IN (SELECT id FROM memories_fts_docsize)), "
-            "(SELECT count(*) FROM memories_fts_docsize WHERE id NOT IN (SELECT rowid FROM memories))"
+        rows, indexed, lacking = connection.execute(
+            "SELECT (SELECT count(*) FROM memories), (SELECT count(*) FROM memories_fts_docsize), "
+            "(SELECT count(*) FROM memories WHERE rowid NOT IN (SELECT id FROM memories_fts_docsize))"
         ).fetchone()
         facts["not in the keyword index"] = lacking
-        facts["only in the keyword index"] = too_many
+        facts["only in the keyword index"] = indexed - (rows - lacking)
     return facts
 
 
@@ -114,7 +114,8 @@ def _agent_facts(connection: sqlite3.Connection) -> dict[str, Any]:
     ).fetchall()
     nameless, shared = connection.execute(
         "SELECT (SELECT count(*) FROM memories WHERE agent_id NOT IN (SELECT id FROM agents WHERE id IS NOT NULL)), "
-        "(SELECT count(*) FROM (SELECT 1 FROM memories GROUP BY key HAVING count(*) > 1))"
+        "iif(EXISTS (SELECT 1 FROM memories WHERE agent_id > (SELECT min(agent_id) FROM memories)), "
+        "(SELECT count(*) FROM (SELECT 1 FROM memories GROUP BY key HAVING count(*) > 1)), 0)"
     ).fetchone()
     return {
         "agents": {as_text(alias): count for alias, count in rows},

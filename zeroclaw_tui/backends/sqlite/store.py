@@ -20,7 +20,7 @@ from zeroclaw_tui.backends.base import Entries, Health, Memory, Neighbours, Scor
 from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.backends.rows import finished, keep_nothing
 from zeroclaw_tui.backends.sqlite import sql
-from zeroclaw_tui.backends.sqlite.counts import facets, outdated_rows, statistics
+from zeroclaw_tui.backends.sqlite.counts import counted, facets, outdated_rows, statistics
 from zeroclaw_tui.backends.sqlite.health import health
 from zeroclaw_tui.backends.sqlite.schema import Schema, capabilities_of, read_schema
 from zeroclaw_tui.backends.sqlite.sql import agent_join, entry_columns, entry_from, finding, stamp_of, stamps
@@ -368,6 +368,11 @@ class SqliteMemory(Memory):
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
         found = sql.where(schema, wanted)
         return await self._find(lambda connection: statistics(connection, schema, path, found), wanted)
+
+    async def counted(self, filter: MemoryFilter, now: str) -> tuple[Statistics, Facets]:
+        """Both in one consistent read, in a thread; cancelling the await stops it."""
+        schema, path = self.schema, self.path
+        return await self._find(lambda connection: counted(connection, schema, path, filter, now), filter)
 
     async def data_version(self) -> int | None:
         """Changes when another connection has written (SQLite's PRAGMA data_version), or put another file in place.

@@ -26,6 +26,14 @@ _READ_AT_FIRST = 100
 _DEAR = 32
 """Reading a memory and weighing its words takes as long as fetching so many rowids from the index."""
 _MOST_READ, _MOST_READ_SHARE = 20_000, 8
+_MOST_COUNTED = 10_000
+"""Words, which takes half a second; others are taken for as rare as can be until the best texts are known."""
+_MOST_GUESSED = 10_000
+"""Texts read where that is so."""
+_COUNTED = 20
+"""Of so many texts more than are asked for all words are counted after all."""
+FEW = 50_000
+"""So many texts are sooner read all."""
 _MOST_UNLIKE, _MOST_UNLIKE_SHARE = 20_000, 4
 _ROUNDING = 1e-9
 # Signs that are no part of a word, neither to FTS5's unicode61 nor here: dashes, quotation marks, arrows, emoji.
@@ -47,7 +55,8 @@ def nearest_by_index(
 ) -> WordNeighbours | None:
     """What `RareWords` over all current memories would answer; None where the index cannot tell it, or not sooner.
 
-    In one consistent read. `going` is called in between, and may raise.
+    Approximate where of more than FEW texts too many or too many words would have to be looked at. In one consistent
+    read. `going` is called in between, and may raise.
     """
     if not (schema.has_fts and schema.has_triggers):
         return None
@@ -120,11 +129,11 @@ class _WordIndex:
                 batch.clear()
 
     def nearest(self, asked: str, limit: int, without: Handle | None) -> WordNeighbours | None:
-        """The texts nearest to one; None where too many would have to be read for it."""
+        """The texts nearest to one; None where all texts are read as soon."""
         counted = self.count(words_of(asked))
         counts = {word: counted[word] for word in words_of(asked)}
         search = _Search(self, counts, limit, without)
-        return WordNeighbours(search.best, self.texts, counts) if search.is_done() else None
+        return WordNeighbours(search.best, self.texts, counts, search.is_approximate) if search.is_done() else None
 
     def having(self, word: str) -> Numbers:
         """The rowids of the texts that the index knows a word in, ascending; those it does not tell about left out."""
@@ -150,6 +159,11 @@ class _WordIndex:
                 found[rowid] = words_of(compared_text_of(as_text(key), as_text(content)))
         return found
 
+    @property
+    def has_counted_many(self) -> bool:
+        """Whether words shall no longer be counted that need not be."""
+        return len(self._counts) > _MOST_COUNTED
+
     def count(self, words: Iterable[str]) -> Mapping[str, int]:
         """How many texts have each of these words, and of those counted before."""
         new = {word for word in words if word not in self._counts}
@@ -172,6 +186,8 @@ class _Search:
 
     A text's words weigh at least what it shares, so its score is at most the root of that over the length of the text
     asked about. Words are looked up from the rarest on, until what is left of them makes no text good enough.
+    Where that is too much, it is approximate: those that share most are read, with words not counted taken for as rare
+    as can be, and all words are counted of the best.
     """
 
     def __init__(self, index: _WordIndex, counts: Mapping[str, int], limit: int, without: Handle | None) -> None:
@@ -187,15 +203,16 @@ class _Search:
         self._rowids: Numbers = np.array(sorted(unlike), dtype=np.int64)
         self._shared: Numbers = np.array([unlike[rowid] for rowid in sorted(unlike)])
         self._read = np.zeros(len(unlike), dtype=bool)
+        self._rarest = weight(index.texts, 1) ** 2
+        self.is_approximate = False
 
     @property
     def best(self) -> Sequence[tuple[Handle, float]]:
         """The best scores found, best first, those stored later first among equals."""
-        ordered = sorted(self._scores.items(), key=lambda pair: (-pair[1], -pair[0]))
-        return [(rowid, score) for rowid, score in ordered if score >= LEAST][: self._limit]
+        return [(rowid, score) for rowid, score in self._ordered() if score >= LEAST][: self._limit]
 
     def is_done(self) -> bool:
-        """Find them; False where too many texts would have to be read."""
+        """Find them; False where all texts are read as soon."""
         words = iter(self._known)
         word = next(words, None)
         rest = sum(self._squares[word] for word in self._known)
@@ -209,11 +226,18 @@ class _Search:
                 rest = max(rest, 0.0) if word is not None else 0.0
                 self._look(self._np.flatnonzero(~self._read), _READ_AT_FIRST)
             elif not len(open_):
-                return True
-            elif len(open_) + int(self._read.sum()) > max(_MOST_READ, self._index.texts // _MOST_READ_SHARE):
-                return False
+                break
             else:
+                done, most = int(self._read.sum()), max(_MOST_READ, self._index.texts // _MOST_READ_SHARE)
+                self.is_approximate = self.is_approximate or len(open_) + done > most
+                if self.is_approximate and (self._index.texts <= FEW or done >= _MOST_GUESSED):
+                    break
                 self._look(open_, _AT_ONCE)
+        if self.is_approximate and self._index.texts <= FEW:
+            return False
+        if self.is_approximate:
+            self._count_best()
+        return True
 
     def _good_enough(self) -> float:
         """What a text has to share, squared weights added up, to be among the best; a hair less, for rounding."""
@@ -225,7 +249,10 @@ class _Search:
     def _add(self, word: str) -> None:
         np = self._np
         having = self._index.having(word)
-        rowids = np.union1d(self._rowids, having)
+        # Both are ascending, which a stable sort merges in one go.
+        rowids = np.concatenate((self._rowids, having))
+        rowids.sort(kind="stable")
+        rowids = rowids[np.flatnonzero(np.append(True, rowids[1:] != rowids[:-1])[: len(rowids)])]
         shared, read = np.zeros(len(rowids)), np.zeros(len(rowids), dtype=bool)
         earlier = np.searchsorted(rowids, self._rowids)
         shared[earlier], read[earlier] = self._shared, self._read
@@ -239,12 +266,33 @@ class _Search:
         texts = self._index.read(self._rowids[chosen].tolist())
         if isinstance(self._without, int):
             texts.pop(self._without, None)
-        shared = {rowid: sum(self._squares.get(word, 0.0) for word in words) for rowid, words in texts.items()}
+        shared = self._shared_by(texts)
         # What is known of their weight already may tell that they are not good enough.
         good, squares = self._good_enough(), self._index.squares
         for rowid, words in list(texts.items()):
             if shared[rowid] ** 2 < good * sum(squares.get(word, 0.0) for word in words):
                 del texts[rowid]
-        self._index.count(word for words in texts.values() for word in words)
+        if self._index.has_counted_many:
+            self.is_approximate = True
+        else:
+            self._index.count(word for words in texts.values() for word in words)
+        self._score(texts, shared)
+
+    def _score(self, texts: Mapping[int, Sequence[str]], shared: Mapping[int, float]) -> None:
+        squares, rarest = self._index.squares, self._rarest
         for rowid, words in texts.items():
-            self._scores[rowid] = cosine(shared[rowid], sum(map(squares.__getitem__, words)), self._own)
+            square = sum([squares.get(word, rarest) for word in words])
+            self._scores[rowid] = cosine(shared[rowid], square, self._own)
+
+    def _ordered(self) -> list[tuple[int, float]]:
+        return sorted(self._scores.items(), key=lambda pair: (-pair[1], -pair[0]))
+
+    def _count_best(self) -> None:
+        """Leave only the best scores, with all words of their texts counted."""
+        texts = self._index.read([rowid for rowid, _ in self._ordered()[: self._limit + _COUNTED]])
+        self._index.count(word for words in texts.values() for word in words)
+        self._scores = {}
+        self._score(texts, self._shared_by(texts))
+
+    def _shared_by(self, texts: Mapping[int, Sequence[str]]) -> dict[int, float]:
+        return {rowid: sum(self._squares.get(word, 0.0) for word in words) for rowid, words in texts.items()}

@@ -154,7 +154,8 @@ class WordPairs:
 
     def counts(self) -> Numbers:
         """How many pairs each text has."""
-        return self._numpy.diff(self._numpy.frombuffer(self._starts, dtype=self._numpy.int64))
+        starts = self._numpy.frombuffer(self._starts, dtype=self._numpy.int64)
+        return self._numpy.subtract(starts[1:], starts[:-1], dtype=self._numpy.uint32, casting="unsafe")
 
     def _settle(self) -> None:
         """Turn the words gathered so far into pairs and signatures, many texts at once."""
@@ -228,7 +229,8 @@ class Vectors:
         """No vector comes any more."""
         for length in list(self._waiting):
             self._settle(length)
-        self._slots = array("i", bytes(4 * len(self._lengths)))
+        if self._blocks:
+            self._slots = array("i", bytes(4 * len(self._lengths)))
         for length, blocks in self._blocks.items():
             for numbers, _ in blocks:
                 for number in numbers:
@@ -236,7 +238,7 @@ class Vectors:
 
     def compared_as(self, number: int) -> int:
         """The length of a vector that is compared by cosine; 0 for a memory that has none such."""
-        return self._slots[number]
+        return self._slots[number] if self._slots else 0
 
     @property
     def lengths(self) -> Counter[int]:
@@ -338,7 +340,7 @@ class ByWords:
 
     def join_alike(self, owners: array[int], chosen: Numbers) -> None:
         """Join what is alike among the chosen memories (a bool for each) of one owner."""
-        for bucket in _buckets(self._texts, owners, chosen):
+        for bucket in _buckets(self._texts, owners, chosen & (self._counts > 0)):
             if len(bucket) > 2:
                 self._join(bucket)
             elif not self._are_one(*bucket):
@@ -422,7 +424,7 @@ def _buckets(texts: WordPairs, owners: array[int], chosen: Numbers) -> Iterator[
     """Memories of one owner that have a band in common, band after band, two and more at a time."""
     import numpy
 
-    numbers = numpy.flatnonzero(chosen & (texts.counts() > 0)).astype(numpy.uint32)
+    numbers = numpy.flatnonzero(chosen).astype(numpy.uint32)
     owned = numpy.frombuffer(owners, dtype=numpy.int32)[numbers]
     own = [numbers[owned == owner] for owner in numpy.unique(owned)]
     del numbers, owned
@@ -435,11 +437,12 @@ def _buckets(texts: WordPairs, owners: array[int], chosen: Numbers) -> Iterator[
             keys <<= half
             keys |= numbers
             keys.sort()
+            found = keys.astype(numpy.uint32)
+            keys >>= half
             is_same = numpy.zeros(len(keys) + 1, dtype=bool)
-            is_same[1:-1] = keys[1:] ^ keys[:-1] < 1 << half
+            is_same[1:-1] = keys[1:] == keys[:-1]
             begins = numpy.flatnonzero(is_same[1:] & ~is_same[:-1])
             ends = numpy.flatnonzero(is_same[:-1] & ~is_same[1:]) + 1
-            found = keys.astype(numpy.uint32)
             del keys, is_same
             for begin, end in zip(begins, ends, strict=True):
                 yield found[begin:end].tolist()

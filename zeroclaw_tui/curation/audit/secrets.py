@@ -64,7 +64,7 @@ def secrets_remark(names: list[str]) -> str:
 
 def masked(text: str) -> str:
     """A text with four dots in place of everything in it that looks like a secret."""
-    places = sorted(place for shape in _SHAPES for place in _places(shape, text))
+    places = sorted(place for shape in _SHAPES for place in _places(shape, text)) if secret_literals([text]) else []
     shown: list[str] = []
     end = 0
     for start, stop in places:

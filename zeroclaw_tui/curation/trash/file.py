@@ -84,6 +84,9 @@ _BYTES, _TEXT, _CONTENT, _SAME = "bytes", "text", "content", "same"
 
 VECTOR = "embedding"
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+"""One for all rows: `json.dumps` makes a new one each time."""
+
 _OF_FILES, _PATHS = (FILE, AUDIT_LOG, OTHER_ROW), ("path", MOVED_TO, MOVED_FROM, MADE, FILE_NAME)
 
 
@@ -344,8 +347,7 @@ def pack(row: StoredRow, before: StoredRow | None = None, *, vector: bool = True
             packed = value
         values.append([name if name.isascii() else _packed(name, blob), packed])
     parts = [_packed(part, blob) for part in (row.id, row.handle, row.agent, row.table)]
-    document = json.dumps([*parts, values], ensure_ascii=False, separators=(",", ":"))
-    return Packed(document, content, bytes(blob) if blob else None)
+    return Packed(_ENCODER.encode([*parts, values]), content, bytes(blob) if blob else None)
 
 
 def unpack(packed: Packed, before: StoredRow | None = None) -> StoredRow:
