@@ -14,8 +14,7 @@ import pytest
 from copies_samples import OTHER, SECRET, Place, cache, snapshot
 
 from zeroclaw_tui.curation.changing import remove_memories, undo
-from zeroclaw_tui.curation.copies.cleaning import clean_copies
-from zeroclaw_tui.curation.copies.copies import Copy, Text, find_copies, texts_of
+from zeroclaw_tui.curation.copies.copies import Copy, Text, clean_copies, find_copies, texts_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import plan_rows
 from zeroclaw_tui.memory.change import Keep, RowChange

@@ -34,7 +34,7 @@ from zeroclaw_tui.curation.copies.texts import (
     fragments_of,
     raw,
 )
-from zeroclaw_tui.curation.files.database_rows import columns_of
+from zeroclaw_tui.curation.side_databases import columns_of
 from zeroclaw_tui.files.database import (
     any_text,
     as_text,

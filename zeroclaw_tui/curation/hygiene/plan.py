@@ -12,14 +12,14 @@ from typing import get_args
 
 from zeroclaw_tui.backends.answers import Budget, Outdated, Retention
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.curation.files.database_rows import OldEntry, old_entries
-from zeroclaw_tui.curation.files.rows import canonical, digest_now, led_to
+from zeroclaw_tui.curation.files import canonical, digest_now, led_to
 from zeroclaw_tui.curation.hygiene.dates import cutoff_at
 from zeroclaw_tui.curation.hygiene.item import HygieneItem
 from zeroclaw_tui.curation.hygiene.old_files import FilesFound, old_files
 from zeroclaw_tui.curation.hygiene.rules import HygieneRules, RuleName, rules_of
 from zeroclaw_tui.curation.hygiene.state import HygieneState, counted_by, read_state
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.side_databases import OldEntry, old_entries
 from zeroclaw_tui.curation.trash.rows import file_state
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.errors import InspectorError

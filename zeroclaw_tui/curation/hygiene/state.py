@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.curation.files.rows import bytes_now
+from zeroclaw_tui.curation.files import bytes_now
 from zeroclaw_tui.curation.hygiene.rules import ROWS_SINCE
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.scoring.profiles import parse_version

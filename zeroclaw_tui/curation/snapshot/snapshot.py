@@ -11,7 +11,7 @@ from pathlib import Path
 from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changing import Outcome, carried_out, refuse_read_only
-from zeroclaw_tui.curation.files.doing import FileVanished, write_file
+from zeroclaw_tui.curation.files import FileVanished, write_file
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.differing import Difference, Where, differences
 from zeroclaw_tui.curation.snapshot.loading import can_be_written, in_order, load, look

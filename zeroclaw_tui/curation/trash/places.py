@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from zeroclaw_tui.curation.files.database_rows import FILE_NAME
-from zeroclaw_tui.curation.files.rows import MADE, MOVED_FROM, MOVED_TO
+from zeroclaw_tui.curation.files import MADE, MOVED_FROM, MOVED_TO
+from zeroclaw_tui.curation.side_databases import FILE_NAME
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, OTHER_ROW, RowChange, StoredRow, Value
 
 _OF_FILES, _PATHS = (FILE, AUDIT_LOG, OTHER_ROW), ("path", MOVED_TO, MOVED_FROM, MADE, FILE_NAME)

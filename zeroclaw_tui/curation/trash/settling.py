@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.files.database_rows import present_now
-from zeroclaw_tui.curation.files.rows import digest_now
+from zeroclaw_tui.curation.files import digest_now
+from zeroclaw_tui.curation.side_databases import present_now
 from zeroclaw_tui.curation.trash.reads import States
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW
 
