@@ -24,6 +24,8 @@ LARGEST = 200_000_000
 MOVED_TO, MOVED_FROM, STAYS, MADE = "moved_to", "moved_from", "stays_if_changed", "made_folder"
 
 _AT_ONCE = 1 << 20
+_PRIVATE = 0o600
+"""The mode of a file that was gone: nobody knows who was meant to read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,10 +293,6 @@ def _refused(path: Path, what: str, error: OSError) -> Refused:
     return Refused(
         f"{path} {what}: {error.strerror}.", hint="Check the permissions of its folder.", title="Not permitted"
     )
-
-
-_PRIVATE = 0o600
-"""The mode of a file that was gone: nobody knows who was meant to read it."""
 
 
 @dataclass(frozen=True, slots=True)

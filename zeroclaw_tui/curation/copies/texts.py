@@ -249,13 +249,13 @@ def _same(form: str, value: str, at: int) -> int:
 
 
 def _cut_out(value: str, phrases: Sequence[Phrase], nested: int) -> tuple[str, list[Phrase]]:
-    document = _json_in(value) if nested >= 0 else None
+    document = json_in(value) if nested >= 0 else None
     if document is not None:
         found: dict[Phrase, None] = {}
         # What nests too deeply to be walked is searched as it stands.
         with suppress(RecursionError):
             cut = _out_of_json(document, phrases, nested - 1, found)
-            return (_as_json(cut) if found else value), list(found)
+            return (as_json(cut) if found else value), list(found)
     held = []
     for phrase in phrases:
         without = phrase.out_of(value)
@@ -265,7 +265,7 @@ def _cut_out(value: str, phrases: Sequence[Phrase], nested: int) -> tuple[str, l
     return value, held
 
 
-def _json_in(value: str) -> Any:
+def json_in(value: str) -> Any:
     """The list or object that a value is in JSON, None for anything else."""
     if value.lstrip()[:1] not in ("{", "["):
         return None
@@ -275,13 +275,15 @@ def _json_in(value: str) -> Any:
         return None
 
 
-def _as_json(document: Any) -> str:
-    written = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+def as_json(document: Any, *, pretty: bool = False) -> str:
+    """A document in JSON, in one line unless `pretty`."""
+    separators, indent = ((",", ": "), 2) if pretty else ((",", ":"), None)
+    written = json.dumps(document, ensure_ascii=False, separators=separators, indent=indent)
     try:
         written.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         # Half a character, which JSON can name and UTF-8 cannot hold.
-        return json.dumps(document, separators=(",", ":"))
+        return json.dumps(document, separators=separators, indent=indent)
     return written
 
 

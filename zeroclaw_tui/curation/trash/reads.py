@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -295,6 +295,15 @@ def batches(connection: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[
             if found:
                 yield found
             some = some[taken:]
+
+
+def holding(connection: sqlite3.Connection, holds: Callable[[str | bytes], bool]) -> list[int]:
+    """The numbers of all kept changes of which some text or bytes hold what is looked for."""
+    rows = connection.execute(
+        "SELECT k.number, k.id, k.key, k.content, k.before, k.after, k.content_after, b.before, b.after"
+        " FROM kept k LEFT JOIN blobs b ON b.number = k.number"
+    )
+    return [number for number, *values in rows if any(isinstance(one, str | bytes) and holds(one) for one in values)]
 
 
 def oldest(connection: sqlite3.Connection) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from zeroclaw_tui.curation.trash.reads import EARLIER, EMPTY, NOTHING_DONE, ids_move, store_number
@@ -182,6 +182,13 @@ def strike_action(connection: sqlite3.Connection, action: int) -> None:
 def retell(connection: sqlite3.Connection, action: int, summary: str) -> None:
     """Another summary."""
     connection.execute("UPDATE actions SET summary = ? WHERE number = ?", (bindable(summary), action))
+
+
+def unname(connection: sqlite3.Connection, holds: Callable[[str | bytes], bool]) -> None:
+    """Give actions whose summary holds something another one."""
+    named = connection.execute("SELECT number, summary FROM actions").fetchall()
+    going = [(number,) for number, summary in named if holds(summary)]
+    connection.executemany("UPDATE actions SET summary = verb || ' (its words were erased)' WHERE number = ?", going)
 
 
 def finish(connection: sqlite3.Connection, action: int) -> bool:

@@ -1,0 +1,285 @@
+"""Every file of an install, what it is, whether erasing takes it unasked, and the bytes of it."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from zeroclaw_tui.backends.profiles import has_notes
+from zeroclaw_tui.config.document.replacing import is_unfinished
+from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
+from zeroclaw_tui.curation.copies.places import Holds, Kind, Place, find_places
+from zeroclaw_tui.curation.erase.spellings import Spellings
+from zeroclaw_tui.curation.snapshot.text import SIDE_CAR
+from zeroclaw_tui.curation.trash.trash import LOCK, NAME
+from zeroclaw_tui.files.database import raw_bytes
+
+FileKind = Literal[Kind, "store", "own copy", "config", "config backup", "workspace file", "other file"]
+Form = Literal["text", "UTF-16", "packed"]
+Holding = Literal[Holds, "memory lines", "toml", "config", "trash"]
+
+ASKED_FOR: frozenset[FileKind] = frozenset(
+    {"markdown", "prompt file", "knowledge", "security log", "workspace file", "other file", "config"}
+)
+"""Only taken with `also_files`: what a person or the agent wrote by hand, and what ZeroClaw itself never cleans."""
+SIDES = ("-wal", "-journal")
+_UNSEEN = ("-shm",)
+_DATABASE = b"SQLite format 3\0"
+_AT_ONCE = 16_000_000
+_MOST_UNPACKED = 1_000_000_000
+_PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
+_ZIP = b"PK\x03\x04"
+_SEALED = {b"7z\xbc\xaf": "7z", b"\x28\xb5\x2f\xfd": "zstd", b"Rar!": "rar", b"\x04\x22\x4d\x18": "lz4"}
+"""Packed forms that are not unpacked here."""
+_GIT = "Git keeps older forms of these files packed; look with `git log -S`."
+
+
+@dataclass(frozen=True, slots=True)
+class InstallFile:
+    """One file. `holds` says how it is read and rewritten; `remark` what a person should know, in a sentence."""
+
+    path: Path
+    kind: FileKind
+    holds: Holding
+    remark: str = ""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it is only taken when asked for."""
+        return self.kind in ASKED_FOR
+
+    def start(self) -> bytes:
+        """Its first 16 bytes. Raises OSError."""
+        if self._may_be_open:
+            return raw_bytes(self.path, len(_DATABASE))
+        with self.path.open("rb") as file:
+            return file.read(len(_DATABASE))
+
+    def is_database(self) -> bool:
+        """Whether it is a SQLite database, other than this program's trash. Raises OSError."""
+        return self.holds != "trash" and self._may_be_open and self.start() == _DATABASE
+
+    def parts(self) -> list[Path]:
+        """The file, and of a database its log and its journal, as far as they are there."""
+        beside = [self.path.with_name(self.path.name + side) for side in SIDES]
+        return [self.path, *(part for part in beside if file_size(part))]
+
+    def hits(self, spellings: Spellings) -> Iterator[Hit]:
+        """Where the texts stand in its bytes, and in those of its log; also in what gzip, bzip2, xz and zip packed.
+
+        Reads in pieces, whatever the size; of what is packed the first gigabyte. Blocks. Raises one of UNREADABLE.
+        """
+        for part in self.parts():
+            pieces = self._pieces() if part == self.path else _pieces_of(part)
+            for start, form in _hits_in(pieces, spellings):
+                yield Hit(part, start, form)
+        start_bytes = self.start()
+        for sign, opened in _PACKED.items():
+            if start_bytes.startswith(sign):
+                with opened(self.path, "rb") as file:
+                    yield from (Hit(self.path, at, "packed") for at, _ in _hits_in(_unpacked(file), spellings))
+        if start_bytes.startswith(_ZIP):
+            with zipfile.ZipFile(self.path) as archive:
+                for name in archive.namelist():
+                    with archive.open(name) as member:
+                        yield from (Hit(self.path, at, "packed") for at, _ in _hits_in(_unpacked(member), spellings))
+
+    def sealed_as(self) -> str | None:
+        """The name of a packed form that is not unpacked here, None for any other. Raises OSError."""
+        start = self.start()
+        return next((name for sign, name in _SEALED.items() if start.startswith(sign)), None)
+
+    @property
+    def _may_be_open(self) -> bool:
+        """Whether this process may have it open as a database; closing any descriptor of it would drop its locks."""
+        return self.kind in ("store", "trash") or ".db" in self.path.name or self.path.suffix in (".sqlite", ".sqlite3")
+
+    def _pieces(self) -> Iterator[bytes]:
+        if not self._may_be_open:
+            yield from _pieces_of(self.path)
+            return
+        offset = 0
+        while piece := raw_bytes(self.path, _AT_ONCE, offset):
+            offset += len(piece)
+            yield piece
+
+
+@dataclass(frozen=True, slots=True)
+class NotLookedAt:
+    """A place that could not be looked into, and why in a sentence. `may_hold` says that the text may lie there."""
+
+    place: str
+    why: str
+    may_hold: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InstallFiles:
+    """The files of an install, each once, and what could not be looked into."""
+
+    files: tuple[InstallFile, ...]
+    unseen: tuple[NotLookedAt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Where a text stands: the file or its log, the place of its first byte (of what is unpacked), and its form."""
+
+    path: Path
+    start: int
+    form: Form
+
+
+UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError)
+"""What looking into a file may raise, a damaged or locked archive among them."""
+
+
+def install_files(config: MemoryConfig, backend: str) -> InstallFiles:
+    """Every regular file that ZeroClaw or this program wrote for an install, or that lies in a workspace of it.
+
+    Links to folders are not followed but where ZeroClaw itself reads there. Of a store that is named by itself only
+    the files whose place is known are looked for. Reads folders and the config. Blocks.
+    """
+    places = find_places(config, backend)
+    unseen = [NotLookedAt(copy.place, copy.remark, True) for copy in places.problems]
+    found: dict[str, InstallFile] = {}
+
+    def take(file: InstallFile) -> None:
+        found.setdefault(os.path.realpath(file.path), file)
+
+    if places.database is not None:
+        take(InstallFile(places.database, "store", "memories"))
+    for path in _of_trash(config):
+        take(InstallFile(path, "trash", "trash"))
+    for place, path in places.files:
+        take(_known(place, path))
+    workspaces = _workspaces(config)
+    for folder in _roots(config):
+        for path in _below(folder, unseen):
+            if path.name.endswith(SIDES) and _main_of(path).exists():
+                continue
+            take(_by_place(path, config, backend, workspaces))
+    there = [file for file in found.values() if _is_file(file.path)]
+    return InstallFiles(tuple(there), tuple(unseen))
+
+
+def _hits_in(pieces: Iterator[bytes], spellings: Spellings) -> Iterator[tuple[int, Form]]:
+    before, offset = b"", 0
+    for more in pieces:
+        piece = before + more
+        for start, end, form in spellings.hits_in(piece):
+            # What ends before this piece was seen with the one before.
+            if end > len(before):
+                yield offset - len(before) + start, form
+        offset += len(more)
+        before = piece[-spellings.longest :]
+
+
+def _pieces_of(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(_AT_ONCE):
+            yield piece
+
+
+def _unpacked(file: IO[bytes]) -> Iterator[bytes]:
+    left = _MOST_UNPACKED
+    while left > 0 and (piece := file.read(_AT_ONCE)):
+        left -= len(piece)
+        yield piece
+
+
+def _of_trash(config: MemoryConfig) -> list[Path]:
+    return [config.install.own_dir / NAME]
+
+
+def _known(place: Place, path: Path) -> InstallFile:
+    holds: Holding = place.holds
+    if path.suffix == ".md" and holds == "anything":
+        holds = "notes"
+    return InstallFile(path, place.kind, holds, place.remark)
+
+
+def _roots(config: MemoryConfig) -> list[Path]:
+    """The folders of which everything is looked at: each once, none within another."""
+    install = config.install
+    folders = [install.own_dir]
+    if config.location is None and install.config_dir is not None:
+        folders += [install.config_dir, install.root, *agent_folders(config).values()]
+    real = list(dict.fromkeys(Path(os.path.realpath(folder)) for folder in folders))
+    return [folder for folder in real if not any(folder != other and folder.is_relative_to(other) for other in real)]
+
+
+def _workspaces(config: MemoryConfig) -> tuple[Path, ...]:
+    """The folders in which the agent and its user write files of their own."""
+    install = config.install
+    folders = [install.root, *agent_folders(config).values()]
+    if install.config_dir is not None:
+        folders += [install.config_dir / "agents", install.config_dir / "shared"]
+    return tuple(Path(os.path.realpath(folder)) for folder in folders)
+
+
+def _by_place(path: Path, config: MemoryConfig, backend: str, workspaces: Sequence[Path]) -> InstallFile:
+    """What a file is that no line of the table of places names."""
+    install = config.install
+    name = path.name
+    if path.is_relative_to(os.path.realpath(install.own_dir)):
+        if name.startswith((NAME, LOCK)):
+            return InstallFile(path, "trash", "trash")
+        is_config = name.startswith("config") and name.endswith(".toml")
+        return InstallFile(path, "config backup" if is_config else "own copy", _form_of(path))
+    if is_unfinished(name):
+        return InstallFile(path, "own copy", _form_of(path))
+    if name == SIDE_CAR:
+        return InstallFile(path, "own copy", "memory lines")
+    if install.config_dir is not None and path.parent == Path(os.path.realpath(install.config_dir)):
+        if name == "config.toml":
+            return InstallFile(path, "config", "config")
+        if name.startswith(("config.toml.", ".config.toml.")):
+            return InstallFile(path, "config backup", "toml")
+    if has_notes(backend) and path.suffix == ".md" and (name == "MEMORY.md" or path.parent.name == "memory"):
+        return InstallFile(path, "store", "notes")
+    inside = any(path.is_relative_to(folder) for folder in workspaces)
+    return InstallFile(path, "workspace file" if inside else "other file", _form_of(path))
+
+
+def _form_of(path: Path) -> Holding:
+    if path.suffix == ".toml":
+        return "toml"
+    if path.suffix in (".jsonl", ".ndjson"):
+        return "lines"
+    return "notes" if path.suffix == ".md" else "anything"
+
+
+def _below(folder: Path, unseen: list[NotLookedAt]) -> Iterator[Path]:
+    def tell(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            unseen.append(NotLookedAt(str(error.filename), f"It cannot be read: {error.strerror}.", True))
+
+    for base, inner, names in os.walk(folder, onerror=tell):
+        inner.sort()
+        if ".git" in inner:
+            unseen.append(NotLookedAt(str(Path(base, ".git")), _GIT, False))
+        for name in sorted(names):
+            if not name.endswith(_UNSEEN):
+                yield Path(base, name)
+
+
+def _main_of(path: Path) -> Path:
+    return path.with_name(path.name.rpartition("-")[0])
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
