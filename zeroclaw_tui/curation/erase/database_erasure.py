@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +24,7 @@ QUERY = "query="
 Fate = Literal["delete", "cut", "stay"]
 Address = tuple[Any, ...]
 
-_CACHE, _ROWID = "embedding_cache", "rowid"
+_CACHE, _MEMORIES, _JOBS, _ROWID = "embedding_cache", "memories", "cron_jobs", "rowid"
 _ROUNDS = 5
 _NO_TEXT = frozenset({"embedding"})
 _NAMES = frozenset(
@@ -32,39 +32,47 @@ _NAMES = frozenset(
 )
 """Columns in which only letters, digits and a few signs may stand."""
 _GONE_WITH: Mapping[str, tuple[str, ...] | None] = {
-    "memories": ("id", "key", "content"),
+    _MEMORIES: ("id", "key", "content"),
     "nodes": None,
     "response_cache": None,
     "memory_audit": None,
     "sessions": ("session_key",),
-    "cron_jobs": None,
+    _JOBS: None,
 }
 """The tables whose rows go as a whole, with the columns of which one has to hold a text; None for any. Of the other
 columns of such a row, and of other tables, only the text goes."""
-_JOBS = "cron_jobs"
 _STAYING = {
     "agents": "The name of an agent holds it, and memories belong to that: rename the agent in ZeroClaw.",
+    _JOBS: "A scheduled job holds it: `zeroclaw cron` changes and removes jobs, and --also-files removes it here.",
 }
-_JOBS_STAY = "A scheduled job holds it: `zeroclaw cron` changes and removes jobs, and --also-files removes it here."
 _REFUSED = "A row of the table {} cannot be changed, since others belong to it."
 
 
 @dataclass(slots=True)
 class FoundRows:
-    """The rows of a database that hold a text. `going` is how many go as a whole, `cut` from how many only the text
-    goes, `staying` why the others stay. `hashes` name the vectors that ZeroClaw's cache may have of their values."""
+    """Rows of a database that hold a text: how many go as a whole, from how many only the text is cut, and why others
+    stay. `ids` are those of memories that go; `hashes` name the vectors that ZeroClaw's cache may have of the rows."""
 
     going: int = 0
     cut: int = 0
     staying: dict[str, int] = field(default_factory=dict)
+    ids: list[str] = field(default_factory=list)
     hashes: set[str] = field(default_factory=set)
-    vectors: int = 0
-    """How many rows ZeroClaw's embedding cache has of these hashes."""
 
     @property
     def all(self) -> int:
         """How many there are."""
         return self.going + self.cut + sum(self.staying.values())
+
+    def add(self, fate: Fate, table: str) -> None:
+        """Count one row of a table."""
+        if fate == "delete":
+            self.going += 1
+        elif fate == "cut":
+            self.cut += 1
+        else:
+            because = _STAYING.get(table, _REFUSED.format(table))
+            self.staying[because] = self.staying.get(because, 0) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +96,20 @@ class _Table:
     def fate(self, values: Mapping[str, Any], chosen: Chosen) -> Fate | None:
         """What becomes of a row; None where it holds nothing."""
         holding = {name for name, value in values.items() if chosen.spellings.held_by(value)}
-        if self.name == "memories" and as_text(values.get("id")) in chosen.ids:
+        if self.name == _MEMORIES and as_text(values.get("id")) in chosen.ids:
             return "delete"
         if not holding:
             return None
-        if self.name in _STAYING or (self.name == _JOBS and not chosen.also_files):
+        if self.name in _STAYING and not (self.name == _JOBS and chosen.also_files):
             return "stay"
         going = _GONE_WITH.get(self.name, tuple(self.bound))
         return "delete" if going is None or holding.intersection(going) else "cut"
 
 
-def find_rows(path: Path, chosen: Chosen, hashes: frozenset[str] = frozenset()) -> FoundRows:
+def find_rows(path: Path, chosen: Chosen) -> FoundRows:
     """The rows of every table, but those of indexes. Blocks; reads the file as it lies, so that no other appears.
 
-    `hashes` name more vectors of the cache. Raises InspectorError kinds.
+    Raises InspectorError kinds.
     """
     found = FoundRows()
     with opened_as_it_lies(path) as (connection, _):
@@ -110,35 +118,52 @@ def find_rows(path: Path, chosen: Chosen, hashes: frozenset[str] = frozenset()) 
                 fate = table.fate(values, chosen)
                 if fate is None:
                     continue
-                if fate == "delete":
-                    found.going += 1
-                elif fate == "cut":
-                    found.cut += 1
-                else:
-                    because = _JOBS_STAY if table.name == _JOBS else _STAYING[table.name]
-                    found.staying[because] = found.staying.get(because, 0) + 1
-                found.hashes |= _hashes_of(table, values)
-        found.vectors = _vectors(connection, found.hashes | hashes)
+                found.add(fate, table.name)
+                if table.name == _MEMORIES and fate == "delete":
+                    found.ids.append(as_text(values["id"]))
+                found.hashes |= _hashes_of(values, chosen)
     return found
 
 
-def erase_rows(path: Path, chosen: Chosen, hashes: frozenset[str], advance: Callable[[int], bool]) -> FoundRows:
-    """Delete and cut rows in short transactions, the vectors first; gives what was done and what stays. Blocks.
+def cached_vectors(path: Path, hashes: frozenset[str]) -> int:
+    """How many of these vectors ZeroClaw's embedding cache in a database has. Blocks. Raises InspectorError kinds."""
+    with opened_as_it_lies(path) as (connection, _):
+        return len(_vectors(connection, hashes))
 
-    Freed bytes are overwritten. Rows that appear meanwhile are taken as well. Stops between two transactions where
-    `advance` says no. Raises InspectorError kinds.
+
+def forget_vectors(path: Path, hashes: frozenset[str]) -> int:
+    """Delete these vectors from ZeroClaw's embedding cache; gives how many. Blocks. Raises InspectorError kinds.
+
+    To be done before the rows go: a run that is killed between the two could never tell again which vectors they were.
+    """
+    if not cached_vectors(path, hashes):
+        return 0
+    with translated(path), closing(connect_to_write(path, zero=True)) as connection:
+        going = _vectors(connection, hashes)
+        for start in range(0, len(going), AT_ONCE):
+            with _transaction(connection):
+                names = [(name,) for name in going[start : start + AT_ONCE]]
+                connection.executemany(f"DELETE FROM {_CACHE} WHERE content_hash = ?", names)
+    return len(going)
+
+
+def erase_rows(path: Path, chosen: Chosen, go_on: Callable[[], bool]) -> FoundRows:
+    """Delete and cut rows in short transactions; gives what was done and what stays. Blocks.
+
+    Freed bytes are overwritten. Rows that appear meanwhile are taken as well. Stops between two transactions once
+    `go_on` says no. Raises InspectorError kinds.
     """
     done = FoundRows()
     with translated(path), closing(connect_to_write(path, zero=True)) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
-        done.vectors = _forget_vectors(connection, hashes)
         for _ in range(_ROUNDS):
             before = done.going + done.cut
+            done.staying = {}
             for table in _tables(connection):
-                _erase_in(connection, table, chosen, done, advance)
+                _erase_in(connection, table, chosen, done, go_on)
             if done.going + done.cut == before:
                 break
-        if any(not _is_followed(connection, index, table) for index, table in _indexes(connection)):
+        if any(not _is_followed(connection, index, made) for index, made in _indexes(connection)):
             _fill_indexes(connection)
     return done
 
@@ -162,41 +187,46 @@ def wipe(path: Path) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
 def _erase_in(
-    connection: sqlite3.Connection, table: _Table, chosen: Chosen, done: FoundRows, advance: Callable[[int], bool]
+    connection: sqlite3.Connection, table: _Table, chosen: Chosen, done: FoundRows, go_on: Callable[[], bool]
 ) -> None:
     addresses = [address for address, values in _rows(connection, table) if table.fate(values, chosen)]
     for start in range(0, len(addresses), AT_ONCE):
-        if not advance(done.going + done.cut):
+        if not go_on():
             return
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with _transaction(connection):
             for address in addresses[start : start + AT_ONCE]:
                 _erase_one(connection, table, address, chosen, done)
-            connection.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            raise
 
 
 def _erase_one(
     connection: sqlite3.Connection, table: _Table, address: Address, chosen: Chosen, done: FoundRows
 ) -> None:
     """One row as it is within the transaction: it may have changed or gone since it was found."""
-    for _, values in _rows(connection, table, address):
+    for _, values in [*_rows(connection, table, address)]:
         fate = table.fate(values, chosen)
         try:
             if fate == "delete":
                 where, named = _at(table, address)
                 connection.execute(f"DELETE FROM {quoted(table.name)} WHERE {where}", named)
-                done.going += 1
             elif fate == "cut":
                 _cut(connection, table, address, values, chosen.spellings)
-                done.cut += 1
         except sqlite3.IntegrityError:
-            because = _REFUSED.format(table.name)
-            done.staying[because] = done.staying.get(because, 0) + 1
+            fate = "stay"
+        if fate is not None:
+            done.add(fate, table.name)
 
 
 def _cut(
@@ -276,30 +306,21 @@ def _names(connection: sqlite3.Connection, query: str, of: str) -> set[str]:
     return {as_text(name) for (name,) in connection.execute(query, (of,))}
 
 
-def _hashes_of(table: _Table, values: Mapping[str, Any]) -> set[str]:
+def _hashes_of(values: Mapping[str, Any], chosen: Chosen) -> set[str]:
     """By what ZeroClaw's cache names the vectors of a row's texts: contents are embedded, and questions too."""
-    texts = [value for value in values.values() if isinstance(value, str) and value]
-    return {cache_hash(text) for text in texts} | {cache_hash(text.removeprefix(QUERY)) for text in texts}
+    texts = [
+        value
+        for name, value in values.items()
+        if isinstance(value, str) and (name == "content" or chosen.spellings.found_in(value))
+    ]
+    return {cache_hash(form) for text in texts for form in (text, text.removeprefix(QUERY))}
 
 
-def _vectors(connection: sqlite3.Connection, hashes: set[str]) -> int:
+def _vectors(connection: sqlite3.Connection, hashes: frozenset[str]) -> list[str]:
     if not hashes or not _has_cache(connection):
-        return 0
-    names = connection.execute(f"SELECT content_hash FROM {_CACHE}")
-    return sum(as_text(name) in hashes for (name,) in names)
-
-
-def _forget_vectors(connection: sqlite3.Connection, hashes: frozenset[str]) -> int:
-    """Before the rows: a run that is killed between the two could never tell again which vectors they were."""
-    if not hashes or not _has_cache(connection):
-        return 0
-    there = [as_text(name) for (name,) in connection.execute(f"SELECT content_hash FROM {_CACHE}")]
-    going = [(name,) for name in there if name in hashes]
-    for start in range(0, len(going), AT_ONCE):
-        connection.execute("BEGIN IMMEDIATE")
-        connection.executemany(f"DELETE FROM {_CACHE} WHERE content_hash = ?", going[start : start + AT_ONCE])
-        connection.execute("COMMIT")
-    return len(going)
+        return []
+    names = connection.execute(f"SELECT content_hash FROM {_CACHE}").fetchall()
+    return [name for (name,) in names if as_text(name) in hashes]
 
 
 def _has_cache(connection: sqlite3.Connection) -> bool:

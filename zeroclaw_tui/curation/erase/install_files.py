@@ -19,13 +19,12 @@ from zeroclaw_tui.config.document.replacing import is_unfinished
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.copies.places import Holds, Kind, Place, find_places
-from zeroclaw_tui.curation.erase.spellings import Spellings
+from zeroclaw_tui.curation.erase.spellings import Form, Spellings
 from zeroclaw_tui.curation.snapshot.text import SIDE_CAR
 from zeroclaw_tui.curation.trash.trash import LOCK, NAME
 from zeroclaw_tui.files.database import raw_bytes
 
 FileKind = Literal[Kind, "store", "own copy", "config", "config backup", "workspace file", "other file"]
-Form = Literal["text", "UTF-16", "packed"]
 Holding = Literal[Holds, "memory lines", "toml", "config", "trash"]
 
 ASKED_FOR: frozenset[FileKind] = frozenset(
@@ -41,17 +40,20 @@ _PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.
 _ZIP = b"PK\x03\x04"
 _SEALED = {b"7z\xbc\xaf": "7z", b"\x28\xb5\x2f\xfd": "zstd", b"Rar!": "rar", b"\x04\x22\x4d\x18": "lz4"}
 """Packed forms that are not unpacked here."""
+_DAMAGED = (EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError)
+"""What unpacking raises for what is damaged, locked by a password, or packed in a way Python does not know."""
 _GIT = "Git keeps older forms of these files packed; look with `git log -S`."
 
 
 @dataclass(frozen=True, slots=True)
 class InstallFile:
-    """One file. `holds` says how it is read and rewritten; `remark` what a person should know, in a sentence."""
+    """One file; `holds` says how it is read and rewritten."""
 
     path: Path
     kind: FileKind
     holds: Holding
-    remark: str = ""
+    name: str
+    """Its path from the folder that was searched, which tells whether its name holds a text."""
 
     @property
     def is_asked(self) -> bool:
@@ -77,32 +79,46 @@ class InstallFile:
     def hits(self, spellings: Spellings) -> Iterator[Hit]:
         """Where the texts stand in its bytes, and in those of its log; also in what gzip, bzip2, xz and zip packed.
 
-        Reads in pieces, whatever the size; of what is packed the first gigabyte. Blocks. Raises one of UNREADABLE.
+        Reads in pieces, whatever the size; of what is packed the first gigabyte. Blocks. Raises OSError.
         """
         for part in self.parts():
             pieces = self._pieces() if part == self.path else _pieces_of(part)
             for start, form in _hits_in(pieces, spellings):
                 yield Hit(part, start, form)
-        start_bytes = self.start()
-        for sign, opened in _PACKED.items():
-            if start_bytes.startswith(sign):
-                with opened(self.path, "rb") as file:
-                    yield from (Hit(self.path, at, "packed") for at, _ in _hits_in(_unpacked(file), spellings))
-        if start_bytes.startswith(_ZIP):
-            with zipfile.ZipFile(self.path) as archive:
-                for name in archive.namelist():
-                    with archive.open(name) as member:
-                        yield from (Hit(self.path, at, "packed") for at, _ in _hits_in(_unpacked(member), spellings))
+        try:
+            yield from (
+                Hit(self.path, at, "packed") for pieces in self._members() for at, _ in _hits_in(pieces, spellings)
+            )
+        except _DAMAGED as error:
+            raise OSError(f"it is packed, and cannot be unpacked ({error})") from error
 
     def sealed_as(self) -> str | None:
         """The name of a packed form that is not unpacked here, None for any other. Raises OSError."""
         start = self.start()
         return next((name for sign, name in _SEALED.items() if start.startswith(sign)), None)
 
+    def is_packed(self) -> bool:
+        """Whether nothing can be cut out of it because it is packed. Raises OSError."""
+        start = self.start()
+        return any(start.startswith(sign) for sign in (*_PACKED, *_SEALED, _ZIP))
+
     @property
     def _may_be_open(self) -> bool:
         """Whether this process may have it open as a database; closing any descriptor of it would drop its locks."""
         return self.kind in ("store", "trash") or ".db" in self.path.name or self.path.suffix in (".sqlite", ".sqlite3")
+
+    def _members(self) -> Iterator[Iterator[bytes]]:
+        """What is packed in it."""
+        start = self.start()
+        for sign, opened in _PACKED.items():
+            if start.startswith(sign):
+                with opened(self.path, "rb") as file:
+                    yield _unpacked(file)
+        if start.startswith(_ZIP):
+            with zipfile.ZipFile(self.path) as archive:
+                for name in archive.namelist():
+                    with archive.open(name) as member:
+                        yield _unpacked(member)
 
     def _pieces(self) -> Iterator[bytes]:
         if not self._may_be_open:
@@ -137,11 +153,7 @@ class Hit:
 
     path: Path
     start: int
-    form: Form
-
-
-UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError)
-"""What looking into a file may raise, a damaged or locked archive among them."""
+    form: Form | Literal["packed"]
 
 
 def install_files(config: MemoryConfig, backend: str) -> InstallFiles:
@@ -158,9 +170,8 @@ def install_files(config: MemoryConfig, backend: str) -> InstallFiles:
         found.setdefault(os.path.realpath(file.path), file)
 
     if places.database is not None:
-        take(InstallFile(places.database, "store", "memories"))
-    for path in _of_trash(config):
-        take(InstallFile(path, "trash", "trash"))
+        take(InstallFile(places.database, "store", "memories", places.database.name))
+    take(InstallFile(config.install.own_dir / NAME, "trash", "trash", NAME))
     for place, path in places.files:
         take(_known(place, path))
     workspaces = _workspaces(config)
@@ -168,7 +179,7 @@ def install_files(config: MemoryConfig, backend: str) -> InstallFiles:
         for path in _below(folder, unseen):
             if path.name.endswith(SIDES) and _main_of(path).exists():
                 continue
-            take(_by_place(path, config, backend, workspaces))
+            take(InstallFile(path, *_by_place(path, config, backend, workspaces), str(path.relative_to(folder))))
     there = [file for file in found.values() if _is_file(file.path)]
     return InstallFiles(tuple(there), tuple(unseen))
 
@@ -198,15 +209,11 @@ def _unpacked(file: IO[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-def _of_trash(config: MemoryConfig) -> list[Path]:
-    return [config.install.own_dir / NAME]
-
-
 def _known(place: Place, path: Path) -> InstallFile:
     holds: Holding = place.holds
     if path.suffix == ".md" and holds == "anything":
         holds = "notes"
-    return InstallFile(path, place.kind, holds, place.remark)
+    return InstallFile(path, place.kind, holds, path.name)
 
 
 def _roots(config: MemoryConfig) -> list[Path]:
@@ -228,28 +235,28 @@ def _workspaces(config: MemoryConfig) -> tuple[Path, ...]:
     return tuple(Path(os.path.realpath(folder)) for folder in folders)
 
 
-def _by_place(path: Path, config: MemoryConfig, backend: str, workspaces: Sequence[Path]) -> InstallFile:
+def _by_place(path: Path, config: MemoryConfig, backend: str, workspaces: Sequence[Path]) -> tuple[FileKind, Holding]:
     """What a file is that no line of the table of places names."""
     install = config.install
     name = path.name
     if path.is_relative_to(os.path.realpath(install.own_dir)):
         if name.startswith((NAME, LOCK)):
-            return InstallFile(path, "trash", "trash")
+            return "trash", "trash"
         is_config = name.startswith("config") and name.endswith(".toml")
-        return InstallFile(path, "config backup" if is_config else "own copy", _form_of(path))
+        return ("config backup" if is_config else "own copy"), _form_of(path)
     if is_unfinished(name):
-        return InstallFile(path, "own copy", _form_of(path))
+        return "own copy", _form_of(path)
     if name == SIDE_CAR:
-        return InstallFile(path, "own copy", "memory lines")
+        return "own copy", "memory lines"
     if install.config_dir is not None and path.parent == Path(os.path.realpath(install.config_dir)):
         if name == "config.toml":
-            return InstallFile(path, "config", "config")
+            return "config", "config"
         if name.startswith(("config.toml.", ".config.toml.")):
-            return InstallFile(path, "config backup", "toml")
+            return "config backup", "toml"
     if has_notes(backend) and path.suffix == ".md" and (name == "MEMORY.md" or path.parent.name == "memory"):
-        return InstallFile(path, "store", "notes")
+        return "store", "notes"
     inside = any(path.is_relative_to(folder) for folder in workspaces)
-    return InstallFile(path, "workspace file" if inside else "other file", _form_of(path))
+    return ("workspace file" if inside else "other file"), _form_of(path)
 
 
 def _form_of(path: Path) -> Holding:

@@ -29,13 +29,14 @@ _LONGEST_MATCH = 8
 """Times a text's own length that it may take in bytes: a letter as JSON in JSON in JSON has up to 15 for its one."""
 
 Encode = Callable[[str], str]
+Form = Literal["text", "UTF-16"]
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class _Spelling:
-    """One text made ready. `anchor` is a part of it that is the same in every form but for the case of ASCII letters;
-    empty where there is none."""
+    """One text made ready; `forms` by their codec. `anchor` is a part of it that is the same in every form but for the
+    case of ASCII letters; empty where there is none."""
 
     text: re.Pattern[str]
     forms: tuple[tuple[str, re.Pattern[bytes]], ...]
@@ -72,6 +73,11 @@ class Spellings:
         self.name_mark = next(mark for mark in ("removed", "x", "") if not mark or not self.found_in(mark))
         """The same where only letters may stand: in names."""
 
+    def over_lines(self) -> Spellings | None:
+        """Those of them that reach over several lines."""
+        some = [text for text in self.texts if "\n" in text]
+        return Spellings(some) if some else None
+
     def found_in(self, value: str) -> bool:
         """Whether a text holds one of them."""
         lowered = value.lower()
@@ -82,14 +88,20 @@ class Spellings:
         lowered = value.lower()
         return sorted(match.span() for one in self._all if one.anchor in lowered for match in one.text.finditer(value))
 
-    def hits_in(self, data: bytes) -> Iterator[tuple[int, int, Literal["text", "UTF-16"]]]:
-        """Where in some bytes they stand (start, end), and in which form: "text", "UTF-16"."""
+    def hits_in(self, data: bytes) -> Iterator[tuple[int, int, Form]]:
+        """Where in some bytes they stand (start, end), in order and apart from each other, and in which form."""
         lowered = data.lower()
+        found: list[tuple[int, int, Form]] = []
         for one in self._all:
-            for form, pattern in one.forms:
-                if not one.anchor or one.anchor.encode(_CODECS[form]) in lowered:
-                    for match in pattern.finditer(data):
-                        yield match.start(), match.end(), "text" if form == "text" else "UTF-16"
+            for codec, pattern in one.forms:
+                if not one.anchor or one.anchor.encode(codec) in lowered:
+                    form: Form = "text" if codec == "utf-8" else "UTF-16"
+                    found += [(*match.span(), form) for match in pattern.finditer(data)]
+        reached = 0
+        for start, end, form in sorted(found):
+            if start >= reached:
+                reached = end
+                yield start, end, form
 
     def held_by(self, value: object) -> bool:
         """Whether a value of a row holds one: text or bytes."""
@@ -104,14 +116,13 @@ class Spellings:
     def out_of_bytes(self, value: bytes) -> bytes:
         """The same for bytes of no known form."""
         for _ in range(_ROUNDS):
-            hits = sorted(self.hits_in(value))
+            hits = [*self.hits_in(value)]
             if not hits:
                 break
             parts, end = list[bytes](), 0
             for start, stop, form in hits:
-                if start >= end:
-                    parts += [value[end:start], b"" if form == "UTF-16" else raw(self.mark)]
-                    end = stop
+                parts += [value[end:start], b"" if form == "UTF-16" else raw(self.mark)]
+                end = stop
             value = b"".join([*parts, value[end:]])
         return value
 
@@ -185,15 +196,12 @@ class OtherSpellings:
         return all(one == other or _differs_by_one(one, other) for one, other in zip(some, wanted, strict=True))
 
 
-_CODECS = {"text": "utf-8", "UTF-16-LE": "utf-16-le", "UTF-16-BE": "utf-16-be"}
-
-
 def _spelling(text: str) -> _Spelling:
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
-    forms = [("text", _pattern(folded, _as_utf8))]
+    forms = [("utf-8", _pattern(folded, _as_utf8))]
     with suppress(UnicodeEncodeError):
-        forms += [(name, _pattern(folded, _encoder(_CODECS[name]))) for name in ("UTF-16-LE", "UTF-16-BE")]
-    compiled = tuple((name, re.compile(pattern.encode("latin-1"))) for name, pattern in forms)
+        forms += [(codec, _pattern(folded, _encoder(codec))) for codec in ("utf-16-le", "utf-16-be")]
+    compiled = tuple((codec, re.compile(pattern.encode("latin-1"))) for codec, pattern in forms)
     anchor = max(_anchors(folded), key=len)
     longest = 64 + len(raw(text)) * _LONGEST_MATCH
     return _Spelling(
