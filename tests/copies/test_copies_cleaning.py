@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copies_samples import OTHER, SECRET, Place, cache, snapshot
+from copies_samples import OTHER, SECRET, Place
+from support.left_texts import cache, snapshot
 
 from zeroclaw_tui.curation.changing import remove_memories, undo
 from zeroclaw_tui.curation.copies.copies import Copy, Text, clean_copies, find_copies, texts_of

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copies_samples import OTHER, SECRET, Place, cache, make_side_databases, snapshot
+from copies_samples import OTHER, SECRET, Place, make_side_databases
 from support import small_store
+from support.left_texts import cache, snapshot
 
 from zeroclaw_tui.curation.copies import databases, texts
 from zeroclaw_tui.curation.copies.copies import Copy, Text, find_copies, summary

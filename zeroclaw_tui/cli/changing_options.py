@@ -10,8 +10,8 @@ from zeroclaw_tui.cli.reading_options import AddVerb, add_filters, add_verb, cou
 _ERASE = """\
 Erase a text from every place of the install: memories, chats, traces, audit rows, caches, snapshot, archives, backups,
 and what this program keeps of them. Memories and cached answers that hold it go as a whole; from chats, traces and logs
-only the text. Nothing brings it back: it is the one verb that also empties the trash of these rows. Stop ZeroClaw first,
-else bytes of it stay in files that it has open; the report says what is left, and why."""
+only the text. Nothing brings it back: it is the one verb that also empties the trash of these rows. Stop ZeroClaw
+first, else bytes of it stay in files that it has open; the report says what is left, and why."""
 
 AddCommon = Callable[[argparse.ArgumentParser], None]
 
@@ -78,7 +78,7 @@ def _add_erase(erase: argparse.ArgumentParser) -> None:
     erase.add_argument(
         "--also-files",
         action="store_true",
-        help="also from files of the workspace, Markdown notes beside the store, scheduled jobs, knowledge.db, audit.log",
+        help="also from workspace files, Markdown notes beside the store, scheduled jobs, knowledge.db and audit.log",
     )
     erase.add_argument(
         "--export", metavar="FILE", help="write a copy of the memories that go first, outside the install"

@@ -4,9 +4,10 @@ With --dry-run its document is {"verb", "dry_run", "backend", "location", "texts
 "looked_into"}: `texts` is how many, `places` hold {"kind", "place", "found", "takes", "why", "open_in"}, `found` being
 rows or hits, `near` {"id", "key", "score", "spelling"}, `looked_into` {"files", "bytes"}.
 
-Of a run it is {"verb", "dry_run", "at", "backend", "location", "texts", "complete", "stopped", "erased", "left", "near",
-"not_looked_at", "scanned", "copy"}: `erased` holds {"kind", "place", "found", "why", "open_in"}, `left` {"kind",
-"place", "count", "why"} with a `count` of null where it cannot be counted, `scanned` {"files", "bytes", "hits"}.
+Of a run it is {"verb", "dry_run", "at", "backend", "location", "texts", "complete", "stopped", "erased", "left",
+"near", "not_looked_at", "scanned", "copy"}: `erased` holds {"kind", "place", "found", "why", "open_in"}, `left`
+{"kind", "place", "count", "why"} with a `count` of null where it cannot be counted, `scanned` {"files", "bytes",
+"hits"}.
 
 Exit code 0 where all is gone, 1 where something is left or after a no, 2 for wrong use, 3 where the store is locked,
 130 after ctrl-c.

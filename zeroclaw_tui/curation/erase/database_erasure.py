@@ -18,8 +18,6 @@ from zeroclaw_tui.files.whole_database import alone, check_room
 
 AT_ONCE = 200
 """Rows of one write, so that a running ZeroClaw never waits long for its turn."""
-QUERY = "query="
-"""What stands before the question in a recall of ZeroClaw's audit log (0.8.4 and later)."""
 
 Fate = Literal["delete", "cut", "stay"]
 Address = tuple[Any, ...]
@@ -51,13 +49,12 @@ _REFUSED = "A row of the table {} cannot be changed, since others belong to it."
 @dataclass(slots=True)
 class FoundRows:
     """Rows of a database that hold a text: how many go as a whole, from how many only the text is cut, and why others
-    stay. `ids` are those of memories that go; `hashes` name the vectors that ZeroClaw's cache may have of the rows."""
+    stay. `ids` are those of memories that go."""
 
     going: int = 0
     cut: int = 0
     staying: dict[str, int] = field(default_factory=dict)
     ids: list[str] = field(default_factory=list)
-    hashes: set[str] = field(default_factory=set)
 
     @property
     def all(self) -> int:
@@ -121,37 +118,14 @@ def find_rows(path: Path, chosen: Chosen) -> FoundRows:
                 found.add(fate, table.name)
                 if table.name == _MEMORIES and fate == "delete":
                     found.ids.append(as_text(values["id"]))
-                found.hashes |= _hashes_of(values, chosen)
     return found
-
-
-def cached_vectors(path: Path, hashes: frozenset[str]) -> int:
-    """How many of these vectors ZeroClaw's embedding cache in a database has. Blocks. Raises InspectorError kinds."""
-    with opened_as_it_lies(path) as (connection, _):
-        return len(_vectors(connection, hashes))
-
-
-def forget_vectors(path: Path, hashes: frozenset[str]) -> int:
-    """Delete these vectors from ZeroClaw's embedding cache; gives how many. Blocks. Raises InspectorError kinds.
-
-    To be done before the rows go: a run that is killed between the two could never tell again which vectors they were.
-    """
-    if not cached_vectors(path, hashes):
-        return 0
-    with translated(path), closing(connect_to_write(path, zero=True)) as connection:
-        going = _vectors(connection, hashes)
-        for start in range(0, len(going), AT_ONCE):
-            with _transaction(connection):
-                names = [(name,) for name in going[start : start + AT_ONCE]]
-                connection.executemany(f"DELETE FROM {_CACHE} WHERE content_hash = ?", names)
-    return len(going)
 
 
 def erase_rows(path: Path, chosen: Chosen, go_on: Callable[[], bool]) -> FoundRows:
     """Delete and cut rows in short transactions; gives what was done and what stays. Blocks.
 
-    Freed bytes are overwritten. Rows that appear meanwhile are taken as well. Stops between two transactions once
-    `go_on` says no. Raises InspectorError kinds.
+    Freed bytes are overwritten, and vectors of no memory leave the cache. Rows that appear meanwhile are taken as well.
+    Stops between two transactions once `go_on` says no. Raises InspectorError kinds.
     """
     done = FoundRows()
     with translated(path), closing(connect_to_write(path, zero=True)) as connection:
@@ -163,6 +137,7 @@ def erase_rows(path: Path, chosen: Chosen, go_on: Callable[[], bool]) -> FoundRo
                 _erase_in(connection, table, chosen, done, go_on)
             if done.going + done.cut == before:
                 break
+        _prune_cache(connection)
         if any(not _is_followed(connection, index, made) for index, made in _indexes(connection)):
             _fill_indexes(connection)
     return done
@@ -306,21 +281,19 @@ def _names(connection: sqlite3.Connection, query: str, of: str) -> set[str]:
     return {as_text(name) for (name,) in connection.execute(query, (of,))}
 
 
-def _hashes_of(values: Mapping[str, Any], chosen: Chosen) -> set[str]:
-    """By what ZeroClaw's cache names the vectors of a row's texts: contents are embedded, and questions too."""
-    texts = [
-        value
-        for name, value in values.items()
-        if isinstance(value, str) and (name == "content" or chosen.spellings.found_in(value))
-    ]
-    return {cache_hash(form) for text in texts for form in (text, text.removeprefix(QUERY))}
+def _prune_cache(connection: sqlite3.Connection) -> None:
+    """Leave in ZeroClaw's embedding cache only the vectors of memories that are there.
 
-
-def _vectors(connection: sqlite3.Connection, hashes: frozenset[str]) -> list[str]:
-    if not hashes or not _has_cache(connection):
-        return []
+    It names them by a hash: of which text, an earlier version or a question perhaps, another one is, nobody can tell.
+    """
+    if not _has_cache(connection):
+        return
+    staying = {cache_hash(as_text(content)) for (content,) in connection.execute("SELECT content FROM memories")}
     names = connection.execute(f"SELECT content_hash FROM {_CACHE}").fetchall()
-    return [name for (name,) in names if as_text(name) in hashes]
+    going = [(name,) for (name,) in names if as_text(name) not in staying]
+    for start in range(0, len(going), AT_ONCE):
+        with _transaction(connection):
+            connection.executemany(f"DELETE FROM {_CACHE} WHERE content_hash = ?", going[start : start + AT_ONCE])
 
 
 def _has_cache(connection: sqlite3.Connection) -> bool:

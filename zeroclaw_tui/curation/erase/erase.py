@@ -27,10 +27,8 @@ from zeroclaw_tui.curation.copies.texts import Span, bytes_of, lines_of, without
 from zeroclaw_tui.curation.erase.database_erasure import (
     Chosen,
     FoundRows,
-    cached_vectors,
     erase_rows,
     find_rows,
-    forget_vectors,
     wipe,
 )
 from zeroclaw_tui.curation.erase.install_files import FileKind, InstallFile, NotLookedAt, install_files
@@ -120,7 +118,7 @@ class NearMemory:
 class ErasePlan:
     """What a run would do. `files` and `size` are how many were looked into and their bytes.
 
-    `near` is only listed; `hashes` name cached vectors, `stamps` the rows of a store that is no database file.
+    `near` is only listed; `stamps` are the rows of a store that is no database file.
     """
 
     chosen: Chosen
@@ -129,7 +127,6 @@ class ErasePlan:
     unseen: tuple[NotLookedAt, ...]
     files: int
     size: int
-    hashes: frozenset[str] = field(default=frozenset(), repr=False)
     stamps: tuple[Stamp, ...] = field(default=(), repr=False)
     ids: frozenset[str] = field(default=frozenset(), repr=False)
     """Of the memories in the open store that go."""
@@ -230,7 +227,7 @@ async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
     ids |= look.ids
     return ErasePlan(
         chosen, tuple(look.places), await _near(library, chosen, ids), tuple(look.unseen), look.files, look.size,
-        frozenset(look.hashes), stamps, frozenset(ids),
+        stamps, frozenset(ids),
     )  # fmt: skip
 
 
@@ -292,7 +289,6 @@ class _Look:
         self._has_database = has_database(library.memory.name)
         self.places: list[ErasePlace] = []
         self.unseen: list[NotLookedAt] = []
-        self.hashes: set[str] = set()
         self.ids: set[str] = set()
         self.files = self.size = 0
 
@@ -309,7 +305,6 @@ class _Look:
                 rows = None if self._scans or not file.is_database() else self._rows(file)
                 if rows is not None:
                     databases.append((file, rows))
-                    self.hashes |= rows.hashes
                     continue
                 hits = self._hits(file)
                 if hits and (self._scans or file.kind != "trash"):
@@ -341,8 +336,7 @@ class _Look:
         return hits or int(self._chosen.spellings.found_in(file.name))
 
     def _add_database(self, file: InstallFile, rows: FoundRows) -> None:
-        vectors = cached_vectors(file.path, frozenset(self.hashes)) if self.hashes else 0
-        found = rows.all + vectors or self._hits(file)
+        found = rows.all or self._hits(file)
         if file.kind == "store":
             self.ids |= set(rows.ids)
         if found:
@@ -376,7 +370,7 @@ class _Run:
         self.is_stopped = False
 
     def rows_and_files(self, check: Callable[[], object]) -> None:
-        """The vectors first, then rows, then files. Raises Locked where the store itself is locked."""
+        """The rows first, then files. Raises Locked where the store itself is locked."""
         files = [file for file in self._files() if not _why_left(file, self._chosen)]
         self._names.update(filter(None, (file_identity(file.path) for file in files)))
         databases = [file for file in files if file.is_database()]
@@ -385,9 +379,6 @@ class _Run:
             if unfinished.intersection([_name_of(file.path)]):
                 self._to_wipe[str(file.path)] = file
         # The store comes first: where it is locked nothing at all is done.
-        for file in sorted(databases, key=lambda file: file.kind != "store"):
-            check()
-            self._guarded(file, partial(self._vectors, file))
         for file in sorted(databases, key=lambda file: file.kind != "store"):
             check()
             self._guarded(file, partial(self._database, file))
@@ -474,20 +465,15 @@ class _Run:
         except InspectorError as error:
             self._left[str(file.path)] = f"{error.message} {error.hint}".strip()
 
-    def _vectors(self, file: InstallFile) -> None:
-        if forget_vectors(file.path, self._plan.hashes):
-            self._note_wipe(file)
-
     def _database(self, file: InstallFile) -> None:
         found = find_rows(file.path, self._chosen)
-        if not found.all and file.kind not in _ALWAYS_WIPED:
+        if not found.all and file.kind not in _ALWAYS_WIPED and str(file.path) not in self._to_wipe:
             return
         self._note_wipe(file)
-        if found.all:
-            done = erase_rows(file.path, self._chosen, self._goes_on)
-            self._done += 1
-            if done.staying:
-                self._left[str(file.path)] = " ".join(done.staying)
+        done = erase_rows(file.path, self._chosen, self._goes_on)
+        self._done += 1
+        if done.staying:
+            self._left[str(file.path)] = " ".join(done.staying)
 
     def _note_wipe(self, file: InstallFile) -> None:
         self._to_wipe[str(file.path)] = file
