@@ -24,13 +24,14 @@ _CASED = 0x1F000
 """Above this code point no letter has cases (Unicode 16)."""
 _NESTED = 6
 _ROUNDS = 10
-_SHORT_ESCAPES = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f", '"': '"', "\\": "\\", "/": "/"}
+_BACKSLASH = "\\"
+_SHORT_ESCAPES = {"\r": "r", "\t": "t", "\b": "b", "\f": "f"}
 _LONGEST_MATCH = 8
 """Times a text's own length that it may take in bytes: a letter as JSON in JSON in JSON has up to 15 for its one."""
 
 Encode = Callable[[str], str]
 Form = Literal["text", "UTF-16"]
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,7 @@ class OtherSpellings:
     def __init__(self, spellings: Spellings) -> None:
         self._spellings = spellings
         self._wanted = [words for text in spellings.texts if (words := [*map(_plain, _WORD.findall(text))])]
-        self._squeezed = {"".join(words).replace("_", "") for words in self._wanted}
+        self._squeezed = {"".join(words) for words in self._wanted}
         self._near: dict[str, bool] = {}
 
     def in_text(self, value: str) -> list[str]:
@@ -180,7 +181,7 @@ class OtherSpellings:
         found: dict[str, None] = {}
         for wanted in self._wanted:
             for at in range(len(words)):
-                for count in {1, len(wanted)}:
+                for count in range(1, len(wanted) + 1):
                     some = plain[at : at + count]
                     if len(some) == count and self._is_near(some, wanted):
                         here = value[words[at].start() : words[at + count - 1].end()]
@@ -189,7 +190,7 @@ class OtherSpellings:
         return list(found)
 
     def _is_near(self, some: Sequence[str], wanted: Sequence[str]) -> bool:
-        if "".join(some).replace("_", "") in self._squeezed:
+        if "".join(some) in self._squeezed:
             return True
         if len(some) != len(wanted) or not any(one == other for one, other in zip(some, wanted, strict=True)):
             return len(some) == len(wanted) == 1 and _differs_by_one(some[0], wanted[0])
@@ -274,42 +275,43 @@ def _folding() -> dict[str, tuple[str, ...]]:
 
 
 def _as_text(letter: str) -> str:
-    return _with_escapes(letter, re.escape(letter))
+    return _with_escapes(letter, re.escape)
 
 
 def _as_utf8(letter: str) -> str:
-    return _with_escapes(letter, re.escape(raw(letter)).decode("latin-1"))
+    return _with_escapes(letter, lambda sign: re.escape(raw(sign)).decode("latin-1"))
 
 
 def _encoder(codec: str) -> Encode:
-    return lambda letter: re.escape(letter.encode(codec)).decode("latin-1")
+    return lambda letter: _with_escapes(letter, lambda sign: re.escape(sign.encode(codec)).decode("latin-1"))
 
 
-def _with_escapes(letter: str, plain: str) -> str:
+def _with_escapes(letter: str, spell: Encode) -> str:
     """A letter as it is, or behind any number of backslashes as JSON, or JSON in JSON, writes it."""
+    plain, back = spell(letter), f"(?:{spell(_BACKSLASH)})"
     if letter == "\n":
-        return r"(?:\r?\n|(?:\\+r)?\\+n)"
+        returned = spell("\r")
+        return f"(?:(?:{returned})?{plain}|(?:{back}+{spell('r')})?{back}+{spell('n')})"
+    if letter == _BACKSLASH:
+        return f"{back}+"
+    escaped = _unicode_escape(letter, spell, back)
     if letter in '"/':
-        return rf"(?:\\*{plain}|{_unicode_escape(letter)})"
-    if letter == "\\":
-        return r"\\+"
+        return f"(?:{back}*{plain}|{escaped})"
     if letter in _SHORT_ESCAPES:
-        return rf"(?:{plain}|\\+{_SHORT_ESCAPES[letter]}|{_unicode_escape(letter)})"
+        return f"(?:{plain}|{back}+{spell(_SHORT_ESCAPES[letter])}|{escaped})"
     if letter == " " or (letter.isascii() and letter.isalnum()):
         return plain
-    return f"(?:{plain}|{_unicode_escape(letter)})"
+    return f"(?:{plain}|{escaped})"
 
 
-def _unicode_escape(letter: str) -> str:
+def _unicode_escape(letter: str, spell: Encode, back: str) -> str:
     try:
         units = letter.encode("utf-16-be")
     except UnicodeEncodeError:
         return "(?!)"
     numbers = [units[at : at + 2].hex() for at in range(0, len(units), 2)]
-    return "".join(
-        r"\\+u" + "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in number)
-        for number in numbers
-    )
+    digits = {digit: _either({spell(digit), spell(digit.upper())}) for number in numbers for digit in number}
+    return "".join(f"{back}+{spell('u')}{''.join(digits[digit] for digit in number)}" for number in numbers)
 
 
 def _anchors(folded: str) -> list[str]:
