@@ -40,7 +40,7 @@ from zeroclaw_tui.memory.text import cut, one_line, padded
 STDIN = "-"
 TYPED = "erase"
 _KIND_CELLS, _KEY_CELLS = 16, 40
-_FOR_EVER = "Nothing brings it back: the trash lets go of these rows and of every change that held the text, too."
+_FOR_EVER = "Nothing brings it back: erasing also empties the trash of these rows, and of every change that held it."
 _HISTORY = "The text also stands in the history of your shell, if that keeps one; with - it is read from stdin."
 
 
