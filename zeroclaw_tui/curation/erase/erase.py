@@ -71,15 +71,6 @@ _CHAIN = "Each line of this log vouches for the one before, which it can no long
 _IN_RAM = (
     "It runs, and may keep chats and memories in its own memory and write them again: stop it, then erase once more."
 )
-_SERVERS = {
-    "postgres": "PostgreSQL keeps deleted rows until VACUUM, and in its log, replicas and backups, which its "
-    "administrator cleans.",
-    "qdrant": "Qdrant keeps deleted points in its segments until it optimizes them, and in snapshots and replicas.",
-    "redis": "Redis keeps deleted keys in its append-only file until that is rewritten, in dumps and in replicas.",
-    "lucid": "ZeroClaw also gave these memories to the lucid program, which keeps them in its own store "
-    "(~/.lucid/memory.db) and has no delete.",
-}
-_OTHER_STORE = "What the {} backend itself keeps of deleted rows cannot be told here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,14 +405,9 @@ class _Run:
         ]
         left += [Remainder("running program", program, None, _IN_RAM) for program in self._programs]
         left += [Remainder("not readable", one.place, None, one.why) for one in after.unseen if one.may_hold]
-        has_rows = any(place.kind == "store" for place in self._plan.places)
-        server = _SERVERS.get(library.memory.name)
-        if server is not None and has_rows:
-            left.append(
-                Remainder("server" if library.memory.name != "lucid" else "lucid", library.memory.name, None, server)
-            )
-        elif has_rows and library.memory.file is None and not _is_cleaned(library):
-            left.append(Remainder("store", library.memory.name, None, _OTHER_STORE.format(library.memory.name)))
+        # Also where nothing was found: an earlier run may have deleted the rows.
+        if library.memory.keeps_deleted is not None:
+            left.append(Remainder("store", library.memory.name, None, library.memory.keeps_deleted))
         masked = spellings.out_of
         return EraseReport(
             at=library.trash.now().isoformat(timespec="seconds"),
@@ -669,11 +655,6 @@ def _erased_as_json(place: ErasePlace) -> dict[str, Any]:
 
 def _keep_nothing(changes: Sequence[RowChange]) -> None:
     """What an erasing removes is kept nowhere."""
-
-
-def _is_cleaned(library: Library) -> bool:
-    """Whether all a store keeps lies in files that were scanned."""
-    return library.memory.keeps_lines or library.memory.keeps_nothing or library.memory.ends_with_program
 
 
 def _noted(note: Path) -> set[str]:
