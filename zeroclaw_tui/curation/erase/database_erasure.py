@@ -92,7 +92,10 @@ class _Table:
 
     def fate(self, values: Mapping[str, Any], chosen: Chosen) -> Fate | None:
         """What becomes of a row; None where it holds nothing."""
-        holding = {name for name, value in values.items() if chosen.spellings.held_by(value)}
+        holding = set[str]()
+        # Most rows hold nothing, which one look at all their values tells.
+        if chosen.spellings.held_by_any(values.values()):
+            holding = {name for name, value in values.items() if chosen.spellings.held_by(value)}
         if self.name == _MEMORIES and as_text(values.get("id")) in chosen.ids:
             return "delete"
         if not holding:

@@ -11,7 +11,6 @@ import tomllib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
@@ -35,7 +34,6 @@ from zeroclaw_tui.curation.erase.install_files import FileKind, InstallFile, Not
 from zeroclaw_tui.curation.erase.spellings import OtherSpellings, Spellings
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.similar import similar_memories
 from zeroclaw_tui.curation.snapshot.text import parts_in
 from zeroclaw_tui.curation.transfer.jsonl import Header, header_line, line_of
 from zeroclaw_tui.files.database import FileIdentity, file_identity
@@ -216,10 +214,10 @@ async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
     if kept:
         look.places.append(ErasePlace("trash", str(library.trash.file), kept, takes=True))
     ids |= look.ids
+    near = await _near(library, chosen, ids, look.unseen)
     return ErasePlan(
-        chosen, tuple(look.places), await _near(library, chosen, ids), tuple(look.unseen), look.files, look.size,
-        stamps, frozenset(ids),
-    )  # fmt: skip
+        chosen, tuple(look.places), near, tuple(look.unseen), look.files, look.size, stamps, frozenset(ids)
+    )
 
 
 async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
@@ -257,12 +255,11 @@ async def erase_texts(
     await asyncio.to_thread(remove_leftovers, library.config)
     await library.trash.settle(library.memory)
     run = _Run(library, plan, advance)
-    if plan.stamps:
-        stamps, _ = await _rows_of_store(library, plan.chosen)
+    stamps, _ = await _rows_of_store(library, plan.chosen)
+    if stamps:
         await library.memory.remove(stamps, _keep_nothing, zero=True)
     stoppable = Stoppable()
-    async with AsyncExitStack() as stack:
-        await stack.enter_async_context(library.memory.without_connections())
+    async with library.memory.without_connections():
         await stoppable.run(partial(run.rows_and_files, stoppable.check))
         if not run.is_stopped:
             await library.trash.erase(plan.chosen.spellings.held_by)
@@ -277,7 +274,6 @@ class _Look:
 
     def __init__(self, library: Library, chosen: Chosen, *, scans: bool = False) -> None:
         self._library, self._chosen, self._scans = library, chosen, scans
-        self._has_database = has_database(library.memory.name)
         self.places: list[ErasePlace] = []
         self.unseen: list[NotLookedAt] = []
         self.ids: set[str] = set()
@@ -623,29 +619,40 @@ def _holds(row: StoredRow, chosen: Chosen) -> bool:
     )
 
 
-async def _near(library: Library, chosen: Chosen, ids: set[str]) -> tuple[NearMemory, ...]:
+async def _near(library: Library, chosen: Chosen, ids: set[str], unseen: list[NotLookedAt]) -> tuple[NearMemory, ...]:
     """Memories that are only listed; no text goes to any endpoint for that."""
     found: dict[str, NearMemory] = {}
     others = OtherSpellings(chosen.spellings)
     until = time.monotonic() + _NEAR_SECONDS
 
+    left_out = 0
+
     def see(row: StoredRow) -> None:
-        if row.id in ids or len(found) >= NEAR_LISTED or time.monotonic() > until:
+        nonlocal left_out
+        if row.id in ids or len(found) >= NEAR_LISTED:
+            return
+        if time.monotonic() > until:
+            left_out += 1
             return
         entry = row.entry()
         for spelling in others.in_text(f"{entry.key}\n{entry.content}"):
             found.setdefault(row.id, NearMemory(row.id, entry.key, spelling=spelling))
 
     await library.memory.each_row(see)
+    if left_out:
+        why = f"{left_out:,} memories were not compared with other spellings of the text, since there are too many."
+        unseen.append(NotLookedAt(library.memory.location, why, False))
     if library.memory.capabilities.vectors:
         for wanted in sorted(ids)[:_NEAR_LOOKED_AT]:
             entry = await library.memory.with_id(wanted)
             if entry is None:
                 continue
-            near = await similar_memories(library, entry=entry, limit=_NEAR_LOOKED_AT)
-            for one in near.results if near.way == "vector" else ():
-                if one.entry.id not in ids and one.score >= _NEAR_SCORE and len(found) < NEAR_LISTED:
-                    found.setdefault(one.entry.id, NearMemory(one.entry.id, one.entry.key, score=round(one.score, 3)))
+            nearest = await library.memory.nearest(entry, None, NEAR_LISTED)
+            scores = {near.handle: near.score for near in (nearest[0] if nearest is not None else ())}
+            for other in await library.memory.rows([handle for handle in scores if scores[handle] >= _NEAR_SCORE]):
+                if other.id not in ids and len(found) < NEAR_LISTED:
+                    score = round(scores[other.handle], 3)
+                    found.setdefault(other.id, NearMemory(other.id, other.key, score=score))
     return tuple(found.values())
 
 
