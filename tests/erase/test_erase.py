@@ -227,6 +227,18 @@ async def test_what_is_packed_or_no_text_is_left_and_named(opened: Any, alone: P
     assert rows(notes / "theirs.db", "SELECT said FROM mine") == [TEXT]
 
 
+async def test_config_and_key_file_are_never_cut(opened: Any, alone: Planted) -> None:
+    key = alone.config_dir / ".secret_key"
+    key.write_text("4711" * 16)
+    config = alone.config_dir / "config.toml"
+    config.write_text(f"{config.read_text()}# code 4711\n")
+    before = config.read_text()
+    async with opened(alone.config_dir) as library:
+        report = await _erase(library, "4711", also_files=True)
+    assert {Path(one.place).name for one in report.left} == {"config.toml", ".secret_key"}
+    assert (key.read_text(), config.read_text()) == ("4711" * 16, before)
+
+
 async def test_links_and_other_names_of_a_file(opened: Any, alone: Planted, tmp_path: Path) -> None:
     """A link stays one; a name outside of the install still has the text, which is told."""
     real = tmp_path / "elsewhere.md"

@@ -7,13 +7,10 @@ import hashlib
 import json
 import os
 import time
-import tomllib
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +19,6 @@ from zeroclaw_tui.backends.waiting import Stoppable
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.curation.changing import refuse_read_only
 from zeroclaw_tui.curation.copies.places import LARGEST
-from zeroclaw_tui.curation.copies.texts import Span, bytes_of, lines_of, without, without_entries
 from zeroclaw_tui.curation.erase.database_erasure import (
     Chosen,
     FoundRows,
@@ -30,11 +26,10 @@ from zeroclaw_tui.curation.erase.database_erasure import (
     find_rows,
     wipe,
 )
-from zeroclaw_tui.curation.erase.install_files import FileKind, InstallFile, NotLookedAt, install_files
-from zeroclaw_tui.curation.erase.spellings import OtherSpellings, Spellings
+from zeroclaw_tui.curation.erase.install_files import FileKind, InstallFile, NotLookedAt, install_files, take_out
+from zeroclaw_tui.curation.erase.spellings import OtherSpellings
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.snapshot.text import parts_in
 from zeroclaw_tui.curation.transfer.jsonl import Header, header_line, line_of
 from zeroclaw_tui.files.database import FileIdentity, file_identity
 from zeroclaw_tui.files.disk import Rewritten, read_bytes, replace_bytes, until_it_holds
@@ -53,7 +48,7 @@ leaves words in keyword indexes, which no later look at the rows would tell."""
 _ALWAYS_WIPED: frozenset[FileKind] = frozenset({"store", "chat"})
 
 _ASKED = "--also-files takes it as well."
-_CONFIG = "Change it by hand: what stands in config.toml is how ZeroClaw is set up."
+_CONFIG = "Change it by hand: what stands there is how ZeroClaw is set up."
 _PACKED = "It is packed: unpack it, or delete it."
 _NO_TEXT = "It is no text, so that nothing can be cut out of it: delete it where it is not needed."
 _TOO_LARGE = f"It is larger than {LARGEST // 1_000_000} MB: delete it while ZeroClaw is stopped."
@@ -487,7 +482,7 @@ class _Run:
         found = file.path.stat()
         if found.st_nlink > self._names[found.st_dev, found.st_ino]:
             self._left[name] = _LINKED
-        if not until_it_holds(partial(_rewrite, file, self._chosen.spellings), file.path):
+        if not until_it_holds(partial(take_out, file, self._chosen.spellings), file.path):
             self._left[name] = _NO_TEXT
 
     def _why(self, place: ErasePlace, file: InstallFile | None) -> str:
@@ -519,75 +514,6 @@ def _why_left(file: InstallFile, chosen: Chosen) -> str:
 
 def _not_read(error: OSError) -> str:
     return f"It cannot be read: {error.strerror or error}."
-
-
-def _rewrite(file: InstallFile, spellings: Spellings) -> bool:
-    """Put in place of a file what stays of it without the texts; False where nothing can be cut out of it.
-
-    Raises Rewritten where another program wrote it meanwhile.
-    """
-    data = read_bytes(file.path)
-    if data is None:
-        return True
-    new = _without(file, data, spellings)
-    if new is None:
-        return False
-    if new != data:
-        replace_bytes(file.path, data, new)
-    return True
-
-
-def _without(file: InstallFile, data: bytes, spellings: Spellings) -> bytes | None:
-    """The bytes of a file without the texts, None for what is no text."""
-    for codec, sign in (("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")):
-        if data.startswith(sign):
-            return sign + spellings.out_of(data[2:].decode(codec, "surrogatepass")).encode(codec, "surrogatepass")
-    if b"\0" in data:
-        return None
-    lines = lines_of(data)
-    if file.holds == "snapshot":
-        spans: list[Span] = [
-            (part.start, part.end, [])
-            for part in parts_in(lines)
-            if spellings.found_in("".join(lines[part.start : part.end]))
-        ]
-        return bytes_of(_without_lines(without_entries(lines, spans), spellings))
-    if file.holds == "notes":
-        return bytes_of(_without_lines(lines, spellings))
-    if file.holds == "memory lines":
-        return bytes_of([line for line in lines if not spellings.found_in(line)])
-    if file.holds == "toml":
-        return _without_in_toml(data, spellings)
-    whole = "".join(lines)
-    if file.holds == "lines" or file.path.suffix in (".jsonl", ".migrated", ".log"):
-        ends = [line[len(line.rstrip("\r\n")) :] for line in lines]
-        whole = "".join(spellings.out_of(line.removesuffix(end)) + end for line, end in zip(lines, ends, strict=True))
-        over_lines = spellings.over_lines()
-        return bytes_of([whole if over_lines is None else over_lines.out_of(whole)])
-    return bytes_of([spellings.out_of(whole)])
-
-
-def _without_lines(lines: Sequence[str], spellings: Spellings) -> list[str]:
-    """The lines that hold none of the texts, nor a part of one that reaches over several."""
-    starts = list(accumulate(map(len, lines[:-1]), initial=0))
-    gone: list[Span] = [
-        (bisect_right(starts, start) - 1, bisect_right(starts, end - 1), [])
-        for start, end in spellings.spans_in("".join(lines))
-    ]
-    return without(lines, gone)
-
-
-def _without_in_toml(data: bytes, spellings: Spellings) -> bytes | None:
-    """TOML that can be read stays so; None where it would not."""
-    new = spellings.out_of(data.decode("utf-8", "surrogateescape"), spellings.name_mark)
-    for text in (data.decode("utf-8", "surrogateescape"), new):
-        try:
-            tomllib.loads(text)
-        except tomllib.TOMLDecodeError:
-            if text is new:
-                return None
-            break
-    return new.encode("utf-8", "surrogateescape")
 
 
 async def _rows_of_store(library: Library, chosen: Chosen) -> tuple[tuple[Stamp, ...], set[str]]:

@@ -1,4 +1,4 @@
-"""Every file of an install, what it is, whether erasing takes it unasked, and the bytes of it."""
+"""Every file of an install: what it is, whether erasing takes it unasked, its bytes, and taking texts out of it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import gzip
 import lzma
 import os
 import stat
+import tomllib
 import zipfile
 import zlib
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -19,10 +22,12 @@ from zeroclaw_tui.config.document.replacing import is_unfinished
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.copies.places import Holds, Kind, Place, find_places
+from zeroclaw_tui.curation.copies.texts import Span, bytes_of, lines_of, without, without_entries
 from zeroclaw_tui.curation.erase.spellings import Form, Spellings
-from zeroclaw_tui.curation.snapshot.text import SIDE_CAR
+from zeroclaw_tui.curation.snapshot.text import SIDE_CAR, parts_in
 from zeroclaw_tui.curation.trash.trash import LOCK, NAME
 from zeroclaw_tui.files.database import raw_bytes
+from zeroclaw_tui.files.disk import read_bytes, replace_bytes
 
 FileKind = Literal[Kind, "store", "own copy", "config", "config backup", "workspace file", "other file"]
 Holding = Literal[Holds, "memory lines", "toml", "config", "trash"]
@@ -184,6 +189,76 @@ def install_files(config: MemoryConfig, backend: str) -> InstallFiles:
     return InstallFiles(tuple(there), tuple(unseen))
 
 
+def take_out(file: InstallFile, spellings: Spellings) -> bool:
+    """Put in place of a file what stays of it without the texts; False where nothing can be cut out of it. Blocks.
+
+    A snapshot and our copy of it lose whole memories, notes whole lines, all else the text alone. Raises Rewritten
+    where another program wrote it meanwhile, Unreadable, Refused.
+    """
+    data = read_bytes(file.path)
+    if data is None:
+        return True
+    new = _without(file, data, spellings)
+    if new is None:
+        return False
+    if new != data:
+        replace_bytes(file.path, data, new)
+    return True
+
+
+def _without(file: InstallFile, data: bytes, spellings: Spellings) -> bytes | None:
+    """The bytes of a file without the texts, None for what is no text."""
+    for codec, sign in (("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")):
+        if data.startswith(sign):
+            return sign + spellings.out_of(data[2:].decode(codec, "surrogatepass")).encode(codec, "surrogatepass")
+    if b"\0" in data:
+        return None
+    lines = lines_of(data)
+    if file.holds == "snapshot":
+        spans: list[Span] = [
+            (part.start, part.end, [])
+            for part in parts_in(lines)
+            if spellings.found_in("".join(lines[part.start : part.end]))
+        ]
+        return bytes_of(_without_lines(without_entries(lines, spans), spellings))
+    if file.holds == "notes":
+        return bytes_of(_without_lines(lines, spellings))
+    if file.holds == "memory lines":
+        return bytes_of([line for line in lines if not spellings.found_in(line)])
+    if file.holds == "toml":
+        return _without_in_toml(data, spellings)
+    whole = "".join(lines)
+    if file.holds == "lines" or file.path.suffix in (".jsonl", ".migrated", ".log"):
+        ends = [line[len(line.rstrip("\r\n")) :] for line in lines]
+        whole = "".join(spellings.out_of(line.removesuffix(end)) + end for line, end in zip(lines, ends, strict=True))
+        over_lines = spellings.over_lines()
+        return bytes_of([whole if over_lines is None else over_lines.out_of(whole)])
+    return bytes_of([spellings.out_of(whole)])
+
+
+def _without_lines(lines: Sequence[str], spellings: Spellings) -> list[str]:
+    """The lines that hold none of the texts, nor a part of one that reaches over several."""
+    starts = list(accumulate(map(len, lines[:-1]), initial=0))
+    gone: list[Span] = [
+        (bisect_right(starts, start) - 1, bisect_right(starts, end - 1), [])
+        for start, end in spellings.spans_in("".join(lines))
+    ]
+    return without(lines, gone)
+
+
+def _without_in_toml(data: bytes, spellings: Spellings) -> bytes | None:
+    """TOML that can be read stays so; None where it would not."""
+    new = spellings.out_of(data.decode("utf-8", "surrogateescape"), spellings.name_mark)
+    for text in (data.decode("utf-8", "surrogateescape"), new):
+        try:
+            tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            if text is new:
+                return None
+            break
+    return new.encode("utf-8", "surrogateescape")
+
+
 def _hits_in(pieces: Iterator[bytes], spellings: Spellings) -> Iterator[tuple[int, Form]]:
     before, offset = b"", 0
     for more in pieces:
@@ -249,7 +324,8 @@ def _by_place(path: Path, config: MemoryConfig, backend: str, workspaces: Sequen
     if name == SIDE_CAR:
         return "own copy", "memory lines"
     if install.config_dir is not None and path.parent == Path(os.path.realpath(install.config_dir)):
-        if name == "config.toml":
+        # Cutting anything out of the key file would lose every secret of the config.
+        if name in ("config.toml", ".secret_key"):
             return "config", "config"
         if name.startswith(("config.toml.", ".config.toml.")):
             return "config backup", "toml"
