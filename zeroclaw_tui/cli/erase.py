@@ -29,6 +29,7 @@ from zeroclaw_tui.cli.changing import text_given
 from zeroclaw_tui.cli.exporting import expanded
 from zeroclaw_tui.cli.guarding import Progress, check_writable
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, counted, document, note, write_lines
+from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, NearMemory, erase_texts, plan_erase, write_copy
 from zeroclaw_tui.curation.erase.spellings import Spellings
@@ -101,7 +102,7 @@ def _near_lines(near: tuple[NearMemory, ...]) -> Iterator[Line]:
         yield ("  Near it, and only listed (--also SPELLING takes what is spelled so, `forget` one memory):",)
     for one in near:
         how = f'"{one_line(one.spelling)}"' if one.spelling is not None else f"vector {one.score:.2f}"
-        yield ("    ", padded(cut(one_line(one.key), _KEY_CELLS), _KEY_CELLS), "  ", Styled(how, DIM))
+        yield ("    ", padded(cut(one_line(masked(one.key)), _KEY_CELLS), _KEY_CELLS), "  ", Styled(how, DIM))
 
 
 def _check_can_ask(given: argparse.Namespace) -> None:
