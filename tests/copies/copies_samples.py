@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-
-from support import small_store
 
 SECRET = "The door code is 4711, tell nobody"
 OTHER = "Prefers Rust for tools and Python for plots"
@@ -34,25 +31,6 @@ class Place:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
-
-
-def snapshot(*entries: tuple[str, str]) -> str:
-    """MEMORY_SNAPSHOT.md as ZeroClaw writes it."""
-    written = "*Created: 2026-03-01T10:00:00+00:00 | Updated: 2026-03-01T10:00:00+00:00*"
-    rows = "".join(f"### 🔑 `{key}`\n\n{content}\n\n{written}\n\n---\n\n" for key, content in entries)
-    return (
-        "# 🧠 ZeroClaw Memory Snapshot\n\n> one\n> two\n> three\n\n**Last exported:** 2026-03-01 10:00:00\n\n"
-        f"**Total core memories:** {len(entries)}\n\n---\n\n{rows}"
-    )
-
-
-def cache(database: Path, *contents: str) -> None:
-    """Vectors of these contents in ZeroClaw's cache."""
-    with closing(sqlite3.connect(database)) as connection, connection:
-        for content in contents:
-            name = hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-            row = (name, small_store.blob(1.0, 0.0), "2026-03-01", "2026-03-01")
-            connection.execute("INSERT INTO embedding_cache VALUES (?, ?, ?, ?)", row)
 
 
 def make_side_databases(place: Place) -> None:

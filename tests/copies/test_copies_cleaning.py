@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copies_samples import OTHER, SECRET, Place, cache, snapshot
+from copies_samples import OTHER, SECRET, Place
+from support.left_texts import cache, snapshot
 from support.marks import plan_of_marked
 
 from zeroclaw_tui.curation.changes import remove_memories, undo
-from zeroclaw_tui.curation.copies.cleaning import clean_copies
-from zeroclaw_tui.curation.copies.copies import Copy, Text, find_copies, texts_of
+from zeroclaw_tui.curation.copies.copies import Copy, Text, clean_copies, find_copies, texts_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Keep, RowChange
 from zeroclaw_tui.memory.errors import Refused

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copies_samples import OTHER, SECRET, Place, cache, make_side_databases, snapshot
+from copies_samples import OTHER, SECRET, Place, make_side_databases
 from support import small_store
+from support.left_texts import cache, snapshot
 
-from zeroclaw_tui.curation.copies import databases, lines
+from zeroclaw_tui.curation.copies import databases, texts
 from zeroclaw_tui.curation.copies.copies import Copy, Text, find_copies, summary
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
@@ -154,7 +155,7 @@ async def test_what_was_not_looked_for_is_told(
     place.write("MEMORY.md", f"I noted: {SECRET}\n")
     small_store.change(place.database, "DELETE FROM memories")
     second = Text("y", "second", "a second text, never stored")
-    monkeypatch.setattr(lines, "COMPARED", 1)
+    monkeypatch.setattr(texts, "COMPARED", 1)
     assert "Only the first 1 texts" in (await _found(place, open_place, DOOR, second))["markdown"][0].remark
     monkeypatch.setattr(databases, "LARGEST", 10)
     (copy,) = (await _found(place, open_place))["free pages"]

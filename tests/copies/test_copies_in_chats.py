@@ -19,9 +19,8 @@ from support.left_texts import AUDIT, SESSIONS
 
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.copies import copies as looking
-from zeroclaw_tui.curation.copies import lines
-from zeroclaw_tui.curation.copies.cleaning import clean_copies
-from zeroclaw_tui.curation.copies.copies import Copy, Text, find_copies
+from zeroclaw_tui.curation.copies import texts
+from zeroclaw_tui.curation.copies.copies import Copy, Text, clean_copies, find_copies
 from zeroclaw_tui.files import database as connections
 
 Make = Callable[..., Place]
@@ -198,7 +197,7 @@ async def test_large_files_are_read_in_pieces_and_not_kept_whole(
     make_place: Make, open_place: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line that reaches over two pieces is one line; what is too large for an undo says what to do."""
-    monkeypatch.setattr(lines, "AT_ONCE", 64)
+    monkeypatch.setattr(texts, "AT_ONCE", 64)
     place = make_place()
     filler = json.dumps({"content": OTHER})
     place.write("state/runtime-trace.jsonl", f"{filler}\n" * 20 + json.dumps({"content": SECRET}) + f"\n{filler}\n")
@@ -231,7 +230,7 @@ async def test_many_texts_are_all_looked_for(make_place: Make, open_place: Any) 
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from zeroclaw_tui.curation.copies import cleaning
+from zeroclaw_tui.curation.copies import copies as looking
 from zeroclaw_tui.curation.copies.copies import Text, find_copies
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
@@ -248,9 +247,9 @@ async def main():
     if sys.argv[2] == "kept":
         library.trash.keeper = keeping
     else:
-        cleaning.let_go_of_words = lambda file: os._exit(9)
+        looking.let_go_of_words = lambda file: os._exit(9)
     copies = await find_copies(library, [Text("x", "door", sys.argv[3])])
-    await cleaning.clean_copies(library, copies)
+    await looking.clean_copies(library, copies)
 
 asyncio.run(main())
 """

@@ -6,12 +6,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from copies_samples import snapshot
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.left_texts import snapshot
 
-from zeroclaw_tui.curation.copies.lines import bytes_of, lines_of, spans_in_snapshot, without_entries
-from zeroclaw_tui.curation.copies.texts import Text, Wanted
+from zeroclaw_tui.curation.copies.texts import Text, Wanted, bytes_of, lines_of, spans_in_snapshot, without_entries
 from zeroclaw_tui.curation.snapshot.text import parts_in
 
 SNAPSHOTS = Path(__file__).parent.parent / "data" / "snapshots"

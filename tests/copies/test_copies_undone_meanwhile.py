@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from copies_samples import SECRET, Place
 
+from zeroclaw_tui.curation import files as files_beside
 from zeroclaw_tui.curation.changes import undo
-from zeroclaw_tui.curation.copies.cleaning import clean_copies
-from zeroclaw_tui.curation.copies.copies import Text, find_copies
-from zeroclaw_tui.curation.files import taking_back
+from zeroclaw_tui.curation.copies.copies import Text, clean_copies, find_copies
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Clash, Clashes, Keep, RowChange
 from zeroclaw_tui.memory.errors import Refused
@@ -29,7 +28,7 @@ async def cleaned(library: Library) -> None:
 
 def write_after_the_look(monkeypatch: pytest.MonkeyPatch, write: Callable[[], object]) -> None:
     """Let the agent be quicker: before anything is kept."""
-    put_back = taking_back.put_files_back
+    put_back = files_beside.put_files_back
 
     async def putting(files: Any, keep: Keep, clash: Clash) -> list[str]:
         write()
@@ -127,13 +126,13 @@ async def test_a_file_that_is_rewritten_without_end_is_given_up(
         await cleaned(library)
         written = iter(range(1000))
 
-        replace_bytes = taking_back.replace_bytes
+        replace_bytes = files_beside.replace_bytes
 
         def beaten(*given: Any, **named: Any) -> None:
             notes.write_text(f"{next(written)}")
             replace_bytes(*given, **named)
 
-        monkeypatch.setattr(taking_back, "replace_bytes", beaten)
+        monkeypatch.setattr(files_beside, "replace_bytes", beaten)
         with pytest.raises(Refused, match="rewritten all the time"):
             await undo(library, clash="overwrite")
     assert notes.read_text().isdigit()

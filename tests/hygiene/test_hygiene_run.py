@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from hygiene_world import NOW, STATE, Place, row
 
+from zeroclaw_tui.curation import files as files_rows
 from zeroclaw_tui.curation.changes import edit_memory, undo
-from zeroclaw_tui.curation.files import rows as files_rows
-from zeroclaw_tui.curation.files.doing import FileVanished, move_file, remove_file, write_file
+from zeroclaw_tui.curation.files import FileVanished, move_file, remove_file, write_file
 from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene
 from zeroclaw_tui.curation.hygiene.run import run_hygiene
 from zeroclaw_tui.curation.library import Library

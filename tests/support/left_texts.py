@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -9,6 +10,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from support import small_store
 
 TEXT = 'Zebediah Quill wrote:\n"Lindenstraße 17, Köln-Mülheim"'
 """Its line end, quotes and letters look different in JSON, and different again in JSON within JSON."""
@@ -92,6 +95,25 @@ class Left:
         self.kinds[str(path)] = kind
         if cleans:
             self.cleanable.add(str(path))
+
+
+def snapshot(*entries: tuple[str, str]) -> str:
+    """MEMORY_SNAPSHOT.md as ZeroClaw writes it."""
+    written = "*Created: 2026-03-01T10:00:00+00:00 | Updated: 2026-03-01T10:00:00+00:00*"
+    rows = "".join(f"### 🔑 `{key}`\n\n{content}\n\n{written}\n\n---\n\n" for key, content in entries)
+    return (
+        "# 🧠 ZeroClaw Memory Snapshot\n\n> one\n> two\n> three\n\n**Last exported:** 2026-03-01 10:00:00\n\n"
+        f"**Total core memories:** {len(entries)}\n\n---\n\n{rows}"
+    )
+
+
+def cache(database: Path, *contents: str) -> None:
+    """Vectors of these contents in ZeroClaw's cache."""
+    with closing(sqlite3.connect(database)) as connection, connection:
+        for content in contents:
+            name = hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+            row = (name, small_store.blob(1.0, 0.0), "2026-03-01", "2026-03-01")
+            connection.execute("INSERT INTO embedding_cache VALUES (?, ?, ?, ?)", row)
 
 
 def plant(config_dir: Path, layout: str) -> Left:

@@ -20,6 +20,7 @@ from zeroclaw_tui.tui.external_editor import Edited
 from zeroclaw_tui.tui.screens.conflict import ConflictScreen
 from zeroclaw_tui.tui.screens.copies import CopiesScreen
 from zeroclaw_tui.tui.screens.editor import EditorScreen
+from zeroclaw_tui.tui.screens.erase import EraseScreen
 from zeroclaw_tui.tui.screens.history import HistoryScreen
 from zeroclaw_tui.tui.screens.saving import Question
 from zeroclaw_tui.tui.screens.trash import TrashScreen
@@ -259,3 +260,18 @@ def test_a_plan_names_every_category_before_it_counts_others() -> None:
 
     assert named(5) == ["kind_1 1", "kind_2 2", "kind_3 3", "kind_4 4", "kind_5 5"]
     assert named(7)[3:] == ["kind_4 4", "18 in 3 other categories"]
+
+
+async def test_the_palette_erases_what_is_marked(inspector: Inspector) -> None:
+    """It opens on the marked memories; a way out changes nothing."""
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("space", "j", "space")
+        await app.screen.run_action("erase")
+        await until(pilot, lambda: isinstance(app.screen, EraseScreen))
+        await asked(pilot)
+        assert "Erase 2 memories and their text from the whole install" in screen_text(app)
+        await pilot.press("escape")
+        await back(pilot)
+        assert "245 memories" in screen_text(app)

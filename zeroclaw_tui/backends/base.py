@@ -123,6 +123,8 @@ class Memory(ABC):
     """Whether all it holds is gone when the program ends, so that no command can leave anything there."""
     ids_are_uuids: bool = False
     """Whether only UUIDs can be ids there."""
+    keeps_deleted: str | None = "What the store itself keeps of deleted rows cannot be told here."
+    """What stays of deleted rows where no command reaches, in a sentence; None where all of it lies in files here."""
     file: Path | None = None
     """The database file all of it lies in, where it can be examined, repaired, backed up and compacted as a whole."""
     newest_version: str | None = None

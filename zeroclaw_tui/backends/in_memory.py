@@ -43,6 +43,7 @@ class InMemory(Memory):
     """
 
     name = "in-memory"
+    keeps_deleted = None
     location = "this process"
     ends_with_program = True
     keeps_texts = True

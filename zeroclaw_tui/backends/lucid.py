@@ -486,6 +486,10 @@ class LucidMemory(SqliteMemory):
     """
 
     name = "lucid"
+    keeps_deleted = (
+        "ZeroClaw also gave these memories to the lucid program, which keeps them in its own ~/.lucid/memory.db and "
+        "has no delete."
+    )
     has_quotas = False
 
     def __init__(

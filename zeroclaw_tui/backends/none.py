@@ -38,6 +38,7 @@ class NoneMemory(Memory):
     """Takes every verb, keeps nothing and finds nothing, as ZeroClaw's own does."""
 
     name = "none"
+    keeps_deleted = None
     location = "nowhere"
     keeps_nothing = True
 

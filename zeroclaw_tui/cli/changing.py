@@ -43,7 +43,7 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
     _check_editable(library, [name for name, value in extras.items() if value is not None])
     draft = Draft(
         key=_utf_8(given.key, "The key"),
-        content=_content(given.content),
+        content=text_given(given.content, "The content"),
         category=given.category,
         session_id=given.session or None,
         agent=agent_given(given),
@@ -82,7 +82,7 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
     check_writable(library, given)
     _check_editable(library, asked)
     if "content" in asked:
-        asked["content"] = _content(given.content)
+        asked["content"] = text_given(given.content, "The content")
     if "key" in asked:
         asked["key"] = _utf_8(given.new_key, "The new key")
     entry = await the_one(library, given.key, given.id, agents_given(given))
@@ -162,10 +162,10 @@ def _check_editable(library: Library, names: list[str] | dict[str, Value]) -> No
             raise Refused(why or f"This store has no {shown} to set.", hint="Nothing was changed.")
 
 
-def _content(typed: str) -> str:
-    """The content that is given, or all of stdin but for one line end. Raises WrongUse for what is no UTF-8."""
+def text_given(typed: str, what: str) -> str:
+    """A text that is given, or for - all of stdin but for one line end. Raises WrongUse for what is no UTF-8."""
     if typed != "-":
-        return _utf_8(typed, "The content")
+        return _utf_8(typed, what)
     data = sys.stdin.buffer.read()
     try:
         return data.decode("utf-8").removesuffix("\n").removesuffix("\r")

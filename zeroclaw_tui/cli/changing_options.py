@@ -7,6 +7,12 @@ from collections.abc import Callable
 
 from zeroclaw_tui.cli.reading_options import AddVerb, add_filters, add_verb, count, positive
 
+_ERASE = """\
+Erase a text from every place of the install: memories, chats, traces, audit rows, caches, snapshot, archives, backups,
+and what this program keeps of them. Memories and cached answers that hold it go as a whole; from chats, traces and logs
+only the text. Nothing brings it back: it is the one verb that also empties the trash of these rows. Stop ZeroClaw
+first, else bytes of it stay in files that it has open; the report says what is left, and why."""
+
 AddCommon = Callable[[argparse.ArgumentParser], None]
 
 _CLEAR = """\
@@ -15,7 +21,7 @@ one agent only, and `zeroclaw memory undo` brings everything back. Superseded me
 
 
 def add_changing_verbs(verb: AddVerb, add_common: AddCommon) -> None:
-    """store, edit, forget, purge, clear, undo and trash."""
+    """store, edit, forget, purge, clear, erase, undo and trash."""
     _add_store(verb("store", "store a memory; one of that key and agent is replaced, as ZeroClaw does it"))
     _add_edit(verb("edit", "change a memory in place, by its exact key or its id"))
 
@@ -36,6 +42,8 @@ def add_changing_verbs(verb: AddVerb, add_common: AddCommon) -> None:
     clear.set_defaults(forever=False)
     _add_clean(clear)
     _add_dry_run(clear)
+
+    _add_erase(verb("erase", "a text gone from every place of the install, in any case of letters, with a report"))
 
     undo = verb("undo", "take back the last change that was not taken back yet")
     which = undo.add_mutually_exclusive_group()
@@ -59,6 +67,24 @@ def _add_store(store: argparse.ArgumentParser) -> None:
     store.add_argument("--namespace", metavar="NAME")
     store.add_argument("--importance", type=float, metavar="0..1")
     store.add_argument("--pinned", action="store_true", default=None, help="hygiene and budgets spare it")
+
+
+def _add_erase(erase: argparse.ArgumentParser) -> None:
+    erase.description = _ERASE
+    erase.add_argument("text", metavar="TEXT", help="the text; - reads it from stdin, since others see a command line")
+    erase.add_argument(
+        "--also", action="append", default=[], metavar="SPELLING", help="another spelling of it (repeatable)"
+    )
+    erase.add_argument(
+        "--also-files",
+        action="store_true",
+        help="also from workspace files, Markdown notes beside the store, scheduled jobs, knowledge.db and audit.log",
+    )
+    erase.add_argument(
+        "--export", metavar="FILE", help="write a copy of the memories that go first, outside the install"
+    )
+    erase.add_argument("--report", metavar="FILE", help="write the report there as well (JSON with --json or *.json)")
+    _add_dry_run(erase)
 
 
 def _add_as_zeroclaw(parser: argparse.ArgumentParser) -> None:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from zeroclaw_tui.cli.output import note
 from zeroclaw_tui.curation.changes import Outcome
-from zeroclaw_tui.curation.copies.cleaning import clean_copies
-from zeroclaw_tui.curation.copies.copies import Copy, Text, find_copies, texts_of, texts_of_plan
+from zeroclaw_tui.curation.copies.copies import Copy, Text, clean_copies, find_copies, texts_of, texts_of_plan
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan
 from zeroclaw_tui.memory.errors import DONE, InspectorError

@@ -11,6 +11,7 @@ from zeroclaw_tui.cli.arguments import MAKING, open_options
 from zeroclaw_tui.cli.changing import edit, store
 from zeroclaw_tui.cli.counts import facets, stats
 from zeroclaw_tui.cli.entries import get_memory, list_memories
+from zeroclaw_tui.cli.erase import erase
 from zeroclaw_tui.cli.health import health
 from zeroclaw_tui.cli.output import note
 from zeroclaw_tui.cli.recalling import check_recall, recall
@@ -30,7 +31,7 @@ from zeroclaw_tui.scoring.profiles import profile_for
 
 _CONCERNS: dict[str, tuple[Concern, ...]] = {
     **dict.fromkeys(("recall", "search", "prompt", "explain", "evaluate"), ("store", "recall", "vectors")),
-    **dict.fromkeys(("store", "edit", "forget", "purge", "clear", "import", "hydrate"), ("store",)),
+    **dict.fromkeys(("store", "edit", "forget", "purge", "clear", "erase", "import", "hydrate"), ("store",)),
     "similar": ("vectors",),
     "reindex": ("store", "vectors"),
     "hygiene": ("store", "hygiene"),
@@ -54,11 +55,12 @@ _VERBS: dict[str, Callable[[Library, argparse.Namespace, datetime], Awaitable[in
     "forget": forget,
     "purge": purge,
     "clear": clear,
+    "erase": erase,
     "undo": undo,
     "trash": trash,
 }
 
-_CHANGING = ("store", "edit", "forget", "purge", "clear", "undo", *CHANGING_UPKEEP)
+_CHANGING = ("store", "edit", "forget", "purge", "clear", "erase", "undo", *CHANGING_UPKEEP)
 
 
 def answer(given: argparse.Namespace) -> int:

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from zeroclaw_tui.backends.waiting import to_its_end
-from zeroclaw_tui.curation.files.database_rows import put_rows_back
-from zeroclaw_tui.curation.files.taking_back import look_at_files, put_files_back
+from zeroclaw_tui.curation.files import look_at_files, put_files_back
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.policy import verdict_on
 from zeroclaw_tui.curation.purge import PurgePlan
+from zeroclaw_tui.curation.side_databases import put_rows_back
 from zeroclaw_tui.curation.trash.trash import Action, TrashRow, Verb
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,

@@ -20,7 +20,7 @@ _OF_LUCID = "It comes from the lucid program and cannot be changed here."
 _UNEXPLAINED = "It comes from the lucid program, which gives no reasons: only memories of the store can be explained."
 _NOT_COMPARED = "It comes from the lucid program: only memories of the store can be compared with others."
 _WRITING = frozenset(command.action for command in BROWSER_COMMANDS if command.writes)
-_ON_A_ROW = frozenset({"edit", "edit_externally", "re_embed", "delete", "show_again", "show_history"})
+_ON_A_ROW = frozenset({"edit", "edit_externally", "re_embed", "delete", "erase", "show_again", "show_history"})
 _NEEDS_MEMORIES = frozenset(
     {
         "open_search",

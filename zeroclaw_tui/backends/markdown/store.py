@@ -129,6 +129,7 @@ class MarkdownMemory(Memory):
     """
 
     name = "markdown"
+    keeps_deleted = None
     keeps_lines = True
 
     def __init__(

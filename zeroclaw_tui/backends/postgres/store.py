@@ -125,6 +125,7 @@ class PostgresMemory(Memory):
     """
 
     name = "postgres"
+    keeps_deleted = "PostgreSQL keeps deleted rows until VACUUM, and in its write-ahead log, replicas and backups."
     keeps_nul = False
     orders_in_parts = True
     vector_dimensions: int | None = None

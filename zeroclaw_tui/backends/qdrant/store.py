@@ -114,6 +114,7 @@ class QdrantMemory(Memory):
     """
 
     name = NAME
+    keeps_deleted = "Qdrant keeps deleted points in segments until it optimizes them, and in snapshots and replicas."
     embeds_itself = True
     ids_are_uuids = True
     keeps_updates = False

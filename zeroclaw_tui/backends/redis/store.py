@@ -181,6 +181,7 @@ class RedisMemory(Memory):
     """
 
     name = "redis"
+    keeps_deleted = "Redis keeps deleted keys in its append-only file until that is rewritten, in dumps and replicas."
     keeps_updates = False
     recalls_by = "substring"
 

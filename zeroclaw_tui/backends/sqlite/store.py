@@ -111,6 +111,7 @@ class SqliteMemory(Memory):
     """
 
     name = "sqlite"
+    keeps_deleted: str | None = None
     keeps_texts = True
     keeps_bytes = True
     agents_are_rows = True

@@ -1,16 +1,19 @@
-"""Where the text of a memory still lies after it was deleted or changed."""
+"""Where the text of a memory still lies after it was deleted or changed, and cleaning it there with undo."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from zeroclaw_tui.config.layouts import file_size
-from zeroclaw_tui.curation.copies import databases, lines
-from zeroclaw_tui.curation.copies.databases import Fragments, Stored, cache_hash, read_store
+from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.copies import databases
+from zeroclaw_tui.curation.copies.databases import Fragments, Stored, cache_hash, read_store, rows_holding
 from zeroclaw_tui.curation.copies.places import (
     HYDRATED,
     LARGEST,
@@ -25,12 +28,30 @@ from zeroclaw_tui.curation.copies.places import (
     not_looked_at,
     too_large,
 )
-from zeroclaw_tui.curation.copies.texts import Phrases, Text, Wanted
+from zeroclaw_tui.curation.copies.texts import (
+    LineSearch,
+    Phrases,
+    Span,
+    Text,
+    Wanted,
+    bytes_of,
+    cut_from_lines,
+    cut_out,
+    keys_in_question,
+    lines_of,
+    searched,
+    searched_as_bytes,
+    spans_in_snapshot,
+    without,
+    without_entries,
+)
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge import PurgePlan
+from zeroclaw_tui.curation.side_databases import AT_ONCE, change_values, let_go_of_words, present_now
 from zeroclaw_tui.curation.trash.journal import ids_move
-from zeroclaw_tui.memory.change import MEMORIES
-from zeroclaw_tui.memory.errors import InspectorError, NotThere
+from zeroclaw_tui.files.disk import Rewritten, replace_bytes
+from zeroclaw_tui.memory.change import FILE, MEMORIES, OTHER_ROW, Keep, RowChange, StoredRow
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.text import one_line
 
 __all__ = ["Copy", "Kind", "Text", "find_copies", "living_in", "summary", "texts_of", "texts_of_plan"]
@@ -147,7 +168,7 @@ async def living_in(library: Library, snapshot: Path, wanted: Wanted) -> dict[st
 
     def keys() -> set[str]:
         try:
-            return lines.keys_in_question(_read_lines(snapshot) or [], wanted)
+            return keys_in_question(_read_lines(snapshot) or [], wanted)
         except OSError:
             # Cleaning it says why it cannot be read.
             return set()
@@ -180,7 +201,7 @@ def _snapshots(places: Places, wanted: Wanted) -> tuple[dict[Path, list[str]], s
             unread.append(too_large("snapshot", path, LARGEST))
         else:
             lines_in[path] = read
-            keys |= lines.keys_in_question(read, wanted)
+            keys |= keys_in_question(read, wanted)
     return lines_in, keys, unread
 
 
@@ -189,10 +210,10 @@ def _elsewhere(
 ) -> Iterator[Copy]:
     """Everything in files and other databases, in the order of the table."""
     gone = stored.gone_keys()
-    notes: dict[Kind, lines.LineSearch] = {}
+    notes: dict[Kind, LineSearch] = {}
     for kind in {place.kind for place, _ in places.holding("notes")}:
         of_kind = [path for place, path in places.holding("notes") if place.kind == kind]
-        notes[kind] = lines.LineSearch(wanted, sum(map(_size, of_kind)))
+        notes[kind] = LineSearch(wanted, sum(map(_size, of_kind)))
     # Making thousands of texts ready takes a second.
     phrases = Phrases(wanted if places.holding("lines", "rows", "anything") else Wanted(()))
     for place, path in places.files:
@@ -200,7 +221,7 @@ def _elsewhere(
             return
         if place.holds == "snapshot":
             if path in snapshots:
-                spans = lines.spans_in_snapshot(snapshots[path], wanted, stored.living)
+                spans = spans_in_snapshot(snapshots[path], wanted, stored.living)
                 remark = HYDRATED if path == places.live_snapshot else place.remark
                 yield from found(place.kind, path, wanted.in_order(_of_spans(spans)), remark, place)
         elif place.holds == "notes":
@@ -213,7 +234,7 @@ def _elsewhere(
             yield from _in_file(place, path, phrases, stop)
 
 
-def _in_notes(place: Place, path: Path, wanted: Wanted, search: lines.LineSearch) -> list[Copy]:
+def _in_notes(place: Place, path: Path, wanted: Wanted, search: LineSearch) -> list[Copy]:
     """A Markdown file with lines that hold a text."""
     try:
         read = _read_lines(path)
@@ -229,7 +250,7 @@ def _in_notes(place: Place, path: Path, wanted: Wanted, search: lines.LineSearch
 
 def _in_file(place: Place, path: Path, phrases: Phrases, stop: threading.Event) -> list[Copy]:
     """A file of lines, or of any form."""
-    look = lines.searched if place.holds == "lines" else lines.searched_as_bytes
+    look = searched if place.holds == "lines" else searched_as_bytes
     try:
         size = path.stat().st_size
         if size > LARGEST_SEARCHED:
@@ -245,7 +266,7 @@ def _in_file(place: Place, path: Path, phrases: Phrases, stop: threading.Event) 
     return found(place.kind, path, texts, place.remark, place)
 
 
-def _of_spans(spans: Iterable[lines.Span]) -> Iterator[Text]:
+def _of_spans(spans: Iterable[Span]) -> Iterator[Text]:
     return (text for _, _, texts in spans for text in texts)
 
 
@@ -253,7 +274,7 @@ def _read_lines(path: Path) -> list[str] | None:
     """The lines of a file; None when it is too large. Raises OSError."""
     if path.stat().st_size > LARGEST:
         return None
-    return lines.lines_of(path.read_bytes())
+    return lines_of(path.read_bytes())
 
 
 def _size(path: Path) -> int:
@@ -336,3 +357,172 @@ def _summed(kind: Kind, copies: Sequence[Copy]) -> str:
     else:
         name = Path(copies[0].place).name if kind in _PLURALS else kind
     return one_line(f"{name} ({sum(counts):,})" if counts else name)
+
+
+Cut = Callable[[list[str]], tuple[list[str], set[Text]]]
+"""From the lines of a file to those that stay, and the texts that go with the others."""
+
+
+class ChangedMeanwhile(Refused):
+    """Another program wrote the file after it was read; it stays as that program left it."""
+
+    title = "Changed meanwhile"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} changed while it was being cleaned and was left alone.", hint="Clean it once more.")
+
+
+async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
+    """Remove the texts from those places that allow it; what goes is kept, and an undo brings it back.
+
+    `count` is how many texts went from a place, each place by itself. A place that cannot be cleaned becomes a note.
+    Raises Refused where the store is read-only, and what the trash raises.
+    """
+    if library.read_only_because is not None:
+        raise library.memory.refuse_to_write()
+    chosen = list({(copy.kind, copy.place): copy for copy in copies if copy.can_clean}.values())
+    if not chosen:
+        return Outcome("clean", 0)
+    count, notes = 0, list[str]()
+    number = await library.trash.begin("clean", f"cleaned {summary(chosen)}")
+    room = LARGEST
+    try:
+        keep = library.trash.keeper(number)
+        for copy in chosen:
+            try:
+                if copy.kind == "embedding cache":
+                    contents = list(dict.fromkeys(text.content for text in copy.texts))
+                    count += await library.memory.forget_cached_vectors(contents, keep)
+                elif copy.where is not None and copy.where.columns:
+                    gone, said = await asyncio.to_thread(
+                        _clean_database, copy.where, Path(copy.place), copy.texts, keep
+                    )
+                    count += gone
+                    notes += said
+                    if said:
+                        await _take_back(library, number, copy.place)
+                else:
+                    room -= await asyncio.to_thread(_checked_size, Path(copy.place), room)
+                    cut = await _cut_for(library, copy)
+                    count += await asyncio.to_thread(_rewrite, Path(copy.place), cut, keep)
+            except InspectorError as error:
+                notes.append(str(error))
+                await _take_back(library, number, copy.place)
+    finally:
+        action = await library.trash.finish(number)
+    return Outcome("clean", count, action if count else None, notes=tuple(notes))
+
+
+def _checked_size(path: Path, room: int) -> int:
+    """The size of a file. Raises Refused where an undo would have to keep more than there is room for."""
+    try:
+        size = file_size(path)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if size > room:
+        raise Refused(
+            f"{path} was left alone: together with the other files it is too large to be kept for an undo.",
+            hint="Edit it by hand, or delete it where it is not needed.",
+        )
+    return size
+
+
+async def _cut_for(library: Library, copy: Copy) -> Cut:
+    """What takes the texts of a copy out of its file; in a snapshot memories that are stored stay."""
+    wanted = Wanted(copy.texts)
+    holds = None if copy.where is None else copy.where.holds
+    living = await living_in(library, Path(copy.place), wanted) if holds == "snapshot" else {}
+
+    def out_of_snapshot(read: list[str]) -> tuple[list[str], set[Text]]:
+        spans = list(spans_in_snapshot(read, wanted, living))
+        return without_entries(read, spans), {text for _, _, texts in spans for text in texts}
+
+    def out_of_notes(read: list[str]) -> tuple[list[str], set[Text]]:
+        spans = LineSearch(wanted).spans_of(read)
+        return without(read, spans), {text for _, _, texts in spans for text in texts}
+
+    def out_of_lines(read: list[str]) -> tuple[list[str], set[Text]]:
+        return cut_from_lines(read, Phrases(wanted))
+
+    if holds == "snapshot":
+        return out_of_snapshot
+    return out_of_lines if holds == "lines" else out_of_notes
+
+
+def _rewrite(path: Path, cut: Cut, keep: Keep) -> int:
+    """Replace a file by what a cut leaves of it, with its mode; gives how many texts went.
+
+    Raises Unreadable and Refused, ChangedMeanwhile among them, and what `keep` raises; the file is then as it was.
+    """
+    real = Path(os.path.realpath(path))
+    try:
+        data = real.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    kept, gone = cut(lines_of(data))
+    new = bytes_of(kept)
+    if new == data:
+        return 0
+    name = str(real)
+    digest = hashlib.sha256(new).hexdigest()
+    before = StoredRow(name, {"path": name, "bytes": data}, table=FILE)
+    keep([RowChange(before, StoredRow(name, {"path": name, "sha256": digest}, table=FILE))])
+    try:
+        replace_bytes(real, data, new)
+    except Rewritten as error:
+        raise ChangedMeanwhile(path) from error
+    return len(gone)
+
+
+def _clean_database(place: Place, path: Path, texts: Sequence[Text], keep: Keep) -> tuple[int, list[str]]:
+    """Put [removed] in place of the texts in the columns of a database; gives how many went, and sentences.
+
+    Each write is short, so that a running ZeroClaw never waits long for its turn.
+    """
+    phrases = Phrases(Wanted(texts))
+    gone: set[Text] = set()
+    going: set[Text] = set()
+
+    def cut(value: str) -> str:
+        without, held = cut_out(value, phrases.all)
+        going.update(text for phrase in held for text in phrase.texts)
+        return without
+
+    for table, columns, numbers in list(rows_holding(place, path, phrases)):
+        for start in range(0, len(numbers), AT_ONCE):
+            going.clear()
+            try:
+                change_values(path, table, columns, numbers[start : start + AT_ONCE], cut, keep)
+            except InspectorError as error:
+                return len(gone), [str(error)]
+            gone |= going
+    if not gone:
+        return 0, []
+    if file_size(path) > LARGEST_CLEANED:
+        return len(gone), [f"{path} is large: single words may stay in its keyword index until ZeroClaw merges that."]
+    try:
+        let_go_of_words(path)
+    except InspectorError as error:
+        return len(gone), [f"{error.message} Single words may stay in its keyword index, and the text in its log."]
+    return len(gone), []
+
+
+async def _take_back(library: Library, action: int, place: str) -> None:
+    """What was kept of a file or of rows that were left alone in the end is nothing to undo."""
+
+    def kept() -> list[int]:
+        name = os.path.realpath(place)
+        changes = [change for batch in library.trash.open_changes(action)() for change in batch]
+        rows = [change.row for change in changes if change.row.table == OTHER_ROW]
+        untouched = present_now([row for row in rows if row.id.startswith(f"{place}#")])
+        return [
+            change.number
+            for change in changes
+            if change.number is not None and (change.row.id == name or change.row.id in untouched)
+        ]
+
+    await library.trash.take_as_reversed(action, await asyncio.to_thread(kept))
+
+
+def _unreadable(path: Path, error: OSError) -> Unreadable:
+    return Unreadable(f"{path} cannot be read: {error.strerror or error}.", hint="Check its permissions.")

@@ -34,7 +34,7 @@ from zeroclaw_tui.curation.copies.texts import (
     fragments_of,
     raw,
 )
-from zeroclaw_tui.curation.files.database_rows import columns_of
+from zeroclaw_tui.curation.side_databases import columns_of
 from zeroclaw_tui.files.database import (
     any_text,
     as_text,
@@ -230,7 +230,7 @@ def in_memories_table(place: Place, path: Path, wanted: Wanted, gone_keys: dict[
     try:
         if file_size(path) == 0:
             return []
-        with _foreign(path) as (connection, notice):
+        with opened_as_it_lies(path) as (connection, notice):
             held: set[Text] = set()
             for row in connection.execute("SELECT key, content FROM memories"):
                 key, content = map(as_text, row)
@@ -256,7 +256,7 @@ def in_any_table(
             return []
         if size > LARGEST_SEARCHED:
             return [too_large(place.kind, path, LARGEST_SEARCHED)]
-        with _foreign(path) as (connection, _):
+        with opened_as_it_lies(path) as (connection, _):
             # Opening is lazy: only the first read tells what is wrong with the file.
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             is_utf8 = connection.execute("PRAGMA encoding").fetchone()[0] == "UTF-8"
@@ -341,7 +341,7 @@ def _maybe(kind: Kind, path: Path, notice: str) -> list[Copy]:
 
 
 @contextmanager
-def _foreign(path: Path) -> Iterator[tuple[sqlite3.Connection, str]]:
+def opened_as_it_lies(path: Path) -> Iterator[tuple[sqlite3.Connection, str]]:
     """A database that is not the store, opened so that no file appears beside it; with a sentence on what is not read.
 
     Only where its log and the index of it both lie there can the log be read without making one of them.

@@ -28,7 +28,7 @@ from zeroclaw_tui.config.layouts import file_size, names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.doctor.database import DoctorFinding, counted, size
-from zeroclaw_tui.curation.files.doing import FileVanished, remove_file
+from zeroclaw_tui.curation.files import FileVanished, remove_file
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import plan_reindex, reindex, zeros_words
 from zeroclaw_tui.files.database import Reading, wal_file, why_not_writable

@@ -17,10 +17,10 @@ from typing import Any, get_args
 from zeroclaw_tui.backends.answers import Budget, Outdated, Retention
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.curation.files.database_rows import OldEntry, old_entries
-from zeroclaw_tui.curation.files.rows import bytes_now, canonical, digest_now, led_to
+from zeroclaw_tui.curation.files import bytes_now, canonical, digest_now, led_to
 from zeroclaw_tui.curation.hygiene.rules import ROWS_SINCE, HygieneRules, RuleName, rules_of
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.side_databases import OldEntry, old_entries
 from zeroclaw_tui.curation.trash.file import file_state
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.change import Stamp

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
-from zeroclaw_tui.curation.files.database_rows import AT_ONCE, entry_id, remove_entries
-from zeroclaw_tui.curation.files.doing import FileVanished, move_file, remove_file, write_file
-from zeroclaw_tui.curation.files.rows import bytes_now, canonical, led_to
+from zeroclaw_tui.curation.files import FileVanished, bytes_now, canonical, led_to, move_file, remove_file, write_file
 from zeroclaw_tui.curation.hygiene.plan import (
     NAME,
     HygieneItem,
@@ -23,6 +21,7 @@ from zeroclaw_tui.curation.hygiene.plan import (
     state_file,
 )
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.side_databases import AT_ONCE, entry_id, remove_entries
 from zeroclaw_tui.memory.change import Advance, Keep
 from zeroclaw_tui.memory.errors import InspectorError, Refused, WrongUse
 from zeroclaw_tui.memory.text import one_line

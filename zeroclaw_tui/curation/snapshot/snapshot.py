@@ -14,7 +14,7 @@ from typing import Literal
 from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
-from zeroclaw_tui.curation.files.doing import FileVanished, write_file
+from zeroclaw_tui.curation.files import FileVanished, write_file
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, header_of_line, line_of, storable_row_of_line
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.text import (

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.files.database_rows import present_now
-from zeroclaw_tui.curation.files.rows import digest_now
+from zeroclaw_tui.curation.files import digest_now
+from zeroclaw_tui.curation.side_databases import present_now
 from zeroclaw_tui.curation.trash import journal
 from zeroclaw_tui.curation.trash.file import explained, for_writing, let_go, transaction, wipe
 from zeroclaw_tui.curation.trash.journal import States

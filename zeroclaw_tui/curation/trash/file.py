@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.config.document.replacing import FULL, MAKE_ROOM, is_full, make_folder, new_file
-from zeroclaw_tui.curation.files.database_rows import FILE_NAME
-from zeroclaw_tui.curation.files.rows import MADE, MOVED_FROM, MOVED_TO
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, RowChange, StoredRow, Value
 from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Unreadable
 from zeroclaw_tui.memory.text import is_unicode
@@ -87,6 +85,9 @@ VECTOR = "embedding"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 """One for all rows: `json.dumps` makes a new one each time."""
 
+MOVED_TO, MOVED_FROM, STAYS, MADE = "moved_to", "moved_from", "stays_if_changed", "made_folder"
+FILE_NAME = "audit_file"
+"""Under which names a kept change of a file, or of a row beside the store, tells where things were."""
 _OF_FILES, _PATHS = (FILE, AUDIT_LOG, OTHER_ROW), ("path", MOVED_TO, MOVED_FROM, MADE, FILE_NAME)
 
 

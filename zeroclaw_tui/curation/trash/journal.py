@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -308,6 +308,15 @@ def batches(connection: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[
             some = some[taken:]
 
 
+def holding(connection: sqlite3.Connection, holds: Callable[[str | bytes], bool]) -> list[int]:
+    """The numbers of all kept changes of which some text or bytes hold what is looked for."""
+    rows = connection.execute(
+        "SELECT k.number, k.id, k.key, k.content, k.before, k.after, k.content_after, b.before, b.after"
+        " FROM kept k LEFT JOIN blobs b ON b.number = k.number"
+    )
+    return [number for number, *values in rows if any(isinstance(one, str | bytes) and holds(one) for one in values)]
+
+
 def oldest(connection: sqlite3.Connection) -> str | None:
     """When the oldest action was that something is still kept of."""
     found = connection.execute("SELECT at FROM actions ORDER BY moment LIMIT 1").fetchone()
@@ -532,6 +541,13 @@ def strike_action(connection: sqlite3.Connection, action: int) -> None:
 def retell(connection: sqlite3.Connection, action: int, summary: str) -> None:
     """Another summary."""
     connection.execute("UPDATE actions SET summary = ? WHERE number = ?", (bindable(summary), action))
+
+
+def unname(connection: sqlite3.Connection, holds: Callable[[str | bytes], bool]) -> None:
+    """Give actions whose summary holds something another one."""
+    named = connection.execute("SELECT number, summary FROM actions").fetchall()
+    going = [(number,) for number, summary in named if holds(summary)]
+    connection.executemany("UPDATE actions SET summary = verb || ' (its words were erased)' WHERE number = ?", going)
 
 
 def finish(connection: sqlite3.Connection, action: int) -> bool:

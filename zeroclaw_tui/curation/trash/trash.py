@@ -319,6 +319,21 @@ class Trash:
         finally:
             trash_file.let_go(descriptor)
 
+    async def erase(self, holds: Callable[[str | bytes], bool], *, dry_run: bool = False) -> int:
+        """Let go for ever of every change kept here, of any store, in which `holds` finds a text; gives how many.
+
+        Zeroes what they used, and words that name such a change anew. With `dry_run` they are only counted.
+        """
+        if not self.file.exists():
+            return 0
+        if dry_run:
+            return len(await self._read(lambda connection: journal.holding(connection, holds)) or ())
+        descriptor = await self._locked()
+        try:
+            return await asyncio.to_thread(self._erase, holds)
+        finally:
+            trash_file.let_go(descriptor)
+
     async def _begun(self) -> list[int]:
         return await self._read(lambda connection: journal.begun(connection, self.store)) or []
 
@@ -373,6 +388,19 @@ class Trash:
             except sqlite3.Error as error:
                 raise self._not_wiped(error) from error
         return going
+
+    def _erase(self, holds: Callable[[str | bytes], bool]) -> int:
+        with self._writing() as connection:
+            with trash_file.transaction(connection):
+                going = journal.holding(connection, holds)
+                journal.strike(connection, going)
+                journal.count_anew(connection)
+                journal.unname(connection, holds)
+            try:
+                trash_file.wipe(connection)
+            except sqlite3.Error as error:
+                raise self._not_wiped(error) from error
+        return len(going)
 
     def _not_wiped(self, error: sqlite3.Error) -> InspectorError:
         try:

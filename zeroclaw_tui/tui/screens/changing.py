@@ -49,7 +49,7 @@ class ChangingScreen(MarkingScreen):
         if self.library is None or not self.is_mounted:
             return None
         rows = self.query_one(MemoryList)
-        takes_marks = action == "delete" and len(rows.marks) > 0
+        takes_marks = action in ("delete", "erase") and len(rows.marks) > 0
         return why_dimmed(action, self.library, self.view, None if takes_marks else rows.selected_result)
 
     def on_key(self, event: Key) -> None:
@@ -80,6 +80,10 @@ class ChangingScreen(MarkingScreen):
     def action_delete_shown(self) -> None:
         """Delete all that the view shows."""
         self._change(self._delete_shown)
+
+    def action_erase(self) -> None:
+        """Erase the marked memories, else the one under the cursor, or a text, from every place."""
+        self._change(self._erase)
 
     def action_show_again(self) -> None:
         """Show the superseded memory under the cursor to the agent again."""
@@ -232,6 +236,20 @@ class ChangingScreen(MarkingScreen):
         await self.stamp_again(library)
         if outcome.action is not None:
             self._look_for_copies(library, outcome.action.number)
+
+    async def _erase(self, library: Library) -> None:
+        from zeroclaw_tui.curation.copies.copies import texts_of_plan
+        from zeroclaw_tui.curation.purge import plan_of
+        from zeroclaw_tui.tui.screens.erase import EraseScreen
+
+        plan = await asyncio.to_thread(plan_of, await self.chosen_stamps(library))
+        report = await self.app.push_screen_wait(EraseScreen(library, await texts_of_plan(library, plan)))
+        if report is None:
+            return
+        self.query_one(MemoryList).marks.drop(stamp.id for stamp in plan.stamps)
+        self.query_one("#copies", Banner).hide()
+        self.look_again()
+        await self.stamp_again(library)
 
     def _look_for_copies(self, library: Library, action: int, *, is_edit: bool = False) -> None:
         self.run_worker(self._tell_copies(library, action, is_edit), group="copies", exclusive=True)

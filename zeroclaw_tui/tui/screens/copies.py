@@ -16,8 +16,7 @@ from textual.widgets.option_list import Option
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.changes import Outcome
-from zeroclaw_tui.curation.copies import cleaning
-from zeroclaw_tui.curation.copies.copies import Copy
+from zeroclaw_tui.curation.copies.copies import Copy, clean_copies
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.format import NO_VALUE, count_text, fit
@@ -163,7 +162,7 @@ class CopiesScreen(ModalScreen[Outcome | None]):
             self._is_working = False
 
     async def _clean(self) -> None:
-        outcome = await cleaning.clean_copies(self.library, [self._copies[at] for at in sorted(self._chosen)])
+        outcome = await clean_copies(self.library, [self._copies[at] for at in sorted(self._chosen)])
         self._outcome = outcome
         texts = "1 text" if outcome.count == 1 else f"{count_text(outcome.count)} texts"
         done = f"✓ {texts} removed." if outcome.count else "Nothing had to be removed."

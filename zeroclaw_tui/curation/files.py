@@ -1,4 +1,4 @@
-"""Putting files beside a store back as they were, when the change that touched them is taken back."""
+"""Files beside a store: kept in the trash before they are moved, removed or written in one step, and put back."""
 
 from __future__ import annotations
 
@@ -6,33 +6,292 @@ import asyncio
 import hashlib
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
-from zeroclaw_tui.config.document.replacing import make_folder
-from zeroclaw_tui.curation.files.doing import remove_empty_folders, sync_done
-from zeroclaw_tui.curation.files.rows import (
-    MADE,
-    MOVED_FROM,
-    MOVED_TO,
-    STAYS,
-    bytes_now,
-    check_size,
-    digest_now,
-    file_row,
-    named_row,
-    number_of,
-    path_in,
-    present_row,
-)
-from zeroclaw_tui.curation.trash.file import file_path, file_state
+from zeroclaw_tui.config.document.replacing import FULL, MAKE_ROOM, make_folder, sync_folder
+from zeroclaw_tui.curation.trash.file import MADE, MOVED_FROM, MOVED_TO, STAYS, file_path, file_state
 from zeroclaw_tui.files.disk import Rewritten, replace_bytes, until_it_holds
-from zeroclaw_tui.memory.change import FILE, Batches, Clash, Clashes, ClashFound, Keep, RowChange, StoredRow
-from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.change import FILE, Batches, Clash, Clashes, ClashFound, Keep, RowChange, StoredRow, Value
+from zeroclaw_tui.memory.errors import Refused, Unreadable
 
+LARGEST = 200_000_000
+"""Up to so many bytes of a file are kept."""
+
+
+_AT_ONCE = 1 << 20
 _PRIVATE = 0o600
 """The mode of a file that was gone: nobody knows who was meant to read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """A regular file from outside: enough to tell whether it is still the same."""
+
+    device: int
+    inode: int
+    size: int
+    mode: int
+    changed: int
+
+    def facts(self) -> dict[str, Value]:
+        """What a row says of it besides its bytes."""
+        return {"size": self.size, "mode": self.mode, "mtime_ns": self.changed}
+
+
+def canonical(path: Path) -> Path:
+    """The name under which a file is kept: its folder without links, its own name as it is."""
+    return Path(os.path.realpath(path.parent)) / path.name
+
+
+def led_to(path: Path) -> Path:
+    """The name under which a file is kept that is written through its links: they stay, what they lead to changes."""
+    return Path(os.path.realpath(path))
+
+
+def looks_of(path: Path) -> Looks | None:
+    """How a file looks, None when there is none. Raises Refused for what is no regular file, or cannot be looked at."""
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise Refused(f"{path} cannot be looked at: {error.strerror}.", hint="Check the permissions.") from error
+    if not stat.S_ISREG(found.st_mode):
+        what = "a link" if stat.S_ISLNK(found.st_mode) else "no regular file"
+        raise Refused(f"{path} is {what} and was left alone.", hint="Move or remove it by hand.")
+    return Looks(found.st_dev, found.st_ino, found.st_size, stat.S_IMODE(found.st_mode), found.st_mtime_ns)
+
+
+def bytes_now(path: Path) -> bytes | None:
+    """What a file holds, None when there is none. Raises Unreadable, for a pipe or a device too: reading one may never
+    end."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise Unreadable(f"{path} is no regular file.", hint="Move it out of the way.")
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def digest_now(path: Path) -> str | None:
+    """The SHA-256 in hex of what a file holds, None when there is none; reads it in parts. Raises Unreadable."""
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb", buffering=0) as file:
+            while part := file.read(_AT_ONCE):
+                digest.update(part)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    return digest.hexdigest()
+
+
+def file_row(path: Path, data: bytes, **facts: Value) -> StoredRow:
+    """A file as the trash keeps it."""
+    return StoredRow(str(path), {"path": str(path), "bytes": data, **facts}, table=FILE)
+
+
+def named_row(path: Path, digest: str, **facts: Value) -> StoredRow:
+    """A file of which only the digest is kept, since its bytes lie somewhere."""
+    return StoredRow(str(path), {"path": str(path), "sha256": digest, **facts}, table=FILE)
+
+
+def present_row(path: Path, **facts: Value) -> StoredRow | None:
+    """A file as it is now, whole; None when there is none. Raises Refused for one too large to be kept, Unreadable."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    check_size(path, found.st_size)
+    data = bytes_now(path)
+    if data is None:
+        return None
+    return file_row(path, data, mode=stat.S_IMODE(found.st_mode), mtime_ns=found.st_mtime_ns, **facts)
+
+
+def check_size(path: Path, size: int) -> None:
+    """Raises Refused for a file too large to be kept."""
+    if size > LARGEST:
+        raise Refused(
+            f"{path} is {size / 1e6:,.0f} MB, too large to be kept, so it was left alone.",
+            hint="Remove it by hand where it is not needed.",
+            title="Too large",
+        )
+
+
+def missing_folder(path: Path) -> Path | None:
+    """The topmost of the folders that writing a file would make; None where its folder exists."""
+    missing = None
+    for folder in path.parents:
+        if folder.exists():
+            break
+        missing = folder
+    return missing
+
+
+def number_of(row: StoredRow | None, name: str) -> int | None:
+    """A number a row holds, None where it has none of that name."""
+    value = None if row is None else row.values.get(name)
+    return value if isinstance(value, int) else None
+
+
+def path_in(row: StoredRow | None, name: str) -> Path | None:
+    """A path a row holds, None where it has none of that name."""
+    value = None if row is None else row.values.get(name)
+    return Path(value) if isinstance(value, str) else None
+
+
+def _unreadable(path: Path, error: OSError) -> Unreadable:
+    return Unreadable(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.")
+
+
+Held = TypeVar("Held")
+
+
+class FileVanished(Exception):
+    """The file has gone, or is no longer what was looked at; nothing was done."""
+
+
+def move_file(source: Path, target: Path, keep: Keep) -> None:
+    """Rename a file to a name that is free; its bytes are not kept, since it only lies elsewhere.
+
+    An undo renames it back, its modification time as it was. Raises FileVanished, FileExistsError when something has
+    the name by now, Refused when it cannot be moved (with the reason), and what `keep` raises.
+    """
+    source, target = canonical(source), canonical(target)
+    looks = _looks(source)
+    digest = _read(digest_now, source)
+    _check_free(target)
+    made = _made(target)
+    facts = looks.facts()
+    keep(
+        [
+            RowChange(named_row(source, digest, **facts, **{MOVED_TO: str(target)}), None),
+            RowChange(None, named_row(target, digest, **facts, **{MOVED_FROM: str(source)}, **made)),
+        ]
+    )
+    _check_same(source, looks)
+    try:
+        make_folder(target.parent, synced=False)
+    except OSError as error:
+        raise _refused(source, f"cannot be moved, since there is no folder {target.parent}", error) from error
+    try:
+        _check_free(target)
+        source.rename(target)
+    except FileExistsError:
+        raise
+    except FileNotFoundError as error:
+        raise FileVanished from error
+    except OSError as error:
+        raise _refused(source, f"cannot be moved to {target.parent}", error) from error
+    sync_done(source.parent, target.parent)
+
+
+def remove_file(path: Path, keep: Keep) -> None:
+    """Remove a file whose bytes, mode and modification time are kept, so that an undo brings it back as it was.
+
+    Raises FileVanished, Refused (too large to be kept, not readable, not permitted), and what `keep` raises.
+    """
+    path = canonical(path)
+    looks = _looks(path)
+    check_size(path, looks.size)
+    data = _read(bytes_now, path)
+    keep([RowChange(file_row(path, data, **looks.facts()), None)])
+    _check_same(path, looks)
+    try:
+        path.unlink()
+    except FileNotFoundError as error:
+        raise FileVanished from error
+    except OSError as error:
+        raise _refused(path, "cannot be removed", error) from error
+    sync_done(path.parent)
+
+
+def write_file(path: Path, expected: bytes | None, data: bytes, keep: Keep, *, stays_if_changed: bool = False) -> None:
+    """Put `data` in place of `expected` (None: no file) in one step; an undo puts back what was there.
+
+    With `stays_if_changed` an undo leaves the file as it is where another program wrote it since, and says so, in place
+    of refusing. Raises FileVanished when it holds anything else, Refused, and what `keep` raises.
+    """
+    path = led_to(path)
+    looks = looks_of(path)
+    if bytes_now(path) != expected:
+        raise FileVanished
+    before = None if expected is None or looks is None else file_row(path, expected, **looks.facts())
+    facts: dict[str, Value] = {**_made(path), **({STAYS: 1} if stays_if_changed else {})}
+    keep([RowChange(before, named_row(path, hashlib.sha256(data).hexdigest(), **facts))])
+    try:
+        replace_bytes(path, expected, data)
+    except Rewritten as error:
+        raise FileVanished from error
+
+
+def sync_done(*folders: Path) -> None:
+    """Have on disk what was done in these folders, as far as they allow it."""
+    for folder in set(folders):
+        # It is done by now, and kept: as a failure it would be taken for not done, and let go of.
+        with suppress(OSError):
+            sync_folder(folder)
+
+
+def remove_empty_folders(lowest: Path, highest: Path) -> None:
+    """Take away folders that were made for a file, from its own up to the topmost made, where nothing else is in."""
+    folder = lowest
+    with suppress(OSError):
+        while folder == highest or folder.is_relative_to(highest):
+            folder.rmdir()
+            folder = folder.parent
+
+
+def _looks(path: Path) -> Looks:
+    found = looks_of(path)
+    if found is None:
+        raise FileVanished
+    return found
+
+
+def _check_same(path: Path, looks: Looks) -> None:
+    """Right before it is done: whoever wrote it meanwhile keeps it."""
+    if _looks(path) != looks:
+        raise FileVanished
+
+
+def _check_free(target: Path) -> None:
+    if os.path.lexists(target):
+        raise FileExistsError(f"{target} exists by now.")
+
+
+def _read(read: Callable[[Path], Held | None], path: Path) -> Held:
+    try:
+        held = read(path)
+    except Unreadable as error:
+        # It costs this file; only a trash that cannot be written ends everything.
+        raise Refused(error.message, hint=error.hint, title=error.title) from error
+    if held is None:
+        raise FileVanished
+    return held
+
+
+def _made(path: Path) -> dict[str, Value]:
+    folder = missing_folder(path)
+    return {} if folder is None else {MADE: str(folder)}
+
+
+def _refused(path: Path, what: str, error: OSError) -> Refused:
+    if error.errno in FULL:
+        return Refused(f"{path} {what}: the disk is full.", hint=MAKE_ROOM, title="Disk full")
+    return Refused(
+        f"{path} {what}: {error.strerror}.", hint="Check the permissions of its folder.", title="Not permitted"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.curation.trash.file import FILE_NAME
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.files.database import (
     Reading,
@@ -29,8 +30,6 @@ from zeroclaw_tui.memory.change import AUDIT_LOG, OTHER_ROW, Keep, RowChange, St
 from zeroclaw_tui.memory.errors import Refused
 
 AT_ONCE = 500
-FILE_NAME = "audit_file"
-"""The name under which a row that is kept says which file it was in."""
 _TABLE = "of_table"
 """The name under which a row of any other table says which that is."""
 

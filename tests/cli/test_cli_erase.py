@@ -1,0 +1,130 @@
+"""`memory erase` as a process: plan, typed answer, report, documents and exit codes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.terminal import Terminal
+
+Run = Callable[..., Any]
+TEXT = "named Mio"
+
+
+def _contents(install: Path) -> set[str]:
+    with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection:
+        return {content for (content,) in connection.execute("SELECT content FROM memories")}
+
+
+def _holding(folder: Path) -> list[str]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [path.name for path in files if TEXT.lower().encode() in path.read_bytes().lower()]
+
+
+def test_a_dry_run_shows_where_it_lies(memory: Run, install: Path) -> None:
+    answer = memory("erase", "NAMED mio", "--dry-run")
+    assert answer.code == 0
+    assert "The text lies in 1 place" in answer.out
+    assert "brain.db" in answer.out
+    document = memory("erase", "NAMED mio", "--dry-run", "--json").json
+    assert list(document) == [
+        "verb", "dry_run", "backend", "location", "texts", "places", "near", "not_looked_at", "looked_into",
+    ]  # fmt: skip
+    assert [list(place) for place in document["places"]] == [["kind", "place", "found", "takes", "why", "open_in"]]
+    assert "Cat named Mio" in _contents(install)
+
+
+def test_all_is_gone_and_the_report_says_so_without_the_text(memory: Run, install: Path, tmp_path: Path) -> None:
+    memory("forget", "lang", "--yes")
+    report, copy = tmp_path / "report.json", tmp_path / "copy.jsonl"
+    answer = memory(
+        "erase", TEXT, "--also", "Peanuts", "--yes", "--json", "--report", str(report), "--export", str(copy)
+    )
+    assert answer.code == 0
+    document = answer.json
+    assert list(document) == [
+        "verb", "dry_run", "at", "backend", "location", "texts", "complete", "stopped", "erased", "left", "near",
+        "not_looked_at", "scanned", "copy",
+    ]  # fmt: skip
+    assert document["complete"] is True
+    assert document["texts"] == 2
+    assert document["scanned"]["hits"] == 0
+    assert json.loads(report.read_text()) == document
+    assert report.stat().st_mode & 0o777 == 0o600
+    for told in (answer.out, answer.err, report.read_text()):
+        assert TEXT.lower() not in told.lower()
+        assert "peanuts" not in told.lower()
+    assert _holding(install) == []
+    assert len(copy.read_text().splitlines()) == 3
+    assert not _contents(install) & {"Cat named Mio", "Allergic to peanuts"}
+    assert len(_contents(install)) == 6
+    assert memory("undo", "--yes").code == 0
+    assert "User prefers Rust" in _contents(install)
+
+
+def test_what_is_left_is_exit_code_one(memory: Run, install: Path) -> None:
+    (install / "workspace" / "USER.md").write_text(f"- {TEXT}\n- stays\n")
+    answer = memory("erase", TEXT, "--yes")
+    assert answer.code == 1
+    assert "USER.md (1): --also-files takes it as well." in answer.out
+    assert "Something is left." in answer.out
+    assert memory("erase", TEXT, "--yes", "--also-files").code == 0
+    assert (install / "workspace" / "USER.md").read_text() == "- stays\n"
+
+
+def test_the_text_may_come_from_stdin(memory: Run, install: Path) -> None:
+    answer = memory("erase", "-", "--yes", stdin=f"{TEXT}\n".encode())
+    assert answer.code == 0
+    assert "history of your shell" not in answer.err
+    assert "history of your shell" in memory("erase", TEXT, "--yes").err
+    assert _holding(install) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (TEXT,), ("-",), ("", "--yes"), ("ab", "--yes"), (TEXT, "--yes", "--agent", "x"), ("--yes",),
+        (TEXT, "--yes", "--report", "/nowhere/at/all"),
+    ],
+)  # fmt: skip
+def test_wrong_use_changes_nothing(memory: Run, install: Path, arguments: tuple[str, ...]) -> None:
+    assert memory("erase", *arguments).code == 2
+    assert "Cat named Mio" in _contents(install)
+
+
+def test_a_copy_within_the_install_is_refused(memory: Run, install: Path) -> None:
+    answer = memory("erase", TEXT, "--yes", "--export", str(install / "copy.jsonl"))
+    assert answer.code == 1
+    assert "lies in the install itself" in answer.err
+    assert "Cat named Mio" in _contents(install)
+
+
+def test_read_only_and_locked(memory: Run, install: Path) -> None:
+    assert memory("erase", TEXT, "--yes", "--read-only").code == 1
+    with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db", isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        answer = memory("erase", TEXT, "--yes")
+    assert answer.code == 3
+    assert "locked" in answer.err
+    assert "Cat named Mio" in _contents(install)
+
+
+def test_it_is_asked_by_typing(script: Callable[[str], str], install: Path) -> None:
+    command = [script("zeroclaw"), "memory", "--config-dir", str(install), "erase", TEXT]
+    with Terminal(command, columns=110, lines=30) as screen:
+        screen.wait_for("The text lies in 1 place", "empties the trash", "Type erase to do it:")
+        screen.press("y", "enter")
+        assert screen.wait_exit() == 1
+        assert "Nothing was changed." in screen.text
+    assert "Cat named Mio" in _contents(install)
+    with Terminal(command, columns=110, lines=30) as screen:
+        screen.wait_for("Type erase to do it:")
+        screen.press(*"erase", "enter")
+        assert screen.wait_exit() == 0
+        assert "All is gone." in screen.text
+    assert _holding(install) == []

@@ -1,0 +1,96 @@
+"""Kill an erasing before one of its system calls, and look at what is left.
+
+    python tests/crash/erase_crash_points.py erase FOLDER [--points N]
+
+Without --points every system call is tried. Ends with code 1 where a memory without the text is gone or changed, at
+damage SQLite finds, or where erasing once more leaves a byte of the text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import sys
+from collections.abc import Callable, Coroutine
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "erase"))
+
+import erase_samples
+from erase_samples import LAYOUTS, OTHERS, TEXT, bytes_left, words_left
+from support import kill_points, killing
+
+# Everything is imported before the first fork: what a child imports would count as its system calls.
+from zeroclaw_tui.backends.sqlite import store as _store
+from zeroclaw_tui.curation import changes, purge
+from zeroclaw_tui.curation.erase.database_erasure import Chosen
+from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase
+from zeroclaw_tui.curation.erase.spellings import Spellings
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.memory.query import MemoryFilter
+
+Work = Callable[[Library], Coroutine[Any, Any, None]]
+LAYOUT = next(layout for layout in LAYOUTS if layout.around == "everything" and layout.state == "in the log")
+
+
+async def with_library(folder: Path, work: Work) -> None:
+    library = await open_library(configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0])
+    try:
+        await work(library)
+    finally:
+        await library.close()
+
+
+async def to_trash(library: Library) -> None:
+    """One memory with the text is in the trash already."""
+    plan = await purge.plan_purge(library, MemoryFilter(contains="a key"))
+    await changes.remove_memories(library, plan, "purge")
+
+
+async def do_erase(library: Library) -> None:
+    plan = await plan_erase(library, Chosen(Spellings([TEXT]), also_files=True))
+    kill_points.mark()
+    await erase_texts(library, plan)
+    kill_points.mark()
+
+
+async def check_erase(library: Library, folder: Path) -> None:
+    """Every other memory stands as it is; erasing once more completes it."""
+    contents = contents_of(folder)
+    assert [content for content in contents if content in OTHERS] == list(OTHERS), "another memory is gone"
+    plan = await plan_erase(library, Chosen(Spellings([TEXT]), also_files=True))
+    report = await erase_texts(library, plan)
+    assert report.is_complete, report.sentences()
+    assert contents_of(folder) == list(OTHERS), "the erasing done again took too much or too little"
+    assert bytes_left(folder) == [], "bytes of the text are left"
+    assert words_left(folder) == [], "words of the text are left"
+
+
+def contents_of(folder: Path) -> list[str]:
+    with closing(sqlite3.connect(folder / "data" / "memory" / "brain.db")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return [content for (content,) in connection.execute("SELECT content FROM memories ORDER BY rowid")]
+
+
+def act(folder: Path, work: Work) -> Callable[[], None]:
+    return lambda: asyncio.run(with_library(folder, work))
+
+
+def main() -> int:
+    given = killing.arguments(["erase"])
+    place = given.folder / "copy"
+    erase_samples.plant(place, LAYOUT, "G4")
+    killing.in_child(act(place, to_trash))
+    return killing.kill_at_points(
+        given.action, place, given.points, act(place, do_erase),
+        act(place, lambda library: check_erase(library, place)), holds="nothing else lost, all gone when done again",
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    assert _store
+    sys.exit(main())

@@ -1,0 +1,177 @@
+"""Installs with a text in every place, by layout and generation, and a scan of bytes that knows nothing of the program.
+
+A layout says how the text is spelled, in which state SQLite was left, and what lies beside the store.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import unicodedata
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from support import left_texts, small_store
+
+TEXT = "Zebediah Quill-Strauß"
+OTHERS = tuple(f"Memory {at} about the harbour, its cranes and the tide" for at in range(40))
+GENERATIONS = ("G1", "G2", "G3", "G4", "G5")
+"""As ZeroClaw 0.1.7, 0.7.5, 0.8.0, 0.8.3 and 0.8.4 leave an install; the last two have the same tables."""
+
+_SPELLED: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "upper": str.upper,
+    "lower": str.lower,
+    "folded": str.casefold,
+    "decomposed": lambda text: unicodedata.normalize("NFD", text.title()),
+}
+_STATES = ("folded in", "in the log", "deleted by hand", "long", "no log")
+_SURROUNDINGS = ("everything", "store alone")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One of fifty."""
+
+    spelled: str
+    state: str
+    around: str
+
+    @property
+    def text(self) -> str:
+        return _SPELLED[self.spelled](TEXT)
+
+    def __str__(self) -> str:
+        return f"{self.spelled}, {self.state}, {self.around}"
+
+
+LAYOUTS = tuple(Layout(*parts) for parts in product(_SPELLED, _STATES, _SURROUNDINGS))
+
+
+@dataclass(frozen=True)
+class Planted:
+    """An install: its config dir, its database and the contents of the memories that must stay."""
+
+    config_dir: Path
+    root: Path
+    database: Path
+
+    def contents(self) -> list[str]:
+        """Every memory of the store, in order."""
+        return rows(self.database, "SELECT content FROM memories ORDER BY rowid")
+
+
+def rows(path: Path, query: str) -> list[str]:
+    """The first column of what a query finds; SQLite's own checks come first."""
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return [value for (value, *_) in connection.execute(query)]
+
+
+def plant(config_dir: Path, layout: Layout, generation: str) -> Planted:
+    """The text in every place below a new config dir."""
+    config_dir.mkdir(parents=True)
+    folder = "workspace" if generation in ("G1", "G2") else "data"
+    (config_dir / "config.toml").write_text(left_texts.config_of(folder))
+    root = config_dir / folder
+    if layout.around == "everything":
+        before, left_texts.TEXT = left_texts.TEXT, f'{layout.text} wrote:\n"so it is"'
+        try:
+            left_texts.plant(config_dir, folder)
+        finally:
+            left_texts.TEXT = before
+        _plant_more(config_dir, root, layout, generation)
+    database = root / "memory" / "brain.db"
+    database.parent.mkdir(parents=True, exist_ok=True)
+    _plant_store(database, layout, generation)
+    return Planted(config_dir, root, database)
+
+
+def _plant_store(database: Path, layout: Layout, generation: str) -> None:
+    long = "and so on, as told before. " * 400 if layout.state == "long" else ""
+    held = f"{long}I met {layout.text} at the pier. {long}"
+    memories = [{"content": content} for content in OTHERS]
+    memories[10:10] = [{"key": "met", "content": held}, {"key": layout.text.replace(" ", " "), "content": "a key"}]
+    tables = "G4" if generation == "G5" else generation
+    small_store.make(database, tables, memories)
+    left_texts.cache(database, held, OTHERS[0])
+    if layout.state == "deleted by hand":
+        small_store.change(database, "DELETE FROM memories WHERE key = 'met'")
+    elif layout.state == "in the log":
+        _leave_in_log(database, layout.text)
+    elif layout.state == "no log":
+        with closing(sqlite3.connect(database)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
+
+
+def _leave_in_log(database: Path, text: str) -> None:
+    """A write that stands in the log alone, as a program that was killed leaves it."""
+    files = [database, database.with_name("brain.db-wal")]
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("UPDATE memories SET content = content || ?", (f" {text}",))
+        connection.execute("UPDATE memories SET content = substr(content, 1, length(content) - ?)", (len(text) + 1,))
+        connection.execute("UPDATE memories SET content = ? WHERE key = 'met'", (f"later: {text}",))
+        connection.commit()
+        held = [file.read_bytes() for file in files]
+    for file, data in zip(files, held, strict=True):
+        file.write_bytes(data)
+
+
+def _plant_more(config_dir: Path, root: Path, layout: Layout, generation: str) -> None:
+    """What stands beside the places of `left_texts`."""
+    text = layout.text
+    path = root / "MEMORY_SNAPSHOT.md"
+    path.write_text(left_texts.snapshot(("met", f"I met {text}"), ("stays", OTHERS[0])))
+    small_store.make(root / "memory" / "brain.db.backup-20260801T000000", "G2", [
+        {"content": OTHERS[0]}, {"content": f"old: {text}"},
+    ])  # fmt: skip
+    own = config_dir / "zeroclaw-tui" / "backups"
+    own.mkdir(parents=True)
+    (own / "config.2026-01-01T00:00:00Z.toml").write_text(f'[memory]\nbackend = "sqlite"\n# for {text}\n')
+    small_store.make(own / "brain.db.20260101T000000.000000Z.db", "G2", [{"content": text}, {"content": OTHERS[0]}])
+    (root / "notes").mkdir()
+    (root / "notes" / "list.txt").write_text(f"one\n{text}\nthree\n")
+    (root / "notes" / "wide.txt").write_bytes(b"\xff\xfe" + f"one {text} two".encode("utf-16-le"))
+    (root / "sessions" / "new.jsonl").write_text(json.dumps({"role": "user", "content": f"hello {text}"}) + "\n")
+
+
+def bytes_left(*folders: Path, text: str = TEXT) -> list[str]:
+    """Where some spelling of the text stands in the bytes of any file: name and form, one a hit."""
+    return [
+        f"{path.relative_to(folder)}: {form}"
+        for folder in folders
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        for form, found in _forms(path.read_bytes(), text)
+        if found
+    ]
+
+
+def words_left(folder: Path) -> list[str]:
+    """The files in whose bytes its first word stands, as keyword indexes have it."""
+    return [str(path) for path in folder.rglob("*") if path.is_file() and b"zebediah" in path.read_bytes().lower()]
+
+
+def _forms(data: bytes, text: str) -> Iterator[tuple[str, bool]]:
+    """By brute force: the whole file is decoded, unescaped, folded and composed."""
+    wanted = _plain(text)
+    for codec in ("utf-8", "utf-16-le", "utf-16-be"):
+        for shift in range(1 if codec == "utf-8" else 2):
+            read = data[shift:].decode(codec, "replace")
+            yield codec, wanted in _plain(read)
+    escaped = data.decode("latin-1").replace("\\", "")
+    yield "JSON", any(form.lower() in escaped.lower() for form in _in_json(text))
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFC", text.casefold())
+
+
+def _in_json(text: str) -> Iterator[str]:
+    for form in (text, text.upper(), text.casefold(), unicodedata.normalize("NFD", text)):
+        yield json.dumps(form)[1:-1].replace("\\", "")

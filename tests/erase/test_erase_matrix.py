@@ -1,0 +1,72 @@
+"""A text planted in fifty layouts of five generations: no byte of it is left, and every other memory still stands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from erase_samples import GENERATIONS, LAYOUTS, OTHERS, TEXT, Layout, Planted, bytes_left, plant, rows, words_left
+from support import left_texts
+
+from zeroclaw_tui.curation.erase.database_erasure import Chosen
+from zeroclaw_tui.curation.erase.erase import EraseReport, erase_texts, plan_erase
+from zeroclaw_tui.curation.erase.spellings import Spellings
+
+EVERY = [(layout, generation) for layout in LAYOUTS for generation in GENERATIONS]
+SAMPLE = [EVERY[at * len(GENERATIONS) + at % len(GENERATIONS)] for at in range(len(LAYOUTS))]
+"""Each layout once, each generation ten times."""
+
+
+async def _erased(opened: Any, config_dir: Path, *texts: str) -> EraseReport:
+    async with opened(config_dir) as library:
+        plan = await plan_erase(library, Chosen(Spellings(texts or (TEXT,)), also_files=True))
+        return await erase_texts(library, plan)
+
+
+async def _check(opened: Any, tmp_path: Path, layout: Layout, generation: str) -> None:
+    planted = plant(tmp_path / "zeroclaw", layout, generation)
+    assert bytes_left(tmp_path)
+    report = await _erased(opened, planted.config_dir)
+    assert report.is_complete, report.sentences()
+    assert bytes_left(tmp_path) == []
+    assert words_left(tmp_path) == []
+    # What the text was appended to and taken from again is as it was.
+    assert planted.contents() == list(OTHERS)
+    found = rows(planted.database, "SELECT rowid FROM memories_fts WHERE memories_fts MATCH 'harbour'")
+    assert len(found) == len(OTHERS)
+    assert len(rows(planted.database, "SELECT content_hash FROM embedding_cache")) == 1
+    if layout.around == "everything":
+        _check_around(planted)
+
+
+def _check_around(planted: Planted) -> None:
+    """What stood beside the text in other places stands there still."""
+    root = planted.root
+    assert len(rows(root / "sessions" / "sessions.db", "SELECT content FROM sessions")) == 400
+    stays = rows(root / "sessions" / "sessions.db", f"SELECT id FROM sessions WHERE content LIKE '{left_texts.STAYS}%'")
+    assert len(stays) == 399
+    assert rows(root / "memory" / "brain.db.backup-20260801T000000", "SELECT content FROM memories") == [OTHERS[0]]
+    snapshot = (root / "MEMORY_SNAPSHOT.md").read_text()
+    assert OTHERS[0] in snapshot
+    assert "**Total core memories:** 1" in snapshot
+    line = json.loads((root / "sessions" / "new.jsonl").read_text())
+    assert line == {"role": "user", "content": "hello [removed]"}
+    assert (root / "notes" / "list.txt").read_text() == "one\n[removed]\nthree\n"
+    assert (root / "notes" / "wide.txt").read_bytes()[2:].decode("utf-16-le") == "one [removed] two"
+
+
+@pytest.mark.parametrize(("layout", "generation"), SAMPLE, ids=str)
+async def test_no_byte_is_left_and_all_else_stands(
+    opened: Any, tmp_path: Path, layout: Layout, generation: str
+) -> None:
+    """Fifty of them, by a scan that shares no code with the program."""
+    await _check(opened, tmp_path, layout, generation)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("layout", "generation"), [pair for pair in EVERY if pair not in SAMPLE], ids=str)
+async def test_no_byte_is_left_anywhere(opened: Any, tmp_path: Path, layout: Layout, generation: str) -> None:
+    """The other two hundred."""
+    await _check(opened, tmp_path, layout, generation)

@@ -1,0 +1,92 @@
+"""A text is found however it is written, and nothing else goes with it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zeroclaw_tui.curation.erase.spellings import OtherSpellings, Spellings
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.text import WHITE_SPACE
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=3, max_size=12).filter(
+    lambda text: len(text.strip(WHITE_SPACE).encode()) >= 3
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Zebediah Q", "zEBEDIAH q"),
+        ("Straße", "STRASSE"),
+        ("STRASSE", "straße"),
+        ("Zoë", "zoe\u0308"),
+        ("ΟΔΟΣ", "οδος"),
+        ("office", "o\ufb03ce"),
+        ("Kelvin", "\u212aelvin"),
+        ("İzmir", "i\u0307zmir"),
+        ('She said "no"', 'she said \\"NO\\"'),
+        ("over\ntwo lines", "Over\r\nTwo Lines"),
+    ],
+)
+def test_every_case_and_form_of_letters_is_found(text: str, written: str) -> None:
+    spellings = Spellings([text])
+    value = f"before {written} after"
+    assert spellings.found_in(value)
+    assert spellings.out_of(value) == "before [removed] after"
+    for codec in ("utf-8", "utf-16-le", "utf-16-be"):
+        assert len(list(spellings.hits_in(value.encode(codec)))) == 1
+
+
+@given(TEXTS, st.booleans(), st.integers(0, 3))
+@settings(max_examples=200, deadline=None)
+def test_json_within_json_is_found_in_bytes_and_stays_json(text: str, ascii_only: bool, times: int) -> None:
+    spellings = Spellings([text])
+    value = f"{{{text}}}"
+    for _ in range(times):
+        value = json.dumps({"role": "user", "said": [value, 1.5]}, ensure_ascii=ascii_only)
+    assert list(spellings.hits_in(value.encode()))
+    cut = spellings.out_of(value)
+    assert not spellings.found_in(cut) or spellings.found_in("role user said 1.5")
+    for _ in range(times):
+        document = json.loads(cut)
+        cut = document["said"][0] if "said" in document else cut
+        if "said" not in document:
+            break
+
+
+def test_what_holds_none_of_them_comes_back_to_the_byte() -> None:
+    spellings = Spellings(["Zebediah Q"])
+    for value in ('{ "a" : 1.50 }', "Zebediah R", "zebediah", "\udcff\x00"):
+        assert spellings.out_of(value) == value
+
+
+def test_names_numbers_and_parts_of_json() -> None:
+    """A name of an object goes too, and a number; ZeroClaw's own words for roles stay."""
+    value = json.dumps({"4711": "x", "role": "4711", "pin": 4711, "text": "code 4711"})
+    assert json.loads(Spellings(["4711"]).out_of(value)) == {
+        "[removed]": "x", "role": "4711", "pin": "[removed]", "text": "code [removed]",
+    }  # fmt: skip
+
+
+def test_the_mark_itself_may_be_erased() -> None:
+    assert not Spellings(["removed"]).found_in(Spellings(["removed"]).out_of("It was Removed"))
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["  "], ["ab"], ["x" * 9 + str(number) for number in range(51)]])
+def test_what_cannot_be_looked_for_is_refused(texts: list[str]) -> None:
+    with pytest.raises(WrongUse):
+        Spellings(texts)
+
+
+def test_two_letters_of_another_script_are_enough() -> None:
+    assert Spellings(["王五"]).found_in("我是王五。")
+
+
+def test_other_spellings_are_told_and_not_the_text_itself() -> None:
+    others = OtherSpellings(Spellings(["Zebediah Quill"]))
+    told = "zebediah_quill, Zebadiah Quill; ZebediahQuill! Zébediah  Quill. Zebediah quill. Zebediah Cole."
+    assert others.in_text(told) == ["zebediah_quill", "Zebadiah Quill", "ZebediahQuill", "Zébediah  Quill"]

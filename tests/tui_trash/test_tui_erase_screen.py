@@ -1,0 +1,95 @@
+"""Erasing from the inspector: the text is asked for, the plan shown, the answer typed, the report read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import small_store
+from textual.pilot import Pilot
+from textual.widgets import Input
+from tui_trash_samples import NARROW, WIDE, ScreenApp, screen_words, settled
+
+from zeroclaw_tui.curation.copies.copies import Text
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.tui.screens.erase import EraseScreen
+
+MET = Text("id-000", "met", "I met Zebediah Q at the [bold]pier[/]")
+OTHER = "Prefers Rust for tools"
+
+
+@pytest.fixture
+async def library(tmp_path: Path) -> AsyncIterator[Library]:
+    """A store of two memories, and a file of the workspace that holds the content of one."""
+    folder = tmp_path / "zc"
+    (folder / "data" / "memory").mkdir(parents=True)
+    (folder / "config.toml").write_text('schema_version = 3\n[memory]\nbackend = "sqlite"\n')
+    rows = [{"key": MET.key, "content": MET.content}, {"content": OTHER}, {"content": "Zebediah Q rang"}]
+    small_store.make(folder / "data" / "memory" / "brain.db", "G4", rows)
+    (folder / "data" / "notes.txt").write_text(MET.content)
+    opened = await open_library(configs_for(OpenOptions(config_dir=folder))[0])
+    yield opened
+    await opened.close()
+
+
+async def press(pilot: Pilot[Any], *keys: str) -> None:
+    for key in keys:
+        await pilot.press(key)
+        await settled(pilot)
+
+
+async def contents(library: Library) -> list[str]:
+    return sorted(entry.content for entry in await library.memory.list())
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Library, size: tuple[int, int]) -> None:
+    app = ScreenApp(lambda: EraseScreen(library, [MET]))
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        assert "Erase 1 memory and its text from the whole install" in screen_words(app)
+        app.screen.query_one(Input).value = "zebediah q"
+        await press(pilot, "enter")
+        assert "The text lies in 2 places; to be erased: 1" in screen_words(app)
+        await press(pilot, "f")
+        assert "The text lies in 2 places; to be erased: 2" in screen_words(app)
+        assert "also empties the trash" in screen_words(app)
+        await press(pilot, "enter", *"no", "enter")
+        assert "That is another word." in screen_words(app)
+        assert len(await contents(library)) == 3
+        app.screen.query_one(Input).value = "erase"
+        await press(pilot, "enter")
+        assert "All is gone" in screen_words(app)
+        assert "zebediah" not in screen_words(app).lower()
+        await press(pilot, "escape")
+    assert app.given[0].is_complete
+    assert await contents(library) == [OTHER]
+
+
+async def test_a_way_out_at_every_step_changes_nothing(library: Library) -> None:
+    app = ScreenApp(lambda: EraseScreen(library, []))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter")
+        assert "There is no text to erase." in screen_words(app)
+        app.screen.query_one(Input).value = "ZEBEDIAH Q"
+        await press(pilot, "enter", "enter")
+        assert "Type erase to do it:" in screen_words(app)
+        await press(pilot, "escape")
+        assert "Type erase" not in screen_words(app)
+        await press(pilot, "escape")
+    assert app.given == [None]
+    assert len(await contents(library)) == 3
+
+
+async def test_what_lies_nowhere_is_said(library: Library) -> None:
+    app = ScreenApp(lambda: EraseScreen(library, []))
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        app.screen.query_one(Input).value = "nobody has this"
+        await press(pilot, "enter", "enter")
+        assert "The text lies nowhere" in screen_words(app)
+        assert "Type erase" not in screen_words(app)

@@ -1,0 +1,1 @@
+"""A text gone from every place of an install, and the proof of it."""

@@ -1,0 +1,338 @@
+"""Texts taken out of SQLite databases: out of their rows, and then out of indexes, free pages and logs."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.curation.copies.databases import cache_hash, opened_as_it_lies
+from zeroclaw_tui.curation.erase.spellings import Spellings
+from zeroclaw_tui.files.database import as_text, bound, connect_to_write, quoted, translated, wal_file
+from zeroclaw_tui.files.whole_database import alone, check_room
+
+AT_ONCE = 200
+"""Rows of one write, so that a running ZeroClaw never waits long for its turn."""
+
+Fate = Literal["delete", "cut", "stay"]
+Address = tuple[Any, ...]
+
+_CACHE, _MEMORIES, _JOBS, _ROWID = "embedding_cache", "memories", "cron_jobs", "rowid"
+_ROUNDS = 5
+_NO_TEXT = frozenset({"embedding"})
+_NAMES = frozenset(
+    {"session_id", "session_key", "namespace", "category", "superseded_by", "agent_id", "agent_alias", "tenant_id"}
+)
+"""Columns in which only letters, digits and a few signs may stand."""
+_GONE_WITH: Mapping[str, tuple[str, ...] | None] = {
+    _MEMORIES: ("id", "key", "content"),
+    "nodes": None,
+    "response_cache": None,
+    "memory_audit": None,
+    "sessions": ("session_key",),
+    _JOBS: None,
+}
+"""The tables whose rows go as a whole, with the columns of which one has to hold a text; None for any. Of the other
+columns of such a row, and of other tables, only the text goes."""
+_STAYING = {
+    "agents": "The name of an agent holds it, and memories belong to that: rename the agent in ZeroClaw.",
+    _JOBS: "A scheduled job holds it: `zeroclaw cron` changes and removes jobs, and --also-files removes it here.",
+}
+_REFUSED = "A row of the table {} cannot be changed, since others belong to it."
+
+
+@dataclass(slots=True)
+class FoundRows:
+    """Rows of a database that hold a text: how many go as a whole, from how many only the text is cut, and why others
+    stay. `ids` are those of memories that go."""
+
+    going: int = 0
+    cut: int = 0
+    staying: dict[str, int] = field(default_factory=dict)
+    ids: list[str] = field(default_factory=list)
+
+    @property
+    def all(self) -> int:
+        """How many there are."""
+        return self.going + self.cut + sum(self.staying.values())
+
+    def add(self, fate: Fate, table: str) -> None:
+        """Count one row of a table."""
+        if fate == "delete":
+            self.going += 1
+        elif fate == "cut":
+            self.cut += 1
+        else:
+            because = _STAYING.get(table, _REFUSED.format(table))
+            self.staying[because] = self.staying.get(because, 0) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is to go: rows that hold one of the spellings, the memories of some ids, and jobs where `also_files`."""
+
+    spellings: Spellings
+    ids: frozenset[str] = frozenset()
+    also_files: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    name: str
+    columns: tuple[str, ...]
+    address: tuple[str, ...]
+    """What tells one row from the others: its rowid, or its primary key."""
+    bound: frozenset[str]
+    """The columns that are keys, or refer to one: their values cannot just be cut."""
+
+    def fate(self, values: Mapping[str, Any], chosen: Chosen) -> Fate | None:
+        """What becomes of a row; None where it holds nothing."""
+        holding = set[str]()
+        # Most rows hold nothing, which one look at all their values tells.
+        if chosen.spellings.held_by_any(values.values()):
+            holding = {name for name, value in values.items() if chosen.spellings.held_by(value)}
+        if self.name == _MEMORIES and as_text(values.get("id")) in chosen.ids:
+            return "delete"
+        if not holding:
+            return None
+        if self.name in _STAYING and not (self.name == _JOBS and chosen.also_files):
+            return "stay"
+        going = _GONE_WITH.get(self.name, tuple(self.bound))
+        return "delete" if going is None or holding.intersection(going) else "cut"
+
+
+def find_rows(path: Path, chosen: Chosen) -> FoundRows:
+    """The rows of every table, but those of indexes. Blocks; reads the file as it lies, so that no other appears.
+
+    Raises InspectorError kinds.
+    """
+    found = FoundRows()
+    with opened_as_it_lies(path) as (connection, _):
+        for table in _tables(connection):
+            for _, values in _rows(connection, table):
+                fate = table.fate(values, chosen)
+                if fate is None:
+                    continue
+                found.add(fate, table.name)
+                if table.name == _MEMORIES and fate == "delete":
+                    found.ids.append(as_text(values["id"]))
+    return found
+
+
+def erase_rows(path: Path, chosen: Chosen, go_on: Callable[[], bool]) -> FoundRows:
+    """Delete and cut rows in short transactions; gives what was done and what stays. Blocks.
+
+    Freed bytes are overwritten, and vectors of no memory leave the cache. Rows that appear meanwhile are taken as well.
+    Stops between two transactions once `go_on` says no. Raises InspectorError kinds.
+    """
+    done = FoundRows()
+    with translated(path), closing(connect_to_write(path, zero=True)) as connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        for _ in range(_ROUNDS):
+            before = done.going + done.cut
+            done.staying = {}
+            for table in _tables(connection):
+                _erase_in(connection, table, chosen, done, go_on)
+            if done.going + done.cut == before:
+                break
+        _prune_cache(connection)
+        if any(not _is_followed(connection, index, made) for index, made in _indexes(connection)):
+            _fill_indexes(connection)
+    return done
+
+
+def wipe(path: Path) -> None:
+    """Let nothing stand in a database but its rows: keyword indexes built anew, VACUUM, the log folded in. Blocks.
+
+    SQLite does each step wholly or not at all. An FTS5 index keeps deleted words until it is built anew or optimized
+    (https://sqlite.org/fts5.html, 6.9). Raises Locked where another program, or this one, has it open, naming it;
+    Unreadable without room.
+    """
+    check_room(path.parent, 3 * (file_size(path) + file_size(wal_file(path))))
+    with translated(path), alone(path) as connection:
+        connection.execute("PRAGMA secure_delete = ON").fetchall()
+        _fill_indexes(connection)
+        places = _places(connection)
+        connection.execute("VACUUM")
+        if _places(connection) != places:
+            # SQLite does not promise to keep the places of rows without an INTEGER PRIMARY KEY.
+            _fill_indexes(connection)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _erase_in(
+    connection: sqlite3.Connection, table: _Table, chosen: Chosen, done: FoundRows, go_on: Callable[[], bool]
+) -> None:
+    addresses = [address for address, values in _rows(connection, table) if table.fate(values, chosen)]
+    for start in range(0, len(addresses), AT_ONCE):
+        if not go_on():
+            return
+        with _transaction(connection):
+            for address in addresses[start : start + AT_ONCE]:
+                _erase_one(connection, table, address, chosen, done)
+
+
+def _erase_one(
+    connection: sqlite3.Connection, table: _Table, address: Address, chosen: Chosen, done: FoundRows
+) -> None:
+    """One row as it is within the transaction: it may have changed or gone since it was found."""
+    for _, values in [*_rows(connection, table, address)]:
+        fate = table.fate(values, chosen)
+        try:
+            if fate == "delete":
+                where, named = _at(table, address)
+                connection.execute(f"DELETE FROM {quoted(table.name)} WHERE {where}", named)
+            elif fate == "cut":
+                _cut(connection, table, address, values, chosen.spellings)
+        except sqlite3.IntegrityError:
+            fate = "stay"
+        if fate is not None:
+            done.add(fate, table.name)
+
+
+def _cut(
+    connection: sqlite3.Connection, table: _Table, address: Address, values: Mapping[str, Any], spellings: Spellings
+) -> None:
+    new = {name: _without(name, value, spellings) for name, value in values.items() if spellings.held_by(value)}
+    marks, ready = zip(*(bound([value]) for value in new.values()), strict=True)
+    settings = ", ".join(f"{quoted(name)} = {mark}" for name, mark in zip(new, marks, strict=True))
+    where, named = _at(table, address)
+    statement = f"UPDATE {quoted(table.name)} SET {settings} WHERE {where}"
+    connection.execute(statement, [*(one for some in ready for one in some), *named])
+
+
+def _without(name: str, value: Any, spellings: Spellings) -> Any:
+    if isinstance(value, bytes):
+        return spellings.out_of_bytes(value)
+    return spellings.out_of(value, spellings.name_mark if name in _NAMES else None)
+
+
+def _at(table: _Table, address: Address) -> tuple[str, list[Any]]:
+    """What finds the row of an address, and what to bind."""
+    conditions, named = list[str](), list[Any]()
+    for name, value in zip(table.address, address, strict=True):
+        mark, ready = bound([value])
+        conditions.append(f"{_selected(name)} IS {mark}")
+        named += ready
+    return " AND ".join(conditions), named
+
+
+def _selected(name: str) -> str:
+    return name if name == _ROWID else quoted(name)
+
+
+def _rows(
+    connection: sqlite3.Connection, table: _Table, address: Address | None = None
+) -> Iterator[tuple[Address, dict[str, Any]]]:
+    """Every row, or the one of an address, with the values that may hold text."""
+    selected = ", ".join([*map(_selected, table.address), *map(quoted, table.columns)])
+    where, named = ("1", list[Any]()) if address is None else _at(table, address)
+    width = len(table.address)
+    for row in connection.execute(f"SELECT {selected} FROM {quoted(table.name)} WHERE {where}", named):
+        yield row[:width], dict(zip(table.columns, row[width:], strict=True))
+
+
+def _tables(connection: sqlite3.Connection) -> list[_Table]:
+    """The tables that hold rows of their own: no views, no keyword indexes and none of SQLite's."""
+    found = [
+        (as_text(name), as_text(sql))
+        for name, sql in connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+    ]
+    indexes = tuple(f"{name}_" for name, sql in found if sql.upper().startswith("CREATE VIRTUAL"))
+    names = [
+        name
+        for name, sql in found
+        if not (sql.upper().startswith("CREATE VIRTUAL") or name.startswith(("sqlite_", *indexes)))
+    ]
+    return [_table(connection, name) for name in names]
+
+
+def _table(connection: sqlite3.Connection, name: str) -> _Table:
+    described = connection.execute("SELECT name, pk FROM pragma_table_info(?)", (name,)).fetchall()
+    columns = tuple(as_text(column) for column, _ in described)
+    keys = tuple(as_text(column) for column, place in described if place)
+    fixed = {*keys, *_names(connection, 'SELECT "from" FROM pragma_foreign_key_list(?)', name)}
+    for index in _names(connection, 'SELECT name FROM pragma_index_list(?) WHERE "unique"', name):
+        fixed |= _names(connection, "SELECT name FROM pragma_index_info(?)", index)
+    try:
+        connection.execute(f"SELECT {_ROWID} FROM {quoted(name)} LIMIT 0")
+        keys = (_ROWID,)
+    except sqlite3.OperationalError:
+        # A table WITHOUT ROWID tells its rows apart by its primary key.
+        pass
+    return _Table(name, tuple(column for column in columns if column not in _NO_TEXT), keys, frozenset(fixed))
+
+
+def _names(connection: sqlite3.Connection, query: str, of: str) -> set[str]:
+    return {as_text(name) for (name,) in connection.execute(query, (of,))}
+
+
+def _prune_cache(connection: sqlite3.Connection) -> None:
+    """Leave in ZeroClaw's embedding cache only the vectors of memories that are there.
+
+    It names them by a hash: of which text, an earlier version or a question perhaps, another one is, nobody can tell.
+    """
+    if not _has_cache(connection):
+        return
+    staying = {cache_hash(as_text(content)) for (content,) in connection.execute("SELECT content FROM memories")}
+    names = connection.execute(f"SELECT content_hash FROM {_CACHE}").fetchall()
+    going = [(name,) for (name,) in names if as_text(name) not in staying]
+    for start in range(0, len(going), AT_ONCE):
+        with _transaction(connection):
+            connection.executemany(f"DELETE FROM {_CACHE} WHERE content_hash = ?", going[start : start + AT_ONCE])
+
+
+def _has_cache(connection: sqlite3.Connection) -> bool:
+    return "content_hash" in _names(connection, "SELECT name FROM pragma_table_info(?)", _CACHE)
+
+
+def _indexes(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """The keyword indexes, each with the statement that made it."""
+    found = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE '%USING fts5%'")
+    return [(as_text(name), as_text(sql)) for name, sql in found]
+
+
+def _is_followed(connection: sqlite3.Connection, index: str, made: str) -> bool:
+    """Whether a trigger tells an index of deleted rows, so that it need not be built anew while a program runs."""
+    triggers = [as_text(sql) for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger'")]
+    return "content" not in made or any(index in sql and "DELETE ON" in sql.upper() for sql in triggers)
+
+
+def _fill_indexes(connection: sqlite3.Connection) -> None:
+    for name, _ in _indexes(connection):
+        for order in ("rebuild", "optimize"):
+            try:
+                connection.execute(f"INSERT INTO {quoted(name)}({quoted(name)}) VALUES (?)", (order,))
+                break
+            except sqlite3.OperationalError as error:
+                # An index that keeps no texts of its own cannot be built anew.
+                if getattr(error, "sqlite_errorname", "") != "SQLITE_ERROR":
+                    raise
+
+
+def _places(connection: sqlite3.Connection) -> str:
+    """A digest of the places of all rows."""
+    digest = hashlib.sha256()
+    for table in _tables(connection):
+        if table.address == (_ROWID,):
+            digest.update(repr(table.name).encode())
+            for (place,) in connection.execute(f"SELECT {_ROWID} FROM {quoted(table.name)} ORDER BY 1"):
+                digest.update(b"%d " % place)
+    return digest.hexdigest()

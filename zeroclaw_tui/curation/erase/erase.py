@@ -1,0 +1,603 @@
+"""Erasing a text from every place of an install: the plan by place, the run, the report, the scan that proves it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from zeroclaw_tui.backends.profiles import has_database
+from zeroclaw_tui.backends.waiting import Stoppable
+from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.curation.changes import refuse_read_only
+from zeroclaw_tui.curation.copies.places import LARGEST
+from zeroclaw_tui.curation.erase.database_erasure import (
+    Chosen,
+    FoundRows,
+    erase_rows,
+    find_rows,
+    wipe,
+)
+from zeroclaw_tui.curation.erase.install_files import FileKind, InstallFile, NotLookedAt, install_files, take_out
+from zeroclaw_tui.curation.erase.spellings import OtherSpellings
+from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
+from zeroclaw_tui.curation.leftovers import remove_leftovers
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.files.database import FileIdentity, file_identity
+from zeroclaw_tui.files.disk import Rewritten, read_bytes, replace_bytes, until_it_holds
+from zeroclaw_tui.files.whole_database import holders, named
+from zeroclaw_tui.memory.change import Advance, RowChange, Stamp, StoredRow
+from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
+
+NEAR_LISTED = 20
+_NEAR_LOOKED_AT = 5
+_NEAR_SCORE = 0.75
+"""From so high a cosine on a memory is called near."""
+_NEAR_SECONDS = 5.0
+_UNFINISHED = "erase-unfinished.json"
+"""Our note of the databases that are to be written anew, by a digest of their paths: a run that is killed before that
+leaves words in keyword indexes, which no later look at the rows would tell."""
+_ALWAYS_WIPED: frozenset[FileKind] = frozenset({"store", "chat"})
+
+_ASKED = "--also-files takes it as well."
+_CONFIG = "Change it by hand: what stands there is how ZeroClaw is set up."
+_PACKED = "It is packed: unpack it, or delete it."
+_NO_TEXT = "It is no text, so that nothing can be cut out of it: delete it where it is not needed."
+_TOO_LARGE = f"It is larger than {LARGEST // 1_000_000} MB: delete it while ZeroClaw is stopped."
+_LINKED = "The same file has other names, under which it was left as it was."
+_GIT = "Git keeps it: rewrite its history, or delete the repository."
+_FOREIGN = "It is a database of another program: open it with that."
+_NAME = "The name of the file or of its folder has it: rename or delete it."
+_AGAIN = "It came back, or another program wrote it meanwhile: stop that and erase once more."
+_STOPPED = "It was stopped before this was done: erase once more."
+_PAGES = "No row has it any more, but its bytes stay in the file or its log until {} stops: then erase once more."
+_PAGES_ALONE = "No row has it any more, but its bytes stay in the file or its log: {}"
+_CHAIN = "Each line of this log vouches for the one before, which it can no longer do."
+_IN_RAM = (
+    "It runs, and may keep chats and memories in its own memory and write them again: stop it, then erase once more."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ErasePlace:
+    """A place that holds the texts: how many rows, or how often in its bytes. `takes` says whether a run would erase
+    it, `why` why not or what follows. `open_in` names the programs that have it open."""
+
+    kind: str
+    place: str
+    found: int
+    takes: bool
+    why: str = ""
+    open_in: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """By the names of the documents."""
+        names = ("kind", "place", "found", "takes", "why", "open_in")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class NearMemory:
+    """A memory that does not hold the texts but is near: by the vector of one that does, or by how it is spelled."""
+
+    id: str
+    key: str
+    score: float | None = None
+    spelling: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """By the names of the document of a plan."""
+        return {"id": self.id, "key": self.key, "score": self.score, "spelling": self.spelling}
+
+
+@dataclass(frozen=True, slots=True)
+class ErasePlan:
+    """What a run would do. `files` and `size` are how many were looked into and their bytes.
+
+    `near` is only listed; `stamps` are the rows of a store that is no database file.
+    """
+
+    chosen: Chosen
+    places: tuple[ErasePlace, ...]
+    near: tuple[NearMemory, ...]
+    unseen: tuple[NotLookedAt, ...]
+    files: int
+    size: int
+    stamps: tuple[Stamp, ...] = field(default=(), repr=False)
+    ids: frozenset[str] = field(default=frozenset(), repr=False)
+    """Of the memories in the open store that go."""
+
+    @property
+    def taken(self) -> tuple[ErasePlace, ...]:
+        """The places that a run would erase."""
+        return tuple(place for place in self.places if place.takes)
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """What is left, or may be: where, how often (None where that cannot be counted), and why, in a sentence."""
+
+    kind: str
+    place: str
+    count: int | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class EraseReport:
+    """What a run did, told so that it never repeats the texts. `files` and `size` were scanned at the end."""
+
+    at: str
+    backend: str
+    location: str
+    texts: int
+    found: tuple[ErasePlace, ...]
+    left: tuple[Remainder, ...]
+    near: tuple[NearMemory, ...]
+    unseen: tuple[NotLookedAt, ...]
+    files: int
+    size: int
+    is_stopped: bool = False
+    copy: str | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left anywhere."""
+        return not self.left and not self.is_stopped
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of a run."""
+        return {
+            "at": self.at,
+            "backend": self.backend,
+            "location": self.location,
+            "texts": self.texts,
+            "complete": self.is_complete,
+            "stopped": self.is_stopped,
+            "erased": [_erased_as_json(place) for place in self.found if place.takes],
+            "left": [{"kind": one.kind, "place": one.place, "count": one.count, "why": one.why} for one in self.left],
+            "near": [{"id": near.id, "score": near.score} for near in self.near],
+            "not_looked_at": [{"place": one.place, "why": one.why} for one in self.unseen],
+            "scanned": {"files": self.files, "bytes": self.size, "hits": sum(one.count or 0 for one in self.left)},
+            "copy": self.copy,
+        }
+
+    def sentences(self) -> list[str]:
+        """The same for people, a line each."""
+        erased = [place for place in self.found if place.takes]
+        hits = sum(one.count or 0 for one in self.left)
+        texts = "1 text" if self.texts == 1 else f"{self.texts:,} texts"
+        lines = [
+            f"Report of {self.at} on {self.backend}, {self.location}: {texts} in any case of letters.",
+            f"Scanned {self.files:,} files, {self.size:,} bytes: {hits:,} hits are left.",
+        ]
+        lines += [f"Erased: {place.kind}, {place.place} ({place.found:,})." for place in erased]
+        if not erased:
+            lines.append("Nothing had to be erased.")
+        for one in self.left:
+            count = "" if one.count is None else f" ({one.count:,})"
+            lines.append(f"Left: {one.kind}, {one.place}{count}: {one.why}")
+        lines += [f"Not looked into: {one.place}: {one.why}" for one in self.unseen]
+        if self.near:
+            lines.append(f"Near memories that were only listed: id {', '.join(near.id for near in self.near)}.")
+        if self.copy is not None:
+            lines.append(f"A copy of the memories was written to {self.copy} before: it holds the text.")
+        if self.is_stopped:
+            lines.append("It was stopped; erasing once more goes on.")
+        lines.append("All is gone." if self.is_complete else "Something is left.")
+        return lines
+
+
+async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
+    """Look into every place of the install; changes nothing. Raises InspectorError kinds where the store itself cannot
+    be read; what else cannot is told by the plan."""
+    look = _Look(library, chosen)
+    stamps, ids = await _rows_of_store(library, chosen)
+    stoppable = Stoppable()
+    await stoppable.run(partial(look.at_files, stoppable.check))
+    kept = await library.trash.erase(chosen.spellings.held_by, dry_run=True)
+    if stamps:
+        look.places.insert(0, ErasePlace("store", library.memory.location, len(stamps), takes=True))
+    if kept:
+        look.places.append(ErasePlace("trash", str(library.trash.file), kept, takes=True))
+    ids |= look.ids
+    near = await _near(library, chosen, ids, look.unseen)
+    return ErasePlan(
+        chosen, tuple(look.places), near, tuple(look.unseen), look.files, look.size, stamps, frozenset(ids)
+    )
+
+
+async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
+    """Write the memories of a plan to a new file, as `zeroclaw memory export` does; gives how many. Raises Refused
+    where there is one already, or within the install, where it would be found again."""
+    lines: list[bytes] = []
+
+    def see(row: StoredRow) -> None:
+        if _holds(row, plan.chosen):
+            lines.append(line_of(row, vectors=True))
+
+    target = await asyncio.to_thread(_outside, library, path)
+    await library.memory.each_row(see)
+    moment = library.trash.now().isoformat(timespec="seconds")
+    memory = library.memory
+    header = Header(moment, memory.name, memory.generation, library.profile.profile.version, vectors=True)
+    data = b"".join([header_line(header), *lines])
+    try:
+        await asyncio.to_thread(replace_bytes, target, None, data)
+    except Rewritten as error:
+        raise Refused(f"{path} is there already.", hint="Name a new file.") from error
+    return len(lines)
+
+
+async def erase_texts(
+    library: Library, plan: ErasePlan, advance: Advance | None = None, copy: Path | None = None
+) -> EraseReport:
+    """Erase what a plan found, and what came since; then look at every byte once more. Nothing brings it back.
+
+    Every step is whole or not done, and doing it again after a kill at any moment completes it. `advance` is told how
+    many places are done and may say no. Raises Refused where the store is read-only, Locked where it is locked (nothing
+    is erased then), and what its verbs raise; any other place that cannot be erased is told by the report.
+    """
+    refuse_read_only(library)
+    await asyncio.to_thread(remove_leftovers, library.config)
+    await library.trash.settle(library.memory)
+    run = _Run(library, plan, advance)
+    stamps, _ = await _rows_of_store(library, plan.chosen)
+    if stamps:
+        await library.memory.remove(stamps, _keep_nothing, zero=True)
+    stoppable = Stoppable()
+    async with library.memory.without_connections():
+        await stoppable.run(partial(run.rows_and_files, stoppable.check))
+        if not run.is_stopped:
+            await library.trash.erase(plan.chosen.spellings.held_by)
+            await stoppable.run(partial(run.wipe_databases, stoppable.check))
+    after = _Look(library, plan.chosen, scans=True)
+    await stoppable.run(partial(after.at_files, stoppable.check))
+    return run.report(after, copy)
+
+
+class _Look:
+    """One look at all files of an install: for the plan at rows and bytes, for the scan at bytes alone."""
+
+    def __init__(self, library: Library, chosen: Chosen, *, scans: bool = False) -> None:
+        self._library, self._chosen, self._scans = library, chosen, scans
+        self.places: list[ErasePlace] = []
+        self.unseen: list[NotLookedAt] = []
+        self.ids: set[str] = set()
+        self.files = self.size = 0
+
+    def at_files(self, check: Callable[[], object]) -> None:
+        """Look at every file; `check` may end it by raising."""
+        found = install_files(self._library.config, self._library.memory.name)
+        self.unseen += found.unseen
+        databases: list[tuple[InstallFile, FoundRows]] = []
+        for file in found.files:
+            check()
+            self.files += 1
+            self.size += sum(map(file_size, file.parts()))
+            try:
+                rows = None if self._scans or not file.is_database() else self._rows(file)
+                if rows is not None:
+                    databases.append((file, rows))
+                    continue
+                hits = self._hits(file)
+                if hits and (self._scans or file.kind != "trash"):
+                    self._add(file, hits)
+            except OSError as error:
+                self._not_seen(file, error)
+        for file, rows in databases:
+            try:
+                self._add_database(file, rows)
+            except (OSError, InspectorError) as error:
+                self._not_seen(file, error)
+
+    def _not_seen(self, file: InstallFile, error: OSError | InspectorError) -> None:
+        why = str(error) if isinstance(error, InspectorError) else _not_read(error)
+        self.unseen.append(NotLookedAt(str(file.path), why, True))
+
+    def _rows(self, file: InstallFile) -> FoundRows | None:
+        try:
+            return find_rows(file.path, self._chosen)
+        except InspectorError as error:
+            self._not_seen(file, error)
+            return None
+
+    def _hits(self, file: InstallFile) -> int:
+        sealed = file.sealed_as()
+        if sealed is not None:
+            self.unseen.append(NotLookedAt(str(file.path), f"It is packed as {sealed}.", False))
+        hits = sum(1 for _ in file.hits(self._chosen.spellings))
+        return hits or int(self._chosen.spellings.found_in(file.name))
+
+    def _add_database(self, file: InstallFile, rows: FoundRows) -> None:
+        found = rows.all or self._hits(file)
+        if file.kind == "store":
+            self.ids |= set(rows.ids)
+        if found:
+            self._add(file, found, rows)
+
+    def _add(self, file: InstallFile, found: int, rows: FoundRows | None = None) -> None:
+        why = _why_left(file, self._chosen)
+        takes = not why
+        if rows is not None and takes:
+            why = " ".join(rows.staying)
+            takes = not why or rows.going + rows.cut > 0
+        if takes and file.kind == "security log":
+            why = _CHAIN
+        open_in = named(holders(file.path) or ()) if rows is not None else ""
+        self.places.append(ErasePlace(file.kind, str(file.path), found, takes, why, open_in))
+
+
+class _Run:
+    """One run: what could not be erased, by path, with the reason."""
+
+    def __init__(self, library: Library, plan: ErasePlan, advance: Advance | None) -> None:
+        self._library, self._plan, self._chosen = library, plan, plan.chosen
+        self._advance = advance
+        self._done = 0
+        self._left: dict[str, str] = {}
+        self._to_wipe: dict[str, InstallFile] = {}
+        self._programs: dict[str, None] = {}
+        self._note = library.config.install.own_dir / _UNFINISHED
+        self._names: Counter[FileIdentity] = Counter()
+        """How many of the files to be erased are names of one and the same."""
+        self.is_stopped = False
+
+    def rows_and_files(self, check: Callable[[], object]) -> None:
+        """The rows first, then files. Raises Locked where the store itself is locked."""
+        files = [file for file in self._files() if not _why_left(file, self._chosen)]
+        self._names.update(filter(None, (file_identity(file.path) for file in files)))
+        databases = [file for file in files if file.is_database()]
+        unfinished = _noted(self._note)
+        for file in databases:
+            if unfinished.intersection([_name_of(file.path)]):
+                self._to_wipe[str(file.path)] = file
+        # The store comes first: where it is locked nothing at all is done.
+        for file in sorted(databases, key=lambda file: file.kind != "store"):
+            check()
+            self._guarded(file, partial(self._database, file))
+        for file in files:
+            check()
+            if file.holds != "trash" and file not in databases:
+                self._guarded(file, partial(self._file, file))
+
+    def wipe_databases(self, check: Callable[[], object]) -> None:
+        """Write anew what rows went from, or what still has the bytes; the note of what is to be done goes last."""
+        for file in self._files():
+            if file.holds == "trash" or _why_left(file, self._chosen) or not file.is_database():
+                continue
+            check()
+            if str(file.path) in self._to_wipe or any(True for _ in file.hits(self._chosen.spellings)):
+                self._wipe(file)
+        if not self._left.keys() & self._to_wipe.keys():
+            self._note.unlink(missing_ok=True)
+
+    def report(self, after: _Look, copy: Path | None) -> EraseReport:
+        """What became of it, by what the scan found."""
+        library, spellings = self._library, self._chosen.spellings
+        files = {str(file.path): file for file in self._files()}
+        left = [
+            Remainder(place.kind, place.place, place.found, self._why(place, files.get(place.place)))
+            for place in after.places
+        ]
+        there = {place.place for place in after.places}
+        left += [
+            Remainder(files[path].kind if path in files else "other file", path, None, why)
+            for path, why in self._left.items()
+            if path not in there and why != _STOPPED
+        ]
+        left += [Remainder("running program", program, None, _IN_RAM) for program in self._programs]
+        left += [Remainder("not readable", one.place, None, one.why) for one in after.unseen if one.may_hold]
+        # Also where nothing was found: an earlier run may have deleted the rows.
+        if library.memory.keeps_deleted is not None:
+            left.append(Remainder("store", library.memory.name, None, library.memory.keeps_deleted))
+        masked = spellings.out_of
+        return EraseReport(
+            at=library.trash.now().isoformat(timespec="seconds"),
+            backend=library.memory.name,
+            location=masked(library.memory.location),
+            texts=len(spellings.texts),
+            found=tuple(
+                ErasePlace(one.kind, masked(one.place), one.found, one.takes, masked(one.why), one.open_in)
+                for one in self._plan.places
+            ),
+            left=tuple(Remainder(one.kind, masked(one.place), one.count, masked(one.why)) for one in left),
+            near=tuple(NearMemory(masked(near.id), "", near.score) for near in self._plan.near),
+            unseen=tuple(NotLookedAt(masked(one.place), masked(one.why), one.may_hold) for one in after.unseen),
+            files=after.files,
+            size=after.size,
+            is_stopped=self.is_stopped,
+            copy=None if copy is None else masked(str(copy)),
+        )
+
+    def _files(self) -> Sequence[InstallFile]:
+        return install_files(self._library.config, self._library.memory.name).files
+
+    def _goes_on(self) -> bool:
+        if self._advance is not None and not self._advance(self._done):
+            self.is_stopped = True
+        return not self.is_stopped
+
+    def _guarded(self, file: InstallFile, work: Callable[[], None]) -> None:
+        """Do it, unless all was stopped; what fails costs this place only, but for the lock of the store."""
+        if not self._goes_on():
+            self._left.setdefault(str(file.path), _STOPPED)
+            return
+        try:
+            work()
+        except Locked as error:
+            if file.kind == "store":
+                raise
+            self._left[str(file.path)] = f"{error.message} {error.hint}"
+        except OSError as error:
+            self._left[str(file.path)] = _not_read(error)
+        except InspectorError as error:
+            self._left[str(file.path)] = f"{error.message} {error.hint}".strip()
+
+    def _database(self, file: InstallFile) -> None:
+        found = find_rows(file.path, self._chosen)
+        if not found.all and file.kind not in _ALWAYS_WIPED and str(file.path) not in self._to_wipe:
+            return
+        self._note_wipe(file)
+        done = erase_rows(file.path, self._chosen, self._goes_on)
+        self._done += 1
+        if done.staying:
+            self._left[str(file.path)] = " ".join(done.staying)
+
+    def _note_wipe(self, file: InstallFile) -> None:
+        self._to_wipe[str(file.path)] = file
+        names = sorted(_noted(self._note) | {_name_of(file.path)})
+        until_it_holds(
+            lambda: replace_bytes(self._note, read_bytes(self._note), json.dumps(names).encode()), self._note
+        )
+
+    def _wipe(self, file: InstallFile) -> None:
+        name = str(file.path)
+        open_in = holders(file.path) or ()
+        self._programs |= dict.fromkeys(named((holder,)) for holder in open_in)
+        self._to_wipe[name] = file
+        try:
+            wipe(file.path)
+        except Locked as error:
+            self._left[name] = _PAGES.format(named(open_in)) if open_in else _PAGES_ALONE.format(error)
+        except InspectorError as error:
+            self._left[name] = _PAGES_ALONE.format(error)
+
+    def _file(self, file: InstallFile) -> None:
+        if not any(True for _ in file.hits(self._chosen.spellings)):
+            return
+        self._done += 1
+        name = str(file.path)
+        if file_size(file.path) > LARGEST:
+            self._left[name] = _TOO_LARGE
+            return
+        found = file.path.stat()
+        if found.st_nlink > self._names[found.st_dev, found.st_ino]:
+            self._left[name] = _LINKED
+        if not until_it_holds(partial(take_out, file, self._chosen.spellings), file.path):
+            self._left[name] = _NO_TEXT
+
+    def _why(self, place: ErasePlace, file: InstallFile | None) -> str:
+        because = self._left.get(place.place)
+        if because is not None:
+            return because
+        if file is not None and (known := _why_left(file, self._chosen)):
+            return known
+        if file is not None and self._chosen.spellings.found_in(file.name):
+            return _NAME
+        return _AGAIN
+
+
+def _why_left(file: InstallFile, chosen: Chosen) -> str:
+    """Why a file is not taken, in a sentence; empty where it is."""
+    if file.kind == "config":
+        return _CONFIG
+    if ".git" in file.path.parts:
+        return _GIT
+    if file.is_asked and not chosen.also_files:
+        return _ASKED
+    try:
+        if file.kind in ("workspace file", "other file") and file.is_database():
+            return _FOREIGN
+        return _PACKED if file.is_packed() else ""
+    except OSError as error:
+        return _not_read(error)
+
+
+def _not_read(error: OSError) -> str:
+    return f"It cannot be read: {error.strerror or error}."
+
+
+async def _rows_of_store(library: Library, chosen: Chosen) -> tuple[tuple[Stamp, ...], set[str]]:
+    """The memories that hold the texts, where the store is no database of ZeroClaw's in a file."""
+    if has_database(library.memory.name):
+        return (), set()
+    stamps: list[Stamp] = []
+
+    def see(row: StoredRow) -> None:
+        if _holds(row, chosen):
+            stamps.append(library.memory.stamp_of(row))
+
+    await library.memory.each_row(see)
+    return tuple(stamps), {stamp.id for stamp in stamps}
+
+
+def _outside(library: Library, path: Path) -> Path:
+    """Where a path leads. Raises Refused where that is within the install."""
+    target, install = Path(os.path.realpath(path)), library.config.install
+    for folder in (install.config_dir, install.own_dir, None if install.layout == "lone" else install.root):
+        if folder is not None and target.is_relative_to(os.path.realpath(folder)):
+            raise Refused(f"{path} lies in the install itself.", hint="Name a place outside: the copy holds the text.")
+    return target
+
+
+def _holds(row: StoredRow, chosen: Chosen) -> bool:
+    return row.id in chosen.ids or any(
+        chosen.spellings.held_by(value) for name, value in row.values.items() if name != "embedding"
+    )
+
+
+async def _near(library: Library, chosen: Chosen, ids: set[str], unseen: list[NotLookedAt]) -> tuple[NearMemory, ...]:
+    """Memories that are only listed; no text goes to any endpoint for that."""
+    found: dict[str, NearMemory] = {}
+    others = OtherSpellings(chosen.spellings)
+    until = time.monotonic() + _NEAR_SECONDS
+
+    left_out = 0
+
+    def see(row: StoredRow) -> None:
+        nonlocal left_out
+        if row.id in ids or len(found) >= NEAR_LISTED:
+            return
+        if time.monotonic() > until:
+            left_out += 1
+            return
+        entry = row.entry()
+        for spelling in others.in_text(f"{entry.key}\n{entry.content}"):
+            found.setdefault(row.id, NearMemory(row.id, entry.key, spelling=spelling))
+
+    await library.memory.each_row(see)
+    if left_out:
+        why = f"{left_out:,} memories were not compared with other spellings of the text, since there are too many."
+        unseen.append(NotLookedAt(library.memory.location, why, False))
+    if library.memory.capabilities.vectors:
+        for wanted in sorted(ids)[:_NEAR_LOOKED_AT]:
+            entry = await library.memory.with_id(wanted)
+            if entry is None:
+                continue
+            nearest = await library.memory.nearest(entry, None, NEAR_LISTED)
+            scores = {near.handle: near.score for near in (nearest[0] if nearest is not None else ())}
+            for other in await library.memory.rows([handle for handle in scores if scores[handle] >= _NEAR_SCORE]):
+                if other.id not in ids and len(found) < NEAR_LISTED:
+                    score = round(scores[other.handle], 3)
+                    found.setdefault(other.id, NearMemory(other.id, other.key, score=score))
+    return tuple(found.values())
+
+
+def _erased_as_json(place: ErasePlace) -> dict[str, Any]:
+    return {name: value for name, value in place.as_json().items() if name != "takes"}
+
+
+def _keep_nothing(changes: Sequence[RowChange]) -> None:
+    """What an erasing removes is kept nowhere."""
+
+
+def _noted(note: Path) -> set[str]:
+    """The databases that an earlier run left to be written anew, by their names in the note."""
+    try:
+        read = json.loads(read_bytes(note) or b"[]")
+    except (ValueError, InspectorError):
+        return set()
+    return {name for name in read if isinstance(name, str)} if isinstance(read, list) else set()
+
+
+def _name_of(path: Path) -> str:
+    return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()

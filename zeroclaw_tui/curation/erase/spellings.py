@@ -1,0 +1,365 @@
+"""The texts that are to be erased, found however they are written: in any case of letters, in JSON, in any encoding."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Any, Literal
+
+from zeroclaw_tui.curation.copies.texts import NEVER_TEXT, REMOVED, as_json, json_in, raw
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.text import WHITE_SPACE
+
+MOST = 50
+"""So many texts are looked for at once: each costs a look at every byte."""
+SHORTEST = 3
+"""In bytes of UTF-8; what is shorter stands in everything."""
+
+_END = 0x2FA20
+"""From this code point on no letter has cases or stands for another one (Unicode 16)."""
+_NESTED = 6
+_ROUNDS = 10
+_BACKSLASH = "\\"
+_SHORT_ESCAPES = {"\r": "r", "\t": "t", "\b": "b", "\f": "f"}
+_LONGEST_MATCH = 8
+"""Times a text's own length that it may take in bytes: a letter as JSON in JSON in JSON has up to 15 for its one."""
+
+Encode = Callable[[str], str]
+Form = Literal["text", "UTF-16"]
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Spelling:
+    """One text made ready; `forms` by their codec. `anchor` is a part of it that is the same in every form but for the
+    case of ASCII letters; empty where there is none."""
+
+    text: re.Pattern[str]
+    forms: tuple[tuple[str, re.Pattern[bytes]], ...]
+    anchor: str
+    longest: int
+
+
+class Spellings:
+    """Texts looked for in any case of letters, by Unicode's full case folding, composed or decomposed.
+
+    Found as they are, as JSON writes them (also within JSON), and in UTF-16. Raises WrongUse for a text that is blank
+    or shorter than SHORTEST, and for more than MOST.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        chosen = dict.fromkeys(text.replace("\r\n", "\n").strip(WHITE_SPACE) for text in texts)
+        if not chosen or "" in chosen:
+            raise WrongUse("There is no text to erase.", hint="Give it, or - to read it from stdin.")
+        if any(len(raw(text)) < SHORTEST for text in chosen):
+            raise WrongUse(
+                f"A text of less than {SHORTEST} bytes stands in everything.", hint="Give more of it; nothing was done."
+            )
+        if len(chosen) > MOST:
+            raise WrongUse(
+                f"At most {MOST} texts are erased at once, since each is looked for in every byte.",
+                hint="Erase them in several turns.",
+            )
+        self.texts = tuple(chosen)
+        self._all = tuple(map(_spelling, self.texts))
+        self.longest = max(spelling.longest for spelling in self._all)
+        """How many bytes one of them may take; pieces that are searched must overlap by that."""
+        self.mark = next(mark for mark in (REMOVED, "…", "") if not mark or not self.found_in(mark))
+        """What is put in place of a text within a longer one."""
+        self.name_mark = next(mark for mark in ("removed", "x", "") if not mark or not self.found_in(mark))
+        """The same where only letters may stand: in names."""
+
+    def over_lines(self) -> Spellings | None:
+        """Those of them that reach over several lines."""
+        some = [text for text in self.texts if "\n" in text]
+        return Spellings(some) if some else None
+
+    def found_in(self, value: str) -> bool:
+        """Whether a text holds one of them."""
+        lowered = value.lower()
+        return any(one.anchor in lowered and one.text.search(value) for one in self._all)
+
+    def spans_in(self, value: str) -> list[tuple[int, int]]:
+        """Where in a text they stand."""
+        lowered = value.lower()
+        return sorted(match.span() for one in self._all if one.anchor in lowered for match in one.text.finditer(value))
+
+    def hits_in(self, data: bytes) -> Iterator[tuple[int, int, Form]]:
+        """Where in some bytes they stand (start, end), in order and apart from each other, and in which form."""
+        lowered = data.lower()
+        found: list[tuple[int, int, Form]] = []
+        for one in self._all:
+            for codec, pattern in one.forms:
+                if not one.anchor or one.anchor.encode(codec) in lowered:
+                    form: Form = "text" if codec == "utf-8" else "UTF-16"
+                    found += [(*match.span(), form) for match in pattern.finditer(data)]
+        reached = 0
+        for start, end, form in sorted(found):
+            if start >= reached:
+                reached = end
+                yield start, end, form
+
+    def held_by(self, value: object) -> bool:
+        """Whether a value of a row holds one: text or bytes."""
+        if isinstance(value, str):
+            return self.found_in(value)
+        return isinstance(value, bytes) and any(True for _ in self.hits_in(value))
+
+    def held_by_any(self, values: Collection[object]) -> bool:
+        """Whether one of the values of a row may hold one; faster than to ask for each."""
+        together = "\0".join([value for value in values if isinstance(value, str)])
+        return self.found_in(together) or any(isinstance(value, bytes) and self.held_by(value) for value in values)
+
+    def out_of(self, value: str, mark: str | None = None) -> str:
+        """A text without them, `mark` in their place; JSON stays JSON. One that holds none comes back as it is."""
+        return self._out_of(value, self.mark if mark is None else mark, _NESTED)
+
+    def out_of_bytes(self, value: bytes) -> bytes:
+        """The same for bytes of no known form."""
+        for _ in range(_ROUNDS):
+            hits = [*self.hits_in(value)]
+            if not hits:
+                break
+            parts, end = list[bytes](), 0
+            for start, stop, form in hits:
+                parts += [value[end:start], b"" if form == "UTF-16" else raw(self.mark)]
+                end = stop
+            value = b"".join([*parts, value[end:]])
+        return value
+
+    def _out_of(self, value: str, mark: str, nested: int) -> str:
+        if not self.found_in(value):
+            return value
+        document = json_in(value) if nested > 0 else None
+        if document is not None:
+            # What nests too deeply to be walked is taken as it stands.
+            with suppress(RecursionError):
+                return as_json(self._out_of_json(document, mark, nested - 1), pretty="\n" in value.strip())
+        for _ in range(_ROUNDS):
+            for one in self._all:
+                value = one.text.sub(lambda _: mark, value)
+            if not self.found_in(value):
+                break
+        return value
+
+    def _out_of_json(self, part: Any, mark: str, nested: int) -> Any:
+        if isinstance(part, str):
+            return self._out_of(part, mark, nested)
+        if isinstance(part, list):
+            return [self._out_of_json(one, mark, nested) for one in part]
+        if isinstance(part, dict):
+            without: dict[str, Any] = {}
+            for name, one in part.items():
+                new = named = self._out_of(name, mark, 0)
+                number = 1
+                while new in without or (new != name and new in part):
+                    number += 1
+                    new = f"{named} {number}"
+                without[new] = one if name in NEVER_TEXT else self._out_of_json(one, mark, nested)
+            return without
+        if isinstance(part, int | float) and not isinstance(part, bool) and self.found_in(as_json(part)):
+            return mark
+        return part
+
+
+class OtherSpellings:
+    """Spellings that are near the texts but not the same, as they are found in memories: they are only listed.
+
+    Near is what differs in blanks, signs and accents ("zebediah_q"), or in one letter of a word of at least five.
+    """
+
+    def __init__(self, spellings: Spellings) -> None:
+        self._spellings = spellings
+        self._wanted = [words for text in spellings.texts if (words := [*map(_plain, _WORD.findall(text))])]
+        self._squeezed = {"".join(words) for words in self._wanted}
+        self._may_begin: dict[str, bool] = {}
+        """By word, whether another spelling may begin with it: most memories have none such, and are told at once."""
+
+    def in_text(self, value: str) -> list[str]:
+        """The other spellings that a text has, as they stand there; none where it has one of the texts itself."""
+        if not any(map(self._begins_one, _WORD.findall(value))):
+            return []
+        words = [*_WORD.finditer(value)]
+        plain = [_plain(word.group()) for word in words]
+        found: dict[str, None] = {}
+        for wanted in self._wanted:
+            for at in range(len(words)):
+                for count in range(1, len(wanted) + 1):
+                    some = plain[at : at + count]
+                    if len(some) == count and self._is_near(some, wanted):
+                        here = value[words[at].start() : words[at + count - 1].end()]
+                        if not self._spellings.found_in(here):
+                            found[here] = None
+        return list(found)
+
+    def _begins_one(self, word: str) -> bool:
+        known = self._may_begin.get(word)
+        if known is None:
+            plain = _plain(word)
+            known = any(squeezed.startswith(plain) for squeezed in self._squeezed) or any(
+                _differs_by_one(plain, wanted[0]) for wanted in self._wanted
+            )
+            self._may_begin[word] = known
+        return known
+
+    def _is_near(self, some: Sequence[str], wanted: Sequence[str]) -> bool:
+        if "".join(some) in self._squeezed:
+            return True
+        if len(some) != len(wanted) or not any(one == other for one, other in zip(some, wanted, strict=True)):
+            return len(some) == len(wanted) == 1 and _differs_by_one(some[0], wanted[0])
+        return all(one == other or _differs_by_one(one, other) for one, other in zip(some, wanted, strict=True))
+
+
+def _spelling(text: str) -> _Spelling:
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    forms = [("utf-8", _pattern(folded, _as_utf8))]
+    with suppress(UnicodeEncodeError):
+        forms += [(codec, _pattern(folded, _encoder(codec))) for codec in ("utf-16-le", "utf-16-be")]
+    compiled = tuple((codec, re.compile(pattern.encode("latin-1"))) for codec, pattern in forms)
+    anchor = max(_anchors(folded), key=len)
+    longest = 64 + len(raw(text)) * _LONGEST_MATCH
+    return _Spelling(
+        re.compile(_pattern(folded, _as_text)), compiled, anchor if len(anchor) >= SHORTEST else "", longest
+    )
+
+
+def _either(patterns: Iterable[str]) -> str:
+    return f"(?:{'|'.join(patterns)})"
+
+
+def _pattern(folded: str, encode: Encode) -> str:
+    """Every text that folds to this one."""
+    parts: list[str] = []
+    for start, end in _regions(folded):
+        if end - start == 1:
+            parts.append(_either(_forms_of(folded[start], encode)))
+        else:
+            parts.append(_either("".join(map(encode, letters)) for letters in _tilings(folded[start:end])))
+    return "".join(parts)
+
+
+def _forms_of(letter: str, encode: Encode) -> Iterator[str]:
+    """One letter in its cases, composed or decomposed."""
+    for same in _same_as(letter):
+        yield encode(same)
+    base, *marks = list(unicodedata.normalize("NFD", letter))
+    if marks:
+        yield _either(map(encode, _same_as(base))) + "".join(map(encode, marks))
+
+
+def _regions(folded: str) -> Iterator[tuple[int, int]]:
+    """The parts that can be written letter by letter, and those that one letter may write several of ("ss")."""
+    at = 0
+    while at < len(folded):
+        end, look = at + 1, at
+        while look < end:
+            longest = max((size for size in (3, 2) if _same_as(folded[look : look + size], size)), default=1)
+            end, look = max(end, look + longest), look + 1
+        yield at, end
+        at = end
+
+
+def _tilings(part: str) -> Iterator[tuple[str, ...]]:
+    if not part:
+        yield ()
+        return
+    for size in (1, 2, 3):
+        if size <= len(part):
+            for letter, rest in product(_same_as(part[:size], size), _tilings(part[size:])):
+                yield (letter, *rest)
+
+
+def _same_as(folded: str, size: int = 1) -> tuple[str, ...]:
+    """The single letters that fold to this text of that many."""
+    if len(folded) != size:
+        return ()
+    letters = _folding().get(folded, ())
+    return (folded, *letters) if size == 1 else letters
+
+
+@cache
+def _folding() -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for letter in map(chr, range(0x41, _END)):
+        folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", letter).casefold())
+        if folded != letter:
+            found.setdefault(folded, []).append(letter)
+    return {folded: tuple(letters) for folded, letters in found.items()}
+
+
+def _as_text(letter: str) -> str:
+    return _with_escapes(letter, re.escape)
+
+
+def _as_utf8(letter: str) -> str:
+    return _with_escapes(letter, lambda sign: re.escape(raw(sign)).decode("latin-1"))
+
+
+def _encoder(codec: str) -> Encode:
+    return lambda letter: _with_escapes(letter, lambda sign: re.escape(sign.encode(codec)).decode("latin-1"))
+
+
+def _with_escapes(letter: str, spell: Encode) -> str:
+    """A letter as it is, or behind any number of backslashes as JSON, or JSON in JSON, writes it."""
+    plain, back = spell(letter), f"(?:{spell(_BACKSLASH)})"
+    if letter == "\n":
+        returned = spell("\r")
+        return f"(?:(?:{returned})?{plain}|(?:{back}+{spell('r')})?{back}+{spell('n')})"
+    if letter == _BACKSLASH:
+        return f"{back}+"
+    escaped = _unicode_escape(letter, spell, back)
+    if letter in '"/':
+        return f"(?:{back}*{plain}|{escaped})"
+    if letter in _SHORT_ESCAPES:
+        return f"(?:{plain}|{back}+{spell(_SHORT_ESCAPES[letter])}|{escaped})"
+    if letter == " " or (letter.isascii() and letter.isalnum()):
+        return plain
+    return f"(?:{plain}|{escaped})"
+
+
+def _unicode_escape(letter: str, spell: Encode, back: str) -> str:
+    try:
+        units = letter.encode("utf-16-be")
+    except UnicodeEncodeError:
+        return "(?!)"
+    numbers = [units[at : at + 2].hex() for at in range(0, len(units), 2)]
+    digits = {digit: _either({spell(digit), spell(digit.upper())}) for number in numbers for digit in number}
+    return "".join(f"{back}+{spell('u')}{''.join(digits[digit] for digit in number)}" for number in numbers)
+
+
+def _anchors(folded: str) -> list[str]:
+    """The runs of a text that have one form only but for the case of ASCII letters."""
+    runs = [""]
+    for start, end in _regions(folded):
+        letter = folded[start]
+        is_plain = letter == " " or (letter.isascii() and letter.isalnum())
+        if end - start == 1 and is_plain and all(map(str.isascii, _same_as(letter))):
+            runs[-1] += letter
+        else:
+            runs.append("")
+    return runs
+
+
+def _plain(word: str) -> str:
+    """A word without accents and cases."""
+    parts = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(letter for letter in parts if not unicodedata.combining(letter))
+
+
+def _differs_by_one(one: str, other: str) -> bool:
+    """Whether one letter more, less, other, or two changed about, makes one word of the other."""
+    if min(len(one), len(other)) < 5 or abs(len(one) - len(other)) > 1 or one == other:
+        return False
+    same = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    rests = one[same:], other[same:]
+    return (
+        rests[0][1:] == rests[1]
+        or rests[1][1:] == rests[0]
+        or rests[0][1:] == rests[1][1:]
+        or (rests[0][:2] == rests[1][:2][::-1] and rests[0][2:] == rests[1][2:])
+    )

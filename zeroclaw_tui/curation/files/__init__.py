@@ -1,1 +1,0 @@
-"""Files beside the store: kept whole before they are moved, removed or written, and put back."""
