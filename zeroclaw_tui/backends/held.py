@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from abc import abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends import generic
@@ -28,6 +30,7 @@ from zeroclaw_tui.memory.query import (
     Superseded,
 )
 from zeroclaw_tui.memory.statistics import Statistics
+from zeroclaw_tui.memory.text import one_line
 
 _EVERY = MemoryFilter(superseded=Superseded.SHOW)
 _Ranked = Sequence[tuple[tuple[Any, ...], MemoryEntry]]
@@ -62,6 +65,11 @@ class Held:
     def namespaces(self) -> tuple[str, ...]:
         """Every namespace that a memory is in, in the order read."""
         return tuple(dict.fromkeys(entry.namespace for entry in self.entries if entry.namespace is not None))
+
+
+def brought_in_by(path: Path) -> str:
+    """The command that brings the memories of another tool's store to an agent of ZeroClaw's, as a sentence."""
+    return f"`zeroclaw memory import {shlex.quote(one_line(str(path)))}` brings them into your agent's memory."
 
 
 @dataclass(frozen=True, slots=True)

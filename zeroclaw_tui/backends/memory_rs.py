@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Capabilities, Health, Scored, StoreRecall
-from zeroclaw_tui.backends.held import Held, HeldMemory
+from zeroclaw_tui.backends.held import Held, HeldMemory, brought_in_by
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
@@ -294,7 +294,7 @@ class MemoryRsExport(HeldMemory):
             told.append(f"Items that say the same again are left out: {export.doubles:,}.")
         if export.metadata:
             told.append(f"Items with metadata, which is not shown: {export.metadata:,}.")
-        self.notices = self.facts = tuple(told)
+        self.notices = self.facts = (*told, brought_in_by(self.path))
 
     async def held(self) -> Export:
         """What the file holds; read anew where it has changed."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroclaw_tui.backends import generic
 from zeroclaw_tui.backends.answers import PastText
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Neighbours, Scored, StoreRecall
-from zeroclaw_tui.backends.held import HeldMemory
+from zeroclaw_tui.backends.held import HeldMemory, brought_in_by
 from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.backends.rmem.recall import LIMIT, SCALE, Answer, merged, searched
 from zeroclaw_tui.backends.rmem.tables import (
@@ -194,7 +194,7 @@ class RMemMemory(HeldMemory):
             told.append(f"It holds the memories of {len(contents.namespaces):,} users; --namespace names one.")
         if has_other_names(self.path):
             told.append(ANOTHER_NAME)
-        self.notices = self.facts = tuple(told)
+        self.notices = self.facts = (*told, brought_in_by(self.path))
         if earlier is not None:
             await earlier.close()
 
