@@ -30,7 +30,20 @@ FLOORS = {
 NEIGHBOURS = {("embeddings", "config"), ("files", "config"), ("testing", "curation")}
 """The imports within one floor that are meant: an embedder is made from a config, and no other."""
 SOLE_IMPORTERS = {"textual": "tui", "questionary": "onboard", "prompt_toolkit": "onboard", "shtab": "cli"}
-CONCRETE_BACKENDS = {"sqlite", "postgres", "markdown", "qdrant", "redis", "lucid", "in_memory", "none"}
+CONCRETE_BACKENDS = {
+    "sqlite", "postgres", "markdown", "qdrant", "redis", "lucid", "in_memory", "none", "rmem", "memory_rs",
+}  # fmt: skip
+    "sqlite",
+    "postgres",
+    "markdown",
+    "qdrant",
+    "redis",
+    "lucid",
+    "in_memory",
+    "none",
+    "rmem",
+    "memory_rs",
+}
 
 
 @cache

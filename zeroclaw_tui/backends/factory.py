@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import os
 from importlib import import_module
+from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.profiles import BACKENDS, BackendProfile, backend_profile
@@ -46,6 +48,19 @@ def create_memory(config: MemoryConfig) -> Memory:
         return backend.from_config(config)
     except ModuleNotFoundError as error:
         raise _without_driver(profile.key, error) from error
+
+
+def backend_of_file(path: Path) -> str | None:
+    """The backend of another program whose store a file is, by its content; None for any other file. Blocks."""
+    # Known through a link too, so that the store itself can say that it follows none.
+    file = Path(os.path.realpath(path))
+    if file.suffix.lower() == ".json":
+        from zeroclaw_tui.backends.memory_rs import is_export
+
+        return "memory-rs" if is_export(file) else None
+    from zeroclaw_tui.backends.rmem.tables import is_rmem
+
+    return "rmem" if is_rmem(file) else None
 
 
 def _without_driver(key: str, error: ModuleNotFoundError) -> DriverMissing:

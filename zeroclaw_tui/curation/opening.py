@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from zeroclaw_tui.backends.factory import backend_of_file
 from zeroclaw_tui.backends.profiles import backend_profile
 from zeroclaw_tui.config.given_path import install_to_be
 from zeroclaw_tui.config.install import Install
@@ -138,15 +139,7 @@ def _backend_by_content(install: Install, options: OpenOptions) -> str | None:
         file = install.database if install.layout == "lone" else None
     if file is None or not file.is_file():
         return None
-    # Known through a link too, so that the store itself can say that it follows none.
-    file = Path(os.path.realpath(file))
-    if file.suffix.lower() == ".json":
-        from zeroclaw_tui.backends.memory_rs import is_export
-
-        return "memory-rs" if is_export(file) else None
-    from zeroclaw_tui.backends.rmem.tables import is_rmem
-
-    return "rmem" if is_rmem(file) else None
+    return backend_of_file(file)
 
 
 def _config_of(install: Install, options: OpenOptions, variables: Mapping[str, str]) -> MemoryConfig:

@@ -126,6 +126,7 @@ class RMemMemory(HeldMemory):
     keeps_texts = True
     not_read_because = NOT_READ
     recalls_by = "R-Mem's own rule"
+    keeps_deleted = LEFT_BEHIND
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path

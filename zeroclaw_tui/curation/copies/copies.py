@@ -308,7 +308,8 @@ def _in_memories(library: Library, stored: Stored, wanted: Wanted) -> list[Copy]
     named = ", ".join(keys[:_KEYS_NAMED]) + (
         f" and {len(keys) - _KEYS_NAMED:,} more" if len(keys) > _KEYS_NAMED else ""
     )
-    remark = f"Other memories have the same content: {named}. Select and delete them."
+    way = library.memory.keeps_deleted if library.memory.program else "Select and delete them."
+    remark = f"Other memories have the same content: {named}. {way}"
     copies = found("memories", library.memory.location, texts, remark)
     if not stored.is_whole:
         copies.append(Copy("memories", library.memory.location, None, False, _NOT_WHOLE))
