@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from big_store import make_store
 
-from zeroclaw_tui.curation import changes, purge
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -74,7 +74,7 @@ def ours(database: Path) -> Seconds:
 
 async def measured(library: Library) -> Seconds:
     start = time.perf_counter()
-    plan = await purge.plan_purge(library, MemoryFilter())
+    plan = await changes.plan_purge(library, MemoryFilter())
     outcome = await changes.remove_memories(library, plan, "purge")
     middle = time.perf_counter()
     undone = await changes.undo(library)

@@ -17,9 +17,8 @@ from support.replaying import library_of
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.cli.copying import Copies
 from zeroclaw_tui.cli.told_done import tell_done
-from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.changes import Outcome, plan_of
 from zeroclaw_tui.curation.copies.copies import Copy
-from zeroclaw_tui.curation.purge import plan_of
 
 Run = Callable[..., Any]
 

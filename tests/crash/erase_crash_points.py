@@ -25,7 +25,7 @@ from support import kill_points, killing
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
 from zeroclaw_tui.backends.sqlite import store as _store
-from zeroclaw_tui.curation import changes, purge
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase
 from zeroclaw_tui.curation.erase.spellings import Spellings
@@ -47,7 +47,7 @@ async def with_library(folder: Path, work: Work) -> None:
 
 async def to_trash(library: Library) -> None:
     """One memory with the text is in the trash already."""
-    plan = await purge.plan_purge(library, MemoryFilter(contains="a key"))
+    plan = await changes.plan_purge(library, MemoryFilter(contains="a key"))
     await changes.remove_memories(library, plan, "purge")
 
 

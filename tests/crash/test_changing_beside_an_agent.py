@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support import small_store
 
-from zeroclaw_tui.curation import changes, purge
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit
@@ -69,12 +69,12 @@ async def _work(library: Library, seconds: float) -> int:
         for at in range(5):
             await changes.store_memory(library, Draft(f"{OURS}-{rounds}-{at}", f"round {rounds}", OURS))
         await changes.remove_memories(
-            library, await purge.plan_purge(library, MemoryFilter(contains=f"{OURS}-{rounds}-")), "purge"
+            library, await changes.plan_purge(library, MemoryFilter(contains=f"{OURS}-{rounds}-")), "purge"
         )
         await changes.undo(library)
         if rounds % 20 == 10:
             await changes.remove_memories(
-                library, await purge.plan_purge(library, MemoryFilter(contains="agent-1")), "purge"
+                library, await changes.plan_purge(library, MemoryFilter(contains="agent-1")), "purge"
             )
         rounds += 1
     return rounds

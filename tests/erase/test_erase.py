@@ -16,12 +16,11 @@ import pytest
 from erase_samples import LAYOUTS, OTHERS, TEXT, Planted, bytes_left, plant, rows
 from support import small_store
 
-from zeroclaw_tui.curation.changes import remove_memories, undo
+from zeroclaw_tui.curation.changes import plan_purge, remove_memories, undo
 from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase, write_copy
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.purge import plan_purge
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.errors import Locked, NotThere, Refused
 from zeroclaw_tui.memory.query import MemoryFilter

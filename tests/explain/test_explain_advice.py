@@ -12,9 +12,8 @@ from support import golden
 from support.replaying import AS_OF, RecordedEmbedder, library_of, trial
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.evidence import gather_evidence
-from zeroclaw_tui.curation.explaining import advised, explained_by
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.prompt import advised, explained_by, gather_evidence
 from zeroclaw_tui.curation.recall import recall_memories
 
 QUERIES = ("rust", "what does she like to eat", "four five TMUX", "coffee in the morning", "docker api")

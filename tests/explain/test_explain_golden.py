@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from explain_golden import RUNS, all_rows, asked, database, each_run, opened, sampled, with_settings
 
-from zeroclaw_tui.curation.evidence import gather_evidence, trial_of
-from zeroclaw_tui.curation.explaining import explained_by
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.prompt import explained_by, gather_evidence, trial_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.scoring.explanation import Explanation

@@ -13,9 +13,8 @@ import pytest
 from explain_golden import RUNS, Asked, all_rows, asked, database, each_run, opened, sampled, with_settings
 from explain_repairs import repair, write
 
-from zeroclaw_tui.curation.evidence import gather_evidence, trial_of
-from zeroclaw_tui.curation.explaining import explain, explained_by
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.prompt import explain, explained_by, gather_evidence, trial_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.scoring.explanation import Explanation
 from zeroclaw_tui.scoring.settings import Trial

@@ -137,7 +137,7 @@ async def test_superseded_rows_are_found_when_they_are_asked_for(tmp_path: Path)
 
 async def test_a_plan_to_purge_takes_exactly_what_the_list_shows(tmp_path: Path) -> None:
     """The same filter object for the list, the counts and the removal."""
-    from zeroclaw_tui.curation.purge import plan_of
+    from zeroclaw_tui.curation.changes import plan_of
 
     rows = [{"content": text} for text in ("Tea and milk", "milk", "чай с Молоком", "Milky tea", "TEA")]
     async with opened(make(tmp_path / "brain.db", "G4", rows)) as memory:

@@ -33,17 +33,6 @@ SOLE_IMPORTERS = {"textual": "tui", "questionary": "onboard", "prompt_toolkit": 
 CONCRETE_BACKENDS = {
     "sqlite", "postgres", "markdown", "qdrant", "redis", "lucid", "in_memory", "none", "rmem", "memory_rs",
 }  # fmt: skip
-    "sqlite",
-    "postgres",
-    "markdown",
-    "qdrant",
-    "redis",
-    "lucid",
-    "in_memory",
-    "none",
-    "rmem",
-    "memory_rs",
-}
 
 
 @cache

@@ -12,8 +12,8 @@ from support import small_store
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.changes import PurgePlan, plan_of, plan_purge
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.purge import PurgePlan, plan_of, plan_purge
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded

@@ -12,7 +12,7 @@ from support.small_store import AGENT, blob, change, make
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.evidence import gather_evidence
+from zeroclaw_tui.curation.prompt import gather_evidence
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
 from zeroclaw_tui.scoring.way import StageName, Way

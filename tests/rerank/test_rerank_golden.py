@@ -12,8 +12,8 @@ from support import golden
 from support.replaying import RecordedEmbedder, library_of, parts_of
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.evidence import gather_evidence
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.prompt import gather_evidence
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule, ScoredEntry
 from zeroclaw_tui.scoring.injection import context_block, in_prompt_order

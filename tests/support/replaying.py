@@ -8,9 +8,9 @@ import numpy as np
 
 from support.test_embedder import embed
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.evidence import GatheredEvidence, gather_evidence
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.prompt import GatheredEvidence, gather_evidence
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult

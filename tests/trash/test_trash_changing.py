@@ -17,8 +17,7 @@ from trash_world import World
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.curation.changes import edit_memory, remove_memories, repair, restore, store_memory, undo
-from zeroclaw_tui.curation.purge import plan_purge
+from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories, repair, restore, store_memory, undo
 from zeroclaw_tui.curation.trash.file import for_reading
 from zeroclaw_tui.memory.change import (
     FILE,

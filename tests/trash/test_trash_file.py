@@ -22,8 +22,7 @@ from trash_world import Clock, World, install_at
 
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.settings import save_theme, settings_file, settings_problem, trash_limits
-from zeroclaw_tui.curation.changes import edit_memory, remove_memories, store_memory, undo
-from zeroclaw_tui.curation.purge import plan_purge
+from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories, store_memory, undo
 from zeroclaw_tui.curation.trash import file as trash_file
 from zeroclaw_tui.curation.trash import trash as trash_module
 from zeroclaw_tui.curation.trash.file import pack, unpack

@@ -11,9 +11,8 @@ from changing_samples import asked, back, keys_in, said, screen_of
 from textual.pilot import Pilot
 from tui_samples import NARROW, WIDE, Inspector, screen_text, screen_words, settled, until
 
-from zeroclaw_tui.curation.changes import edit_memory, undo
+from zeroclaw_tui.curation.changes import PurgePlan, edit_memory, undo
 from zeroclaw_tui.curation.copies import copies
-from zeroclaw_tui.curation.purge import PurgePlan
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.tui.changing_words import plan_categories, worth_telling
 from zeroclaw_tui.tui.external_editor import Edited

@@ -10,7 +10,7 @@ from explain_samples import HIT, HOSTILE_KEY, HOSTILE_MESSAGE, MESSAGE, ByHand, 
 from textual.pilot import Pilot
 from tui_trash_samples import NARROW, WIDE, ScreenApp, screen_text, screen_words, settled, until
 
-from zeroclaw_tui.curation import explaining
+from zeroclaw_tui.curation import prompt
 from zeroclaw_tui.memory.errors import NotReachable, SearchInterrupted
 from zeroclaw_tui.scoring.explanation import Step
 from zeroclaw_tui.tui.screens.choice import ChoiceScreen
@@ -24,7 +24,7 @@ from zeroclaw_tui.tui.widgets.message_line import MessageLine
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     told = Told()
-    monkeypatch.setattr(explaining, "explain", told.explain)
+    monkeypatch.setattr(prompt, "explain", told.explain)
     return told
 
 
@@ -181,7 +181,7 @@ async def test_an_interruption_meant_for_another_question_is_asked_again(kitchen
         return await told.explain(*asked)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(explaining, "explain", explain)
+        patch.setattr(prompt, "explain", explain)
         app = kitchen.explaining("cutlery")
         async with app.run_test(size=NARROW) as pilot:
             await settled(pilot)

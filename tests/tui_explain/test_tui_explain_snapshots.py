@@ -10,7 +10,7 @@ from explain_samples import HOSTILE_KEY, HOSTILE_MESSAGE, SHOPPING, Kitchen
 from textual.pilot import Pilot
 from tui_trash_samples import NARROW, WIDE, settled
 
-from zeroclaw_tui.curation import explaining
+from zeroclaw_tui.curation import prompt
 from zeroclaw_tui.memory.errors import NotReachable
 
 Snap = Callable[..., bool]
@@ -70,7 +70,7 @@ def test_the_store_went_away(kitchen: Kitchen, snap_compare: Snap, monkeypatch: 
     async def fail(*_: Any) -> Any:
         raise NotReachable("The server at db.example:5432 went away.", hint="Is it running?")
 
-    monkeypatch.setattr(explaining, "explain", fail)
+    monkeypatch.setattr(prompt, "explain", fail)
     assert snap_compare(kitchen.explaining("cutlery"), terminal_size=NARROW, run_before=keys())
 
 

@@ -10,7 +10,7 @@ from explain_samples import HOSTILE_MESSAGE, MESSAGE, Kitchen
 from textual.pilot import Pilot
 from tui_trash_samples import NARROW, WIDE, screen_text, screen_words, settled, until
 
-from zeroclaw_tui.curation import prompting
+from zeroclaw_tui.curation import prompt
 from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.tui.screens.choice import ChoiceScreen
 from zeroclaw_tui.tui.screens.what_if import WhatIfScreen
@@ -183,7 +183,7 @@ async def test_a_failure_keeps_the_text_and_can_be_tried_again(
             raise NotReachable("The server went away.", hint="Is it running?")
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(prompting, "prompt_for", fail)
+            patch.setattr(prompt, "prompt_for", fail)
             await pilot.press("ctrl+r")
             await settled(pilot)
         assert "The server went away. Is it running? ctrl+r tries again" in screen_words(app)
@@ -194,14 +194,14 @@ async def test_a_failure_keeps_the_text_and_can_be_tried_again(
 
 
 async def test_a_late_answer_is_dropped(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
-    waits, real = asyncio.Event(), prompting.prompt_for
+    waits, real = asyncio.Event(), prompt.prompt_for
 
     async def slowly(library: Any, trial: Any) -> Any:
         if trial.request.query == MESSAGE:
             await waits.wait()
         return await real(library, trial)
 
-    monkeypatch.setattr(prompting, "prompt_for", slowly)
+    monkeypatch.setattr(prompt, "prompt_for", slowly)
     app = kitchen.prompting()
     async with app.run_test(size=NARROW) as pilot:
         await pilot.pause()

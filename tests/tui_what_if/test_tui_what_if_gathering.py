@@ -15,7 +15,7 @@ from support.settling import settled
 from textual.pilot import Pilot
 from what_if_samples import NARROW, WIDE, Kitchen, WhatIfApp, line_with, screen_text, screen_words, told, until
 
-from zeroclaw_tui.curation import evidence
+from zeroclaw_tui.curation import prompt
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.scoring.settings import Trial
@@ -36,9 +36,9 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The profile of every trial the store was asked for."""
     profiles: list[str] = []
-    gather = evidence.gather_evidence
+    gather = prompt.gather_evidence
 
-    async def counted(library: Library, trial: Trial, *, whole_store: bool = False) -> evidence.GatheredEvidence:
+    async def counted(library: Library, trial: Trial, *, whole_store: bool = False) -> prompt.GatheredEvidence:
         profiles.append(trial.profile.version)
         return await gather(library, trial, whole_store=whole_store)
 
@@ -76,7 +76,7 @@ async def test_a_profile_that_asks_otherwise_is_gathered_for_while_the_list_stay
 
 async def test_in_a_big_store_the_last_key_counts(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes long is decided in a thread; what was wanted before is not shown after it."""
-    monkeypatch.setattr(evidence, "DECIDED_AT_ONCE", 0)
+    monkeypatch.setattr(prompt, "DECIDED_AT_ONCE", 0)
     app = WhatIfApp(kitchen)
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)

@@ -15,7 +15,7 @@ from typing import Any
 from support.small_store import blob, make
 from support.whole_store import everything, hits
 
-from zeroclaw_tui.curation import changes, purge
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.audit.audit import audit_memories
 from zeroclaw_tui.curation.audit.remedies import merge, plan_merge, recategorise
 from zeroclaw_tui.curation.changes import Outcome
@@ -198,7 +198,7 @@ async def _edit(library: Library, place: Place, number: int) -> Outcome | None:
 
 
 async def _purge(library: Library, place: Place, number: int) -> Outcome | None:
-    plan = await purge.plan_purge(library, MemoryFilter(category=(("conversation", "core", "daily")[number % 3],)))
+    plan = await changes.plan_purge(library, MemoryFilter(category=(("conversation", "core", "daily")[number % 3],)))
     return await changes.remove_memories(library, plan, "purge")
 
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zeroclaw_tui.cli.output import note
-from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.changes import Outcome, PurgePlan
 from zeroclaw_tui.curation.copies.copies import Copy, Text, clean_copies, find_copies, texts_of, texts_of_plan
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.purge import PurgePlan
 from zeroclaw_tui.memory.errors import DONE, InspectorError
 
 LOOKED_FOR_BEFORE = 10_000

@@ -11,8 +11,8 @@ from zeroclaw_tui.cli.finding import exactly, the_one
 from zeroclaw_tui.cli.output import document, write_lines
 from zeroclaw_tui.cli.recalling import tell_notes
 from zeroclaw_tui.cli.trials import trial_given
-from zeroclaw_tui.curation.explaining import explain as explain_memory
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.prompt import explain as explain_memory
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import DONE
 

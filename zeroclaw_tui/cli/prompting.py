@@ -16,7 +16,7 @@ from zeroclaw_tui.cli.output import counted, document, note
 from zeroclaw_tui.cli.recalling import tell_notes
 from zeroclaw_tui.cli.trials import RULE_WORDS, trial_given
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.prompting import Prompt, prompt_for
+from zeroclaw_tui.curation.prompt import Prompt, prompt_for
 from zeroclaw_tui.memory.errors import DONE, WrongUse
 from zeroclaw_tui.memory.text import display_text, one_line
 

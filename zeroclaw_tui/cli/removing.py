@@ -38,10 +38,9 @@ from zeroclaw_tui.cli.told import (
 )
 from zeroclaw_tui.cli.told_done import tell_done
 from zeroclaw_tui.cli.zeroclaw_words import in_one_line
-from zeroclaw_tui.curation.changes import Outcome, note_nothing, remove_memories
+from zeroclaw_tui.curation.changes import Outcome, PurgePlan, note_nothing, plan_purge, remove_memories
 from zeroclaw_tui.curation.copies.copies import texts_of_plan
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.purge import PurgePlan, plan_purge
 from zeroclaw_tui.memory.change import category_meant
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere, WrongUse

@@ -19,9 +19,8 @@ from zeroclaw_tui.cli.told import (
     tell_notes,
     trash_lines,
 )
-from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.changes import Outcome, PurgePlan
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.purge import PurgePlan
 from zeroclaw_tui.memory.errors import INTERRUPTED, REFUSED
 
 

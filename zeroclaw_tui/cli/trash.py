@@ -38,9 +38,8 @@ from zeroclaw_tui.cli.output import (
     write_lines,
 )
 from zeroclaw_tui.cli.told import left_alone_lines, tell_document, tell_notes
-from zeroclaw_tui.curation.changes import Outcome, restore
+from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, restore
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.purge import TYPED_FROM
 from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage, Version
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import cut, one_line, padded

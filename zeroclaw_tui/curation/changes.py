@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import os
+import re
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.backends.profiles import has_database, has_notes
 from zeroclaw_tui.backends.waiting import to_its_end
+from zeroclaw_tui.config.document.replacing import is_abandoned, is_unfinished, remove_left_over
+from zeroclaw_tui.config.layouts import names_in
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation.files import look_at_files, put_files_back
-from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
-from zeroclaw_tui.curation.policy import verdict_on
-from zeroclaw_tui.curation.purge import PurgePlan
 from zeroclaw_tui.curation.side_databases import put_rows_back
+from zeroclaw_tui.curation.superseded import superseded_hidden
 from zeroclaw_tui.curation.trash.trash import Action, TrashRow, Verb
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
@@ -40,7 +48,238 @@ from zeroclaw_tui.memory.change import (
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.scanner import scan
+from zeroclaw_tui.scoring.redaction import category_of, redact
+from zeroclaw_tui.scoring.scanner import ScanMode, scan, scan_all
+
+Writer = Literal["ours", "zeroclaw", "unknown"]
+
+_ZEROCLAWS = re.compile(
+    r"\.config\.toml\.tmp-.+|\.active_workspace\.toml\.tmp-.+|runtime-trace\.(tmp|migrate)\.\d+\.\d+", re.DOTALL
+)
+"""How ZeroClaw (0.1.2 to 0.8.4) names what it writes before it renames it."""
+_UNKNOWN = re.compile(r"\.[a-z0-9_]{8}\.tmp")
+"""A name as many programs give one to a file that is not whole yet."""
+_BELOW_ROOT = ("", "state", "memory", "memory/archive", "sessions", "sessions/archive")
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """A file or folder that was never put in its place. `is_abandoned` is None where nothing proves that nobody is
+    still writing it."""
+
+    path: Path
+    writer: Writer
+    is_abandoned: bool | None
+
+
+def find_leftovers(config: MemoryConfig) -> list[Leftover]:
+    """What lies half written around a store, but for what is being written at this moment. Raises Unreadable."""
+    found: list[Leftover] = []
+    for folder in _folders(config):
+        for name in names_in(folder):
+            path = folder / name
+            if is_unfinished(name):
+                gone = is_abandoned(path)
+                if gone is not False:
+                    found.append(Leftover(path, "ours", gone))
+            elif _ZEROCLAWS.fullmatch(name):
+                found.append(Leftover(path, "zeroclaw", None))
+            elif _UNKNOWN.fullmatch(name):
+                found.append(Leftover(path, "unknown", None))
+    return found
+
+
+def remove_leftovers(config: MemoryConfig) -> None:
+    """Remove what runs of this program left that were killed, where its lock proves that the writer is gone.
+
+    What cannot be looked at or removed stays, for `find_leftovers` to name.
+    """
+    with suppress(InspectorError):
+        for folder in _folders(config):
+            with suppress(OSError):
+                remove_left_over(folder)
+
+
+def _folders(config: MemoryConfig) -> list[Path]:
+    """Where files are written for this store, those that are there, each once."""
+    return list({os.path.realpath(folder): folder for folder in _all_folders(config) if folder.is_dir()}.values())
+
+
+def _all_folders(config: MemoryConfig) -> Iterator[Path]:
+    install = config.install
+    yield install.own_dir
+    yield install.own_dir / "backups"
+    roots = [install.root]
+    if install.config_dir is not None:
+        yield install.config_dir
+        agents = install.config_dir / "agents"
+        roots += [agents / name / "workspace" for name in names_in(agents)]
+    if has_database(config.backend):
+        yield config.database.parent
+    elif has_notes(config.backend) and config.location is not None:
+        roots.append(Path(config.location))
+    for root in roots:
+        yield from (root / name for name in _BELOW_ROOT)
+
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+
+_MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
+_ON_HIT = ("reject", "block-on-read", "block_on_read")
+_DEFAULT_NAMESPACE = "default"
+_LONG = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`content` is what ZeroClaw would store, `redacted` the categories blanked out in it, `refusal` its own sentence
+    where it would store nothing."""
+
+    content: str
+    redacted: tuple[str, ...] = ()
+    refusal: str | None = None
+
+    def words(self) -> tuple[str, ...]:
+        """Sentences for who writes past it."""
+        if self.refusal is not None:
+            return (f"ZeroClaw would refuse this: {self.refusal}.",)
+        if self.redacted:
+            return (f"ZeroClaw would store this with {', '.join(self.redacted)} blanked out.",)
+        return ()
+
+    def enforced(self) -> str:
+        """The content that ZeroClaw would store. Raises Refused with its sentence where it would store nothing."""
+        if self.refusal is not None:
+            raise Refused(self.refusal, hint="Without --as-zeroclaw it is stored all the same.")
+        return self.content
+
+
+async def verdict_on(library: Library, content: str, category: str, namespace: str | None) -> Verdict:
+    """The verdict on a memory that is stored, or stored anew, with these. A memory without namespace has "default"."""
+    if not library.profile.profile.scans_content:
+        return Verdict(content)
+    policy = library.config.values.get("policy")
+    policy = policy if isinstance(policy, Mapping) else {}
+    look = asyncio.to_thread(look_at, policy, content, namespace) if len(content) > _LONG else None
+    verdict = look_at(policy, content, namespace) if look is None else await look
+    if verdict.refusal is not None or not library.memory.has_quotas:
+        return verdict
+    space = namespace or _DEFAULT_NAMESPACE
+    counted = (
+        ("namespace", _value(policy, "max_entries_per_namespace"), MemoryFilter(namespace=(space,))),
+        ("category", _value(policy, "max_entries_per_category"), MemoryFilter(category=(category,))),
+    )
+    for what, most, rows in counted:
+        count = (await library.memory.facets(rows, datetime.now(UTC).isoformat())).total if most else 0
+        if most and count >= most:
+            refusal = f"memory write denied by policy: {what} quota exceeded: {count}/{most} entries"
+            return Verdict(verdict.content, verdict.redacted, refusal)
+    return verdict
+
+
+def look_at(policy: Mapping[str, Any], content: str, namespace: str | None) -> Verdict:
+    """The verdict as far as no rows have to be counted; `policy` is the table of config.toml."""
+    redacted: tuple[str, ...] = ()
+    if _value(policy, "redact_on_write"):
+        categories = {word: category_of(word) for word in _value(policy, "redact_categories")}
+        unknown = [word for word, category in categories.items() if category is None]
+        if unknown:
+            return Verdict(content, (), _invalid("redact_categories value(s):", ",".join(unknown), _CATEGORIES))
+        content, redacted = redact(content, [category for category in categories.values() if category is not None])
+    mode, on_hit = (str(_value(policy, name)).strip().lower() for name in ("threat_scan", "threat_scan_on_hit"))
+    if mode not in _MODES:
+        return Verdict(content, redacted, _invalid("threat_scan value", f'"{mode}"', "off, on, or strict"))
+    if mode != "off" and on_hit not in _ON_HIT:
+        return Verdict(
+            content, redacted, _invalid("threat_scan_on_hit value", f'"{on_hit}"', "reject or block-on-read")
+        )
+    kinds = scan_all(content, _MODES[mode])
+    refusal = None
+    if kinds and on_hit == "reject":
+        refusal = f"memory write blocked by content scan: {','.join(kinds)}"
+    elif (namespace or _DEFAULT_NAMESPACE) in _value(policy, "read_only_namespaces"):
+        space = namespace or _DEFAULT_NAMESPACE
+        refusal = f"memory write denied by policy: namespace '{space}' is read-only"
+    return Verdict(content, redacted, refusal)
+
+
+_CATEGORIES = "secret, api_key, private_key, email, or phone"
+
+
+def _invalid(key: str, found: str, expected: str) -> str:
+    return f"invalid memory.policy.{key} {found}; expected {expected}"
+
+
+def _value(policy: Mapping[str, Any], name: str) -> Any:
+    """A key of the table, its default where it is not there or of another type."""
+    key = MEMORY_KEYS[f"policy.{name}"]
+    value = policy.get(name, key.default)
+    return value if fits(key.kind, value) else key.default
+
+
+TYPED_FROM = 11
+"""From so many memories on, the number is typed to confirm."""
+SAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePlan:
+    """Exactly these memories in exactly these states. `size` is the bytes of their contents.
+
+    `categories` is ordered by count; `oldest` and `newest` are creation times as stored, None when none can be read.
+    `samples` are the first few in the order of storing. `filter` is what chose them, None for marks or one row.
+    """
+
+    stamps: tuple[Stamp, ...]
+    count: int
+    size: int
+    categories: Mapping[str, int]
+    oldest: str | None
+    newest: str | None
+    samples: tuple[Stamp, ...]
+    filter: MemoryFilter | None = None
+    superseded_hidden: int = 0
+    """How many the filter spares only because a newer memory replaced them."""
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the number has to be typed."""
+        return self.count >= TYPED_FROM
+
+
+def plan_of(stamps: Iterable[Stamp], filter: MemoryFilter | None = None, superseded_hidden: int = 0) -> PurgePlan:
+    """The plan for these memories."""
+    every = tuple(stamps)
+    oldest, newest = _first_and_last(stamp.when for stamp in every)
+    return PurgePlan(
+        stamps=every,
+        count=len(every),
+        size=sum(stamp.size for stamp in every),
+        categories=_by_count(stamp.category for stamp in every),
+        oldest=oldest,
+        newest=newest,
+        samples=every[:SAMPLES],
+        filter=filter,
+        superseded_hidden=superseded_hidden,
+    )
+
+
+async def plan_purge(library: Library, filter: MemoryFilter) -> PurgePlan:
+    """The plan for every memory a filter leaves."""
+    stamps = await library.memory.stamps(filter)
+    return plan_of(stamps, filter, await superseded_hidden(library, filter))
+
+
+def _first_and_last(timestamps: Iterable[str]) -> tuple[str | None, str | None]:
+    """The earliest and the latest of those that are moments, as they are written."""
+    dated = [(when, text) for text in timestamps if (when := moment(text)) is not None]
+    return (min(dated)[1], max(dated)[1]) if dated else (None, None)
+
+
+def _by_count(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
+
 
 _LONGEST_KEY_SHOWN = 60
 _OF_ONE_ROW = ("store", "edit")

@@ -16,10 +16,9 @@ from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT
 from zeroclaw_tui.tui.words import memories_words
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.copies.copies import Copy, Kind
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.purge import PurgePlan
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 _SILENT: frozenset[Kind] = frozenset({"trash"})

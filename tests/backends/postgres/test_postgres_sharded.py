@@ -9,7 +9,7 @@ import pytest
 from support.postgres_place import PASSWORD
 from support.postgres_server import NO_DEBIAN, PostgresServer, debian_programs, running_postgres
 
-from zeroclaw_tui.curation import changes, purge
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
@@ -111,7 +111,7 @@ async def test_what_is_stored_edited_and_removed_there_is_taken_back(library: Li
     edited = await library.memory.get("animal")
     assert edited is not None
     assert (edited.id, edited.content) == (row.id, "A dog")
-    plan = await purge.plan_purge(library, MemoryFilter(category=("core",)))
+    plan = await changes.plan_purge(library, MemoryFilter(category=("core",)))
     assert plan.count > 1
     assert (await changes.remove_memories(library, plan, "purge")).count == plan.count
     assert (await library.memory.facets(MemoryFilter(), "2026-03-01T00:00:00Z")).category.get("core", 0) == 0

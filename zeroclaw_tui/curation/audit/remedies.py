@@ -11,9 +11,8 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.clock import local_now
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.audit.findings import Finding, Sample
-from zeroclaw_tui.curation.changes import Outcome, change_rows, refuse_read_only, remove_memories
+from zeroclaw_tui.curation.changes import Outcome, PurgePlan, change_rows, plan_of, refuse_read_only, remove_memories
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.purge import PurgePlan, plan_of
 from zeroclaw_tui.memory.change import Advance, Clashes, RowChange, Stamp, StoredRow, category_meant
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import Refused

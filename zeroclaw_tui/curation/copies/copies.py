@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from zeroclaw_tui.config.layouts import file_size
-from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.changes import Outcome, PurgePlan
 from zeroclaw_tui.curation.copies import databases
 from zeroclaw_tui.curation.copies.databases import Fragments, Stored, cache_hash, read_store, rows_holding
 from zeroclaw_tui.curation.copies.places import (
@@ -46,7 +46,6 @@ from zeroclaw_tui.curation.copies.texts import (
     without_entries,
 )
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.purge import PurgePlan
 from zeroclaw_tui.curation.side_databases import AT_ONCE, change_values, let_go_of_words, present_now
 from zeroclaw_tui.curation.trash.journal import ids_move
 from zeroclaw_tui.files.disk import Rewritten, replace_bytes

@@ -15,6 +15,7 @@ from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.config.layouts import file_size, names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.changes import Leftover, find_leftovers
 from zeroclaw_tui.curation.doctor.database import (
     DoctorFinding,
     DoctorReport,
@@ -25,7 +26,6 @@ from zeroclaw_tui.curation.doctor.database import (
     size,
 )
 from zeroclaw_tui.curation.doctor.repairs import backups_of
-from zeroclaw_tui.curation.leftovers import Leftover, find_leftovers
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.text import NAME as SNAPSHOT
 from zeroclaw_tui.curation.superseded import among_fact, superseded_hidden

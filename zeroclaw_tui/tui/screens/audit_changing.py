@@ -9,8 +9,7 @@ from typing import Any
 
 from zeroclaw_tui.curation.audit.findings import Finding
 from zeroclaw_tui.curation.audit.remedies import merge, recategorise
-from zeroclaw_tui.curation.changes import Outcome, last_change, remove_memories, undo
-from zeroclaw_tui.curation.purge import plan_of
+from zeroclaw_tui.curation.changes import Outcome, last_change, plan_of, remove_memories, undo
 from zeroclaw_tui.curation.trash.trash import Verb
 from zeroclaw_tui.memory.change import Advance, Clash, Clashes, Stamp
 from zeroclaw_tui.memory.errors import InspectorError

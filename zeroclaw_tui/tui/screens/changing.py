@@ -19,10 +19,9 @@ from zeroclaw_tui.tui.widgets.status_bar import Banner
 
 # What a change needs is imported when one is made: none of it must delay the first frame.
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.copies.copies import Copy
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.purge import PurgePlan
     from zeroclaw_tui.memory.change import Advance, Clash, StoredRow
     from zeroclaw_tui.memory.entry import MemoryEntry
 
@@ -184,7 +183,7 @@ class ChangingScreen(MarkingScreen):
             self._look_for_copies(library, outcome.action.number, is_edit=True)
 
     async def _delete(self, library: Library) -> None:
-        from zeroclaw_tui.curation.purge import plan_of
+        from zeroclaw_tui.curation.changes import plan_of
         from zeroclaw_tui.curation.superseded import superseded_hidden
 
         stamps = await self.chosen_stamps(library)
@@ -195,7 +194,7 @@ class ChangingScreen(MarkingScreen):
         await self._remove(library, await asyncio.to_thread(plan_of, stamps, None, hidden))
 
     async def _delete_shown(self, library: Library) -> None:
-        from zeroclaw_tui.curation.purge import plan_of
+        from zeroclaw_tui.curation.changes import plan_of
         from zeroclaw_tui.curation.superseded import superseded_hidden
 
         stamps = await self.shown_stamps(library)
@@ -238,8 +237,8 @@ class ChangingScreen(MarkingScreen):
             self._look_for_copies(library, outcome.action.number)
 
     async def _erase(self, library: Library) -> None:
+        from zeroclaw_tui.curation.changes import plan_of
         from zeroclaw_tui.curation.copies.copies import texts_of_plan
-        from zeroclaw_tui.curation.purge import plan_of
         from zeroclaw_tui.tui.screens.erase import EraseScreen
 
         plan = await asyncio.to_thread(plan_of, await self.chosen_stamps(library))

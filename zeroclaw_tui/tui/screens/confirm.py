@@ -34,8 +34,8 @@ from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.packed_facts import PackedFacts
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.curation.changes import PurgePlan
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.purge import PurgePlan
     from zeroclaw_tui.memory.change import Stamp
     from zeroclaw_tui.memory.entry import Handle
 

@@ -15,8 +15,8 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from zeroclaw_tui.curation.changes import look_at
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE
-from zeroclaw_tui.curation.policy import look_at
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import display_text, one_line

@@ -12,7 +12,7 @@ from textual.events import Key
 from textual.widget import Widget
 from textual.widgets import Static
 
-from zeroclaw_tui.curation import explaining
+from zeroclaw_tui.curation import prompt
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.explanation import Explanation
@@ -125,7 +125,7 @@ class ExplainScreen(MessageScreen[Explanation]):
     async def answer_to(self, trial: Trial) -> Explanation:
         """The way of the memory as it is now. Raises InspectorError kinds."""
         self.entry = await self.library.memory.whole(self.entry.handle)
-        return await explaining.explain(self.library, self.entry, trial)
+        return await prompt.explain(self.library, self.entry, trial)
 
     def show_answer(self, answer: Explanation) -> None:
         """Show its stages from the first."""

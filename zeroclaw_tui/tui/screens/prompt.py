@@ -15,8 +15,8 @@ from textual.events import Click
 from textual.widget import Widget
 from textual.widgets import Static
 
-from zeroclaw_tui.curation import prompting
-from zeroclaw_tui.curation.prompting import Prompt
+from zeroclaw_tui.curation import prompt as gathered_prompt
+from zeroclaw_tui.curation.prompt import Prompt
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.scoring.settings import Trial
@@ -97,11 +97,11 @@ class PromptScreen(MessageScreen[tuple[Prompt, ...]]):
 
     async def answer_to(self, trial: Trial) -> tuple[Prompt, ...]:
         """The block by the rule chosen, and by the other where that is another. Raises InspectorError kinds."""
-        first = await prompting.prompt_for(self.library, trial)
+        first = await gathered_prompt.prompt_for(self.library, trial)
         if not first.differs_by_rule:
             return (first,)
         other = replace(trial, request=replace(trial.request, rule=_OTHER[trial.request.rule]))
-        return (first, await prompting.prompt_for(self.library, other))
+        return (first, await gathered_prompt.prompt_for(self.library, other))
 
     def show_answer(self, answer: tuple[Prompt, ...]) -> None:
         """Show the text from its beginning."""

@@ -10,7 +10,7 @@ from zeroclaw_tui.tui.format import count_text, fit
 from zeroclaw_tui.tui.widgets.empty import KeyHint
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.prompting import Prompt
+    from zeroclaw_tui.curation.prompt import Prompt
     from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 EmptyWords = tuple[str, str, tuple[KeyHint, ...]]

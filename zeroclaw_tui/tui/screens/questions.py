@@ -14,8 +14,8 @@ from zeroclaw_tui.tui.screens.confirm import PurgeScreen, QuestionScreen
 from zeroclaw_tui.tui.screens.trash_words import key_words
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.curation.changes import PurgePlan
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.purge import PurgePlan
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 

@@ -15,7 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from zeroclaw_tui.curation.purge import TYPED_FROM
+from zeroclaw_tui.curation.changes import TYPED_FROM
 from zeroclaw_tui.memory.change import Clash, Clashes, ClashFound, StoredRow
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import absolute_time, count_text, fit

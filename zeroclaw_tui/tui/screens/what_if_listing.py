@@ -12,7 +12,7 @@ from textual.containers import Container, Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
-from zeroclaw_tui.curation.evidence import GatheredEvidence, gather_evidence, trial_of
+from zeroclaw_tui.curation.prompt import GatheredEvidence, gather_evidence, trial_of
 from zeroclaw_tui.curation.recall import turn_limit
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter
