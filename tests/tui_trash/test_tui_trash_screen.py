@@ -418,7 +418,7 @@ async def test_leaving_waits_for_what_is_being_written_and_escape_stops_it(
             await steps.get()
         return changes.Outcome("restore", 2, cancelled=True)
 
-    monkeypatch.setattr(trash_module.changing, "restore", step_by_step)
+    monkeypatch.setattr(trash_module.changes, "restore", step_by_step)
     app = trash_app(sample)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await settled(pilot)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from textual.widget import Widget
 from textual.worker import Worker
 
+from zeroclaw_tui.curation.prompt import trial_of
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.settings import Trial
@@ -198,7 +199,7 @@ class MessageScreen(WorkingScreen, Generic[Answer]):
                 self._is_asking = False
 
     def _trial(self) -> Trial:
-        return prompt.trial_of(self.library, replace(self.request, as_of=self.clock().isoformat()))
+        return trial_of(self.library, replace(self.request, as_of=self.clock().isoformat()))
 
     def _answered(self, number: int, show: Callable[[], None]) -> None:
         if number == self._number and self.is_mounted:
