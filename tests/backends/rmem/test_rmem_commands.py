@@ -147,3 +147,24 @@ def test_a_link_is_not_followed_and_the_file_is_named(file: RMemFile, tmp_path: 
     told = run_memory("list", "--location", str(tmp_path / "link.db"))
     assert told.returncode == 3
     assert f"Give the file itself: {file.path}" in " ".join(told.stderr.split())
+
+
+def test_what_erasing_leaves_in_the_file_is_counted_and_named(ask: Ask, file: RMemFile) -> None:
+    report = ask("erase", "rye bread", "--yes")
+    assert not report["complete"]
+    assert report["scanned"]["files"] == 1
+    assert report["scanned"]["hits"] > 0
+    assert [(left["kind"], left["place"]) for left in report["left"]] == [
+        ("other file", str(file.path)),
+        ("store", "rmem"),
+    ]
+    assert "database of another program" in report["left"][0]["why"]
+    assert "archive" in report["left"][1]["why"]
+
+
+def test_its_memories_come_into_a_store_of_zeroclaw(file: RMemFile, tmp_path: Path) -> None:
+    target = str(tmp_path / "brain.db")
+    done = run_memory("import", str(file.path), "--location", target, "--backend", "sqlite", "--yes", "--json")
+    assert json.loads(done.stdout)["count"] == 3
+    listed = json.loads(run_memory("list", "--location", target, "--json").stdout)
+    assert BREAD_KEY in [entry["key"] for entry in listed["entries"]]

@@ -173,10 +173,10 @@ class EraseReport:
         """The same for people, a line each."""
         erased = [place for place in self.found if place.takes]
         hits = sum(one.count or 0 for one in self.left)
-        texts = "1 text" if self.texts == 1 else f"{self.texts:,} texts"
+        texts = _counted(self.texts, "text")
         lines = [
             f"Report of {self.at} on {self.backend}, {self.location}: {texts} in any case of letters.",
-            f"Scanned {self.files:,} files, {self.size:,} bytes: {hits:,} hits are left.",
+            f"Scanned {_counted(self.files, 'file')}, {self.size:,} bytes: {_counted(hits, 'hit')} left.",
         ]
         lines += [f"Erased: {place.kind}, {place.place} ({place.found:,})." for place in erased]
         if not erased:
@@ -501,11 +501,11 @@ def _why_left(file: InstallFile, chosen: Chosen) -> str:
         return _CONFIG
     if ".git" in file.path.parts:
         return _GIT
-    if file.is_asked and not chosen.also_files:
-        return _ASKED
     try:
         if file.kind in ("workspace file", "other file") and file.is_database():
             return _FOREIGN
+        if file.is_asked and not chosen.also_files:
+            return _ASKED
         return _PACKED if file.is_packed() else ""
     except OSError as error:
         return _not_read(error)
@@ -579,6 +579,10 @@ async def _near(library: Library, chosen: Chosen, ids: set[str], unseen: list[No
                     score = round(scores[other.handle], 3)
                     found.setdefault(other.id, NearMemory(other.id, other.key, score=score))
     return tuple(found.values())
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _erased_as_json(place: ErasePlace) -> dict[str, Any]:

@@ -176,6 +176,9 @@ def install_files(config: MemoryConfig, backend: str) -> InstallFiles:
 
     if places.database is not None:
         take(InstallFile(places.database, "store", "memories", places.database.name))
+    elif config.install.layout == "lone":
+        # Another tool's store is looked at like any file, and left to that tool.
+        take(InstallFile(config.database, "other file", "anything", config.database.name))
     take(InstallFile(config.install.own_dir / NAME, "trash", "trash", NAME))
     for place, path in places.files:
         take(_known(place, path))
