@@ -171,7 +171,8 @@ def test_the_first_import_makes_the_store_in_the_form_of_the_version(
     config.parent.mkdir()
     config.write_text('default_temperature = 0.7\n[memory]\nbackend = "sqlite"\n')
     options = ("memory", "--config-dir", str(config.parent), "--profile", version)
-    planned = run(*options, "import", str(export), "--dry-run")
+    planned = run(*options, "--read-only", "import", str(export), "--dry-run")
+    assert planned.code == 0
     assert "is made first." in planned.out
     assert not list(config.parent.rglob("*.db"))
     assert run(*options, "import", str(export), "--yes").code == 0

@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.base import Entries, Memory, Stamps
 from zeroclaw_tui.backends.listing import count_entries, facets_of, left_in_thread, left_of, sort_key, told_apart
 from zeroclaw_tui.memory.change import See, StoredRow
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import NotThere
+from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.query import (
     NEWEST_UPDATED,
     Cursor,
@@ -88,6 +88,14 @@ class HeldMemory(Memory):
     @abstractmethod
     async def held(self) -> Held:
         """The memories as they are now: the same object for as long as nothing has changed."""
+
+    async def health_check(self) -> bool:
+        """True when it can be read."""
+        try:
+            await self.held()
+        except InspectorError:
+            return False
+        return True
 
     def order_value(self, entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
         """What rows are ordered by, no two alike; it stays the same for as long as the row does."""

@@ -314,14 +314,6 @@ class MemoryRsExport(HeldMemory):
         await self.held()
         return self._version
 
-    async def health_check(self) -> bool:
-        """True while the file can be read."""
-        try:
-            await self.held()
-        except InspectorError:
-            return False
-        return True
-
     async def health(self) -> Health:
         """What the file holds, and what a recall over it is worth."""
         export = await self.held()

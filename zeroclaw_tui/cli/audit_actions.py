@@ -9,7 +9,7 @@ from dataclasses import replace
 from zeroclaw_tui.cli.asking import NOTHING_DONE, confirm, confirm_count
 from zeroclaw_tui.cli.copying import Copies, copies_left, copies_of_plan
 from zeroclaw_tui.cli.guarding import Progress, with_triggers
-from zeroclaw_tui.cli.output import GREEN, Line, Styled, counted, date_shown, note, write_lines
+from zeroclaw_tui.cli.output import GREEN, Line, Styled, date_shown, note, write_lines
 from zeroclaw_tui.cli.plans import plan_lines, what_lines
 from zeroclaw_tui.cli.told import (
     MOST_ENTRIES,
@@ -27,7 +27,7 @@ from zeroclaw_tui.curation.trash.trash import Verb
 from zeroclaw_tui.memory.change import Advance, Stamp, category_meant
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused
-from zeroclaw_tui.memory.text import cut, one_line
+from zeroclaw_tui.memory.text import counted, cut, one_line
 
 GROUPS_SHOWN = 3
 _KEY_CELLS = 24

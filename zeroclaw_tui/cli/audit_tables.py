@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, YELLOW, Line, Part, Styled, counted, size_shown, width
+from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, YELLOW, Line, Part, Styled, size_shown, width
 from zeroclaw_tui.cli.told import stamp_as_json
 from zeroclaw_tui.curation.audit.findings import AuditReport, Finding, Sample
 from zeroclaw_tui.curation.audit.remedies import plan_merge
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.superseded import among_fact
-from zeroclaw_tui.memory.text import cells, cut, one_line, padded
+from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
 
 LONGEST_KEY, LONGEST_REMARK = 24, 30
 _COUNT, _BYTES, _SHARE = 10, 9, 7

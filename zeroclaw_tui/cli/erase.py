@@ -28,7 +28,7 @@ from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm_typed
 from zeroclaw_tui.cli.changing import text_given
 from zeroclaw_tui.cli.exporting import expanded
 from zeroclaw_tui.cli.guarding import Progress, check_writable
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, counted, document, note, write_lines
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, document, note, write_lines
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, NearMemory, erase_texts, plan_erase, write_copy
@@ -36,7 +36,7 @@ from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, WrongUse
-from zeroclaw_tui.memory.text import cut, one_line, padded
+from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
 STDIN = "-"
 TYPED = "erase"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Part, Styled, counted, date_shown, width
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Part, Styled, date_shown, width
 from zeroclaw_tui.curation.evaluation import MEASURES, Evaluation, QueryFigures
-from zeroclaw_tui.memory.text import cells, cut, one_line, padded
+from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
 
 Pair = tuple[QueryFigures, QueryFigures]
 _LEAST_ROOM = 20

@@ -17,14 +17,14 @@ from typing import Any, BinaryIO
 
 from zeroclaw_tui.cli.finding import filter_given
 from zeroclaw_tui.cli.guarding import Progress
-from zeroclaw_tui.cli.output import GREEN, Styled, counted, document, note, size_shown, write_lines
+from zeroclaw_tui.cli.output import GREEN, Styled, document, note, size_shown, write_lines
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.superseded import left_out_words, superseded_hidden
 from zeroclaw_tui.curation.transfer.export import Exported, Form, export_bundle, export_file, export_memories
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import display_text
+from zeroclaw_tui.memory.text import counted, display_text
 
 STDOUT = "-"
 BUNDLE = "okf"

@@ -26,7 +26,6 @@ from zeroclaw_tui.cli.output import (
     YELLOW,
     Line,
     Styled,
-    counted,
     date_shown,
     document,
     note,
@@ -50,7 +49,7 @@ from zeroclaw_tui.curation.snapshot.hydrate import hydrate as bring_in
 from zeroclaw_tui.curation.snapshot.snapshot import place_of
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.scoring.generations import VERSIONS
 
 _KEPT_AS_IS = {

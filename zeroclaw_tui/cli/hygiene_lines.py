@@ -22,7 +22,6 @@ from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule
 from zeroclaw_tui.curation.hygiene.words import (
-    counted,
     doing_words,
     due_words,
     fate_words,
@@ -32,7 +31,7 @@ from zeroclaw_tui.curation.hygiene.words import (
     thing_of,
 )
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.text import cut, one_line, padded
+from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
 ITEMS_SHOWN = 5
 _LEAST_SENTENCE = 30

@@ -17,7 +17,7 @@ from typing import Any
 from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.exporting import expanded
 from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, Line, Styled, counted, note, write_lines
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, Line, Styled, note, write_lines
 from zeroclaw_tui.cli.store_copying import fact_lines
 from zeroclaw_tui.cli.told import tell_document, tell_notes
 from zeroclaw_tui.curation.changes import Outcome, note_nothing
@@ -27,7 +27,7 @@ from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.curation.transfer.words import category_words, lost_words, preview_words, source_words
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import counted, one_line
 
 MOST_RENAMED = 10
 
@@ -39,7 +39,7 @@ async def import_(library: Library, given: argparse.Namespace, now: datetime) ->
 
 async def import_to_new(target: Target, given: argparse.Namespace) -> int:
     """The same into a store that is made first."""
-    if given.read_only:
+    if given.read_only and not given.dry_run:
         raise Refused("--read-only refuses every write.", hint="--dry-run only says what would be imported.")
     return await _import(target, given)
 

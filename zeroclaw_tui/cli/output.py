@@ -17,7 +17,6 @@ BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
 NOTHING = "–"
 WIDTH_IN_A_PIPE = 120
 LONGEST_TIMESTAMP = 40
-_PLURALS = {"memory": "memories", "copy": "copies", "entry": "entries", "query": "queries"}
 
 # The same JSON, but no character in it can steer a terminal or be taken for a line end.
 _ESCAPED_IN_JSON = {
@@ -90,11 +89,6 @@ def has_colour(stream: TextIO) -> bool:
 def width() -> int:
     """How many cells a line may take."""
     return shutil.get_terminal_size((WIDTH_IN_A_PIPE, 24)).columns if sys.stdout.isatty() else WIDTH_IN_A_PIPE
-
-
-def counted(count: int, what: str = "memory") -> str:
-    """ "1 memory", "1,204 memories"."""
-    return f"{count:,} {what if count == 1 else _PLURALS.get(what, what + 's')}"
 
 
 def size_shown(size: int) -> str:

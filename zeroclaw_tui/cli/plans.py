@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled, counted, date_shown, size_shown
+from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled, date_shown, size_shown
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import PurgePlan, plan_of
 from zeroclaw_tui.curation.copies.copies import Copy, summary
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.superseded import OPTION, stay_words
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.text import cut, one_line, padded
+from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
 ROWS_AT_ONCE = 500
 KEY_CELLS, TEXT_CELLS = 24, 44

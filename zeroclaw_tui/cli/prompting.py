@@ -12,13 +12,13 @@ import argparse
 import sys
 from datetime import datetime
 
-from zeroclaw_tui.cli.output import counted, document, note
+from zeroclaw_tui.cli.output import document, note
 from zeroclaw_tui.cli.recalling import tell_notes
 from zeroclaw_tui.cli.trials import RULE_WORDS, trial_given
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.prompt import Prompt, prompt_for
 from zeroclaw_tui.memory.errors import DONE, WrongUse
-from zeroclaw_tui.memory.text import display_text, one_line
+from zeroclaw_tui.memory.text import counted, display_text, one_line
 
 
 async def prompt(library: Library, given: argparse.Namespace, now: datetime) -> int:

@@ -14,13 +14,13 @@ from datetime import datetime
 
 from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.guarding import Progress, check_writable
-from zeroclaw_tui.cli.output import GREEN, YELLOW, Line, Styled, counted, document, note, write_lines
+from zeroclaw_tui.cli.output import GREEN, YELLOW, Line, Styled, document, note, write_lines
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan, announce, plan_reindex, zeros_words
 from zeroclaw_tui.curation.reindex import reindex as make_vectors
 from zeroclaw_tui.embeddings.prices import PRICES_OF
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED
-from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 
 MOST_FAILED_SHOWN = 10
 

@@ -28,7 +28,7 @@ from zeroclaw_tui.cli.finding import (
     with_key,
 )
 from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
-from zeroclaw_tui.cli.output import GREEN, Line, Styled, counted, note, write_lines
+from zeroclaw_tui.cli.output import GREEN, Line, Styled, note, write_lines
 from zeroclaw_tui.cli.plans import plan_entries, plan_lines, spared_lines
 from zeroclaw_tui.cli.told import (
     MOST_ENTRIES,
@@ -45,6 +45,7 @@ from zeroclaw_tui.memory.change import category_meant
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.text import counted
 
 Removing = Literal["forget", "purge", "clear"]
 _DOING = {"forget": "Deleting", "purge": "Purging", "clear": "Clearing"}

@@ -21,7 +21,7 @@ from typing import Any
 
 from zeroclaw_tui.cli.asking import NOTHING_DONE
 from zeroclaw_tui.cli.guarding import check_writable
-from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Line, Styled, counted, document, note, write_lines
+from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Line, Styled, document, note, write_lines
 from zeroclaw_tui.cli.told import tell_document, tell_notes
 from zeroclaw_tui.curation.audit.findings import excerpt_of
 from zeroclaw_tui.curation.audit.secrets import masked
@@ -40,7 +40,7 @@ from zeroclaw_tui.curation.snapshot.snapshot import (
 from zeroclaw_tui.curation.snapshot.text import Snapshot
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import DONE, Refused, WrongUse
-from zeroclaw_tui.memory.text import cut, one_line, padded
+from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
 MOST_SHOWN = 20
 KEY_CELLS, TEXT_CELLS = 28, 52

@@ -22,7 +22,7 @@ from typing import Any
 from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.finding import filter_given
 from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, counted, document, note, write_lines
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, document, note, write_lines
 from zeroclaw_tui.curation.changes import note_nothing
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.superseded import left_out_words
@@ -37,7 +37,7 @@ from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.curation.transfer.words import plan_facts
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused
-from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 
 MOST_NAMED = 10
 _STYLES: dict[str, str] = {"dim": DIM, "warning": YELLOW}

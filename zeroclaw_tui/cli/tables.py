@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from zeroclaw_tui.backends.base import Health
-from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled, counted, width
+from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled, width
 from zeroclaw_tui.curation.superseded import hidden_fact
 from zeroclaw_tui.memory.query import Facets
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
-from zeroclaw_tui.memory.text import cells, cut, one_line, padded
+from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
 
 LONGEST_KEY = 28
 MOST_VALUES = 20

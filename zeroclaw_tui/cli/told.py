@@ -18,13 +18,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.output import DIM, YELLOW, Line, Styled, counted, date_shown, document, note
+from zeroclaw_tui.cli.output import DIM, YELLOW, Line, Styled, date_shown, document, note
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan
 from zeroclaw_tui.curation.copies.copies import Copy, summary
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.trash import Action
 from zeroclaw_tui.memory.change import Stamp, StoredRow
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import counted, one_line
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.transfer.target import Target

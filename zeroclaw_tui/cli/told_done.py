@@ -7,7 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable
 
 from zeroclaw_tui.cli.copying import Copies
-from zeroclaw_tui.cli.output import Line, counted, note, write_lines
+from zeroclaw_tui.cli.output import Line, note, write_lines
 from zeroclaw_tui.cli.told import (
     MOST_ENTRIES,
     cleaned_lines,
@@ -22,6 +22,7 @@ from zeroclaw_tui.cli.told import (
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.errors import INTERRUPTED, REFUSED
+from zeroclaw_tui.memory.text import counted
 
 
 async def tell_done(

@@ -28,7 +28,6 @@ from zeroclaw_tui.cli.output import (
     YELLOW,
     Line,
     Styled,
-    counted,
     date_shown,
     document,
     moment_shown,
@@ -42,7 +41,7 @@ from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, restore
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage, Version
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
-from zeroclaw_tui.memory.text import cut, one_line, padded
+from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
 KEY_CELLS = 24
 ROWS_AT_ONCE = 500

@@ -17,7 +17,7 @@ from itertools import islice
 
 from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.guarding import Progress, check_writable, telling_clashes, with_triggers
-from zeroclaw_tui.cli.output import DIM, GREEN, Line, Styled, counted, document, moment_shown, note, width, write_lines
+from zeroclaw_tui.cli.output import DIM, GREEN, Line, Styled, document, moment_shown, note, width, write_lines
 from zeroclaw_tui.cli.told import (
     MOST_ENTRIES,
     action_as_json,
@@ -35,7 +35,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.trash import Action
 from zeroclaw_tui.memory.change import AGENTS, AUDIT_LOG, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW, RowChange
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere
-from zeroclaw_tui.memory.text import cut, one_line, padded
+from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
 SAMPLES = 3
 MOST_LISTED = 100

@@ -85,6 +85,12 @@ def padded(text: str, to: int, *, right: bool = False) -> str:
     return blanks + text if right else text + blanks
 
 
+def counted(count: int, what: str = "memory") -> str:
+    """ "1 memory", "1,204 memories", "3 keys"."""
+    plural = f"{what[:-1]}ies" if what.endswith("y") and what[-2:-1] not in "aeiou" else f"{what}s"
+    return f"{count:,} {what if count == 1 else plural}"
+
+
 def is_unicode(text: str) -> bool:
     """Whether a text has no lone surrogates."""
     if text.isascii():

@@ -72,7 +72,7 @@ from zeroclaw_tui.memory.change import (
     Written,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.evidence import Evidence, Neighbour, OwnEvidence
@@ -240,14 +240,6 @@ class RMemMemory(HeldMemory):
         found = [entry for entry in await self.with_key(key) if is_living(entry)]
         stamps = await self.stamps_of([entry.handle for entry in found])
         return bool(found) and (await self.remove(stamps, keep_nothing)).removed > 0
-
-    async def health_check(self) -> bool:
-        """True when it answers."""
-        try:
-            await self.data_version()
-        except InspectorError:
-            return False
-        return True
 
     async def traps(self) -> Sequence[str]:
         """Texts left behind, archived ones that come back, and words in the keyword index that belong to no memory."""

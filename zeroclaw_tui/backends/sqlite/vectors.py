@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends.sqlite.hits import Conditions, SearchThread, Ticket
 from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.evidence import Hit, VectorFaults
 from zeroclaw_tui.scoring.vectors import VectorIndex
 
@@ -209,14 +210,14 @@ class SqliteVectors:
         return self._scans[key]
 
     def _failure(self) -> str:
-        rows = _counted(self._facts.not_blobs, "row")
+        rows = counted(self._facts.not_blobs, "row")
         return f"{rows} with an embedding that is no BLOB: ZeroClaw's vector search fails on it and finds nothing."
 
     def _notes(self, dimensions: int) -> tuple[str, ...]:
         others = {length: rows for length, rows in self._facts.rows.items() if length != dimensions}
         if not others:
             return ()
-        listed = ", ".join(f"{_counted(rows, 'row')} of {length}" for length, rows in sorted(others.items()))
+        listed = ", ".join(f"{counted(rows, 'row')} of {length}" for length, rows in sorted(others.items()))
         return (f"Vectors of another length than the query's {dimensions} have no vector score: {listed} dimensions.",)
 
     def _survey(self, connection: sqlite3.Connection) -> None:
@@ -314,7 +315,3 @@ def _vectors(connection: sqlite3.Connection, rowids: Sequence[int]) -> Iterator[
         yield from connection.execute(
             f"SELECT rowid, embedding FROM memories WHERE rowid IN ({marks}) ORDER BY rowid", chunk
         )
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -10,12 +10,11 @@ from zeroclaw_tui.backends.answers import Pages, Repair, StoreFacts
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.files.whole_database import Holder, named
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import counted, one_line
 
 RepairName = Repair | Literal["compact", "fill vectors", "remove leftover", "remove unfinished", "join split log"]
 Risk = Literal["serious", "worth knowing", "fine"]
 BACKED_UP = "Make a backup of the whole database."
-_PLURALS = {"memory": "memories"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +53,6 @@ class DoctorReport:
 def fine(id: str, title: str, target: str = "") -> DoctorFinding:
     """A check that found nothing."""
     return DoctorFinding(id, title, "fine", "", target=target)
-
-
-def counted(count: int, what: str = "memory") -> str:
-    """ "1 memory", "1,204 memories"."""
-    return f"{count:,} {what if count == 1 else _PLURALS.get(what, what + 's')}"
 
 
 def are(count: int) -> str:

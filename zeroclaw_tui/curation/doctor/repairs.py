@@ -27,7 +27,7 @@ from zeroclaw_tui.config.document.replacing import (
 from zeroclaw_tui.config.layouts import file_size, names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
-from zeroclaw_tui.curation.doctor.database import DoctorFinding, counted, size
+from zeroclaw_tui.curation.doctor.database import DoctorFinding, size
 from zeroclaw_tui.curation.files import FileVanished, remove_file
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import plan_reindex, reindex, zeros_words
@@ -42,7 +42,7 @@ from zeroclaw_tui.files.whole_database import (
 )
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DiskFull, Locked, NotThere, Refused, Unreadable
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import counted, one_line
 
 FOLD: Repair = "fold in write-ahead log"
 Done = tuple[str, ...]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.profiles import has_database
+from zeroclaw_tui.backends.rows import keep_nothing
 from zeroclaw_tui.backends.waiting import Stoppable
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_leftovers
@@ -33,8 +34,9 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.files.database import FileIdentity, file_identity
 from zeroclaw_tui.files.disk import Rewritten, read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.files.whole_database import holders, named
-from zeroclaw_tui.memory.change import Advance, RowChange, Stamp, StoredRow
+from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
+from zeroclaw_tui.memory.text import counted
 
 NEAR_LISTED = 20
 _NEAR_LOOKED_AT = 5
@@ -173,10 +175,10 @@ class EraseReport:
         """The same for people, a line each."""
         erased = [place for place in self.found if place.takes]
         hits = sum(one.count or 0 for one in self.left)
-        texts = _counted(self.texts, "text")
+        texts = counted(self.texts, "text")
         lines = [
             f"Report of {self.at} on {self.backend}, {self.location}: {texts} in any case of letters.",
-            f"Scanned {_counted(self.files, 'file')}, {self.size:,} bytes: {_counted(hits, 'hit')} left.",
+            f"Scanned {counted(self.files, 'file')}, {self.size:,} bytes: {counted(hits, 'hit')} left.",
         ]
         lines += [f"Erased: {place.kind}, {place.place} ({place.found:,})." for place in erased]
         if not erased:
@@ -251,7 +253,7 @@ async def erase_texts(
     run = _Run(library, plan, advance)
     stamps, _ = await _rows_of_store(library, plan.chosen)
     if stamps:
-        await library.memory.remove(stamps, _keep_nothing, zero=True)
+        await library.memory.remove(stamps, keep_nothing, zero=True)
     stoppable = Stoppable()
     async with library.memory.without_connections():
         await stoppable.run(partial(run.rows_and_files, stoppable.check))
@@ -581,16 +583,8 @@ async def _near(library: Library, chosen: Chosen, ids: set[str], unseen: list[No
     return tuple(found.values())
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
 def _erased_as_json(place: ErasePlace) -> dict[str, Any]:
     return {name: value for name, value in place.as_json().items() if name != "takes"}
-
-
-def _keep_nothing(changes: Sequence[RowChange]) -> None:
-    """What an erasing removes is kept nowhere."""
 
 
 def _noted(note: Path) -> set[str]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.hygiene.plan import INTERVAL_HOURS, HygieneItem, HygienePlan, HygieneState
 from zeroclaw_tui.curation.hygiene.rules import RuleName
+from zeroclaw_tui.memory.text import counted
 
 FILE_RULES: frozenset[RuleName] = frozenset(
     ("archive memory files", "archive session files", "purge memory archives", "purge session archives")
@@ -80,12 +81,6 @@ def clock_words(then: datetime, now: datetime, *, whole: bool = False) -> str:
     if not whole and local.date() == now.date():
         return f"{local:%H:%M}"
     return f"{local:%Y-%m-%d %H:%M}"
-
-
-def counted(count: int, thing: str) -> str:
-    """ "1 file", "1,204 rows", "3 entries"."""
-    plural = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
-    return f"{count:,} {thing if count == 1 else plural}"
 
 
 def thing_of(rule: RuleName) -> str:

@@ -23,7 +23,7 @@ from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.own import SUFFIXES, MemoryFile
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.snapshot.snapshot import load
+from zeroclaw_tui.curation.snapshot.snapshot import Loaded, load
 from zeroclaw_tui.curation.transfer.fit import KnownVectors, Origin
 from zeroclaw_tui.curation.transfer.reconcile import Look, OnClash, Plan, Spool, bring, reconciled
 from zeroclaw_tui.curation.transfer.target import Target
@@ -102,29 +102,33 @@ class SnapshotFile:
 
     def __init__(self, path: Path, state: str) -> None:
         self._path, self.state = path, state
-        self._notes: tuple[str, ...] = ()
+        self._loaded: Loaded | None = None
 
     def identity(self) -> Identity | None:
         """What made the vectors of its copy."""
-        header = load(self._path).header
+        header = self._load().header
         return header.embedding if header is not None else None
 
     def each(self) -> Iterator[tuple[int, StoredRow]]:
         """Every memory of it; ids belong to the store that it was made of."""
-        source = Source(self._path)
-        self.state = _unchanged(source, self.state)
-        loaded = load(self._path)
-        self._notes = loaded.snapshot.notes
+        loaded = self._load()
         for number, row in enumerate(loaded.rows, 1):
             values = {name: value for name, value in row.values.items() if name != "id"}
             yield number, row if loaded.is_exact else StoredRow("", values, None, row.agent)
 
     def notes(self) -> Iterator[str]:
         """What its format loses."""
-        return iter(self._notes)
+        return iter(self._load().snapshot.notes)
 
     def refuse_empty(self) -> None:
         """A snapshot may hold nothing."""
+
+    def _load(self) -> Loaded:
+        """What it held when it was first looked at: it is small enough to be held whole."""
+        if self._loaded is None:
+            self.state = _unchanged(Source(self._path), self.state)
+            self._loaded = load(self._path)
+        return self._loaded
 
 
 class ForeignMemories:

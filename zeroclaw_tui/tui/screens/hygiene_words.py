@@ -11,7 +11,6 @@ from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.hygiene.plan import INTERVAL_HOURS, HygieneItem, HygienePlan
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule
 from zeroclaw_tui.curation.hygiene.words import (
-    counted,
     doing_words,
     due_words,
     effect_of,
@@ -19,7 +18,7 @@ from zeroclaw_tui.curation.hygiene.words import (
     on_words,
     report_words,
 )
-from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.tui.changing_words import until_words
 from zeroclaw_tui.tui.format import absolute_time, count_text, fit, size_text
 from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG, WARNING

@@ -10,8 +10,8 @@ from rich.style import Style
 
 from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule, RuleName
-from zeroclaw_tui.curation.hygiene.words import ARCHIVING, FILE_RULES, SHORT, counted, fate_words, thing_of
-from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.curation.hygiene.words import ARCHIVING, FILE_RULES, SHORT, fate_words, thing_of
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.tui.format import NO_VALUE, absolute_time, fit, size_text
 from zeroclaw_tui.tui.widgets.list_rows import EMPTY_KEY, Pieces, RowStyles
 from zeroclaw_tui.tui.widgets.row_list import RowList
