@@ -76,8 +76,8 @@ def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
     yield from fact_lines(plan, on_clash)
     if plan.why:
         yield ("  ", f"Of what: {category_words(plan)}.")
-    for key, content in preview_words(plan):
-        yield (Styled(f"  {key}", BOLD),)
+    for key, about, content in preview_words(plan):
+        yield (Styled(f"  {key} ({about})", BOLD),)
         yield (Styled(f"    {content}", DIM),)
     yield ("  `zeroclaw memory undo` takes it back.",)
 

@@ -166,7 +166,11 @@ class ForeignMemories:
         if skipped:
             yield f"Left out: {_counted(skipped)}."
         if self._flagged:
-            stays = "are brought in too" if FLAGGED in self._wish.along else "stay out; --with flagged brings them too"
+            stays = (
+                "are brought in too"
+                if FLAGGED in self._wish.along
+                else "stay out; `zeroclaw memory import --with flagged` brings them"
+            )
             yield f"Texts that seem to hold {_counted(self._flagged)} {stays}."
         if report.lost:
             yield f"ZeroClaw has no place for {_counted(report.lost)}."

@@ -73,8 +73,8 @@ def category_words(plan: Plan) -> str:
     return ", ".join(f"{count:,} {one_line(name) or '(none)'}" for name, count in plan.categories)
 
 
-def preview_words(plan: Plan, cells: int = _PREVIEW_CELLS) -> Iterator[tuple[str, str]]:
-    """Key and beginning of the first new memories as they will stand, with the category and the day."""
+def preview_words(plan: Plan, cells: int = _PREVIEW_CELLS) -> Iterator[tuple[str, str, str]]:
+    """Key, category and day, and beginning of the first new memories as they will stand."""
     for entry in plan.previews:
         about = " · ".join(one_line(part) for part in (entry.category, entry.timestamp[:10]) if part)
-        yield f"{cut(one_line(entry.key), cells)} ({about})", cut(one_line(entry.content), cells)
+        yield cut(one_line(entry.key), cells), about, cut(one_line(entry.content), cells)

@@ -83,7 +83,7 @@ def plan_body(plan: Plan, most: int = _NOTES) -> Content:
         parts.append((f"\n{_line(source_words(plan))}", MUTED))
         parts += [
             f"\n{fit(key_words(key), _SHORT_KEY).rstrip()}  {fit(shown_words(content), _LONGEST_PREVIEW).rstrip()}"
-            for key, content in preview_words(plan)
+            for key, _, content in preview_words(plan)
         ]
     if plan.samples:
         parts.append((f"\nTaken: {keys_words(plan.samples, plan.taken)}", MUTED))
