@@ -15,11 +15,11 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.commands import BROWSER_COMMANDS, Command, bindings
 from zeroclaw_tui.tui.dimming import unfiltered_because
 from zeroclaw_tui.tui.external import copy_text, entry_json
+from zeroclaw_tui.tui.help import HelpScreen, notices_page
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.screens.choice import ChoiceScreen
 from zeroclaw_tui.tui.screens.choosing import length_choices, order_choices, profile_choices
 from zeroclaw_tui.tui.screens.filters import FiltersScreen
-from zeroclaw_tui.tui.screens.help import HelpScreen, NoticesScreen, key_sections
 from zeroclaw_tui.tui.screens.scores import ScoresScreen
 from zeroclaw_tui.tui.view import FINDS, Mode, Part, View
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
@@ -275,16 +275,12 @@ class BrowserScreen(ScoresScreen):
         if self.library is not None:
             from zeroclaw_tui.curation.switching import chosen_words
 
-            self.app.push_screen(NoticesScreen((chosen_words(self.library.config), *notices_of(self.library))))
+            self.app.push_screen(notices_page((chosen_words(self.library.config), *notices_of(self.library))))
 
     def action_show_help(self) -> None:
         """The keys that work here."""
         rows, facets = self.query_one(MemoryList), self.query_one(FacetList)
-        sections = key_sections(self, (("In the list", rows), ("In the facets", facets)))
-        dimmed = [(command, why) for command in BROWSER_COMMANDS if (why := self.why_not(command))]
-        # That rows are no lines of notes is nothing a store lacks: its key tells it to who presses it.
-        because = "\n".join(dict.fromkeys(why for command, why in dimmed if command.action != "toggle_blocks"))
-        self.app.push_screen(HelpScreen(sections, [command.sentence for command, _ in dimmed], because or None))
+        self.app.push_screen(HelpScreen(self, BROWSER_COMMANDS, (("In the list", rows), ("In the facets", facets))))
 
     async def _copy(self, *, as_json: bool) -> None:
         entry = self.query_one(MemoryList).selected_entry
