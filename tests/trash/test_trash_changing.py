@@ -600,7 +600,7 @@ async def test_another_change_ends_what_can_be_done_again(world: World) -> None:
     await stored(world, "tz", "Timezone is EST")
     with pytest.raises(NotThere, match="nothing to do again"):
         await redo(world.library)
-    with pytest.raises(Refused, match="not taken back by an undo"):
+    with pytest.raises(Refused, match="is not taken back by an undo"):
         await redo(world.library, number=purge.number + 2)
     assert (await redo(world.library, number=purge.number)).count == 1
     assert [row.values["key"] for row in (await world.rows()).values()] == ["tz"]

@@ -500,7 +500,7 @@ async def undone_change(library: Library, number: int | None = None) -> Action:
     if action.store != library.trash.store:
         raise Refused(f"The change {number} was made in another store, {one_line(action.store)}.", hint="Open that.")
     if not await library.trash.numbers_to_redo(number):
-        raise Refused(f"The change {number} was not taken back by an undo.", hint="Nothing was changed.")
+        raise Refused(f"The change {number} is not taken back by an undo.", hint="Nothing was changed.")
     return action
 
 

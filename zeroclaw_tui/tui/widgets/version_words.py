@@ -22,9 +22,15 @@ FIELDS = (
     ("agent", "agent"),
 )
 _LONGEST = 80
-_DELETED = {"purge": "purged", "clear": "cleared", "undo": "removed by undo", "restore": "removed"}
-_CAME = {"undo": "back by undo", "restore": "brought back"}
-_EDITED = {"undo": "edit undone", "restore": "overwritten", "store": "stored over"}
+_DELETED = {
+    "purge": "purged",
+    "clear": "cleared",
+    "undo": "removed by undo",
+    "redo": "deleted again",
+    "restore": "removed",
+}
+_CAME = {"undo": "back by undo", "redo": "stored again", "restore": "brought back"}
+_EDITED = {"undo": "edit undone", "redo": "edited again", "restore": "overwritten", "store": "stored over"}
 
 
 def step_glyph(step: Version) -> str:
