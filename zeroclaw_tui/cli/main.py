@@ -117,10 +117,12 @@ def _inspect(arguments: Sequence[str]) -> int:
             hint="Without one, `zeroclaw memory list`, `get`, `recall`, `stats`, `facets` and `health` answer the same,"
             " for scripts with --json.",
         )
-    from zeroclaw_tui.tui.app import run_inspector
+    from zeroclaw_tui.tui.app import DEMO_WANTED, run_inspector
 
     if not given.demo:
-        return run_inspector(options)
+        code = run_inspector(options)
+        if code != DEMO_WANTED:
+            return code
     with _demo_options(given.read_only) as demo:
         return run_inspector(demo)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -13,36 +14,39 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.command import Provider
+from textual.events import Event, Key
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
 
 from zeroclaw_tui.memory.errors import DONE, REFUSED, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui import opening
 from zeroclaw_tui.tui.commands import InspectorCommands
-from zeroclaw_tui.tui.leaving import finish_writing, holds_text
+from zeroclaw_tui.tui.leaving import Guarded, finish_writing, holds_text
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.screens.browser import BrowserScreen
-from zeroclaw_tui.tui.screens.error import ErrorScreen
-from zeroclaw_tui.tui.screens.installs import InstallsScreen, place_of
+from zeroclaw_tui.tui.screens.error import ErrorScreen, WayOn
 from zeroclaw_tui.tui.screens.working import shown_words
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 from zeroclaw_tui.tui.view import View
+from zeroclaw_tui.tui.widgets.header import with_tilde
 
 if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.opening import OpenOptions
     from zeroclaw_tui.curation.switching import Candidate, Standing
-    from zeroclaw_tui.tui.screens.stores import Stores
+    from zeroclaw_tui.tui.rooms.stores import Stores
 
+DEMO_WANTED = -1
+"""What the inspector ends with when a person without an install wants to look at the demo."""
 _NO_MOTION = ("NO_MOTION", "SSH_CONNECTION", "SSH_TTY")
 
 
 def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None = None) -> int:
-    """Open the inspector on what the options mean; gives the exit code when a person leaves it."""
+    """Open the inspector on what the options mean; gives the exit code when a person leaves it, or DEMO_WANTED."""
     app = InspectorApp(options, clock=clock or _now)
     code = app.run()
     if app.has_failed:
@@ -85,6 +89,7 @@ class InspectorApp(App[int]):
         self._chosen = 0
         self._library: Library | None = None
         self._kept_view = View()
+        self._held: list[Key] | None = None
         self._told: dict[tuple[str, str, str], float] = {}
         self._exit_code = DONE
         self._is_leaving = False
@@ -102,12 +107,50 @@ class InspectorApp(App[int]):
     def on_ready(self) -> None:
         """Open the store once the first frame is there."""
         self.theme_changed_signal.subscribe(self, self._keep_theme)
+        self.screen_change_signal.subscribe(self, self._hold_for, immediate=True)
         self.open_store()
 
     async def on_unmount(self) -> None:
         """Let go of the store."""
         if self._library is not None:
             await self._library.close()
+
+    async def on_event(self, event: Event) -> None:
+        """Keys wait while a screen is on its way; one that came before what cannot be undone stood there is dropped."""
+        if isinstance(event, Key) and not event.is_forwarded:
+            if self._held is not None:
+                self._held.append(event)
+                return
+            if self._is_too_early(event):
+                return
+        await super().on_event(event)
+
+    def hold_keys(self) -> None:
+        """Keep the keys that come from now on, for what opens next; what holds them lets go of them once."""
+        if self._held is None:
+            self._held = []
+
+    def release_keys(self, *, dropped: bool = False) -> None:
+        """Hand the keys that waited to the screen that stands there now, in their order; or drop them."""
+        held, self._held = self._held, None
+        for key in held or ():
+            if not dropped:
+                self.post_message(key)
+
+    def _hold_for(self, screen: Screen[Any]) -> None:
+        """A screen comes up: keys wait until it has its focus and stands there."""
+        self.hold_keys()
+        if not screen.call_after_refresh(self._stands, screen):
+            self.release_keys()
+
+    def _stands(self, screen: Screen[Any]) -> None:
+        if isinstance(screen, Guarded):
+            screen.stands()
+        self.release_keys()
+
+    def _is_too_early(self, key: Key) -> bool:
+        screen = self.screen
+        return isinstance(screen, Guarded) and screen.is_final and key.time < screen.stands_since
 
     def open_store(self, chosen: int = 0) -> None:
         """Open what the options mean now; of several installs the chosen one."""
@@ -121,11 +164,13 @@ class InspectorApp(App[int]):
 
     def action_make_store(self) -> None:
         """Make the database that is not there from its snapshot, once a person wants that."""
-        from zeroclaw_tui.tui.screens.making import make_from_snapshot
+        from zeroclaw_tui.tui.transfer import make_from_snapshot
 
         screen = self.screen
         if isinstance(screen, ErrorScreen):
-            make_from_snapshot(self, self._configs[self._chosen], self._options.profile, partial(screen.dismiss, True))
+            make_from_snapshot(
+                self, self._configs[self._chosen], self._options.profile, partial(screen.dismiss, "again")
+            )
 
     def on_browser_screen_installs_wanted(self) -> None:
         """Show the candidates."""
@@ -135,14 +180,14 @@ class InspectorApp(App[int]):
         """Show the stores this config knows."""
         self.action_choose_store()
         if event.copies:
-            self.notify("Choose where to: c copies these memories to the store under the cursor.", markup=False)
+            self.notify("Choose where to: C copies these memories to the store under the cursor.", markup=False)
 
     def action_choose_store(self) -> None:
         """Look at another store, also where the one that was meant does not open."""
-        from zeroclaw_tui.tui.screens.stores import StoresScreen
+        from zeroclaw_tui.tui.rooms.stores import StoresRoom
 
         if self._configs:
-            self.push_screen(StoresScreen(self._stores(), self._library), self._use_store)
+            self.push_screen(StoresRoom(self._stores(), self._library), self._use_store)
 
     def on_browser_screen_profile_chosen(self, event: BrowserScreen.ProfileChosen) -> None:
         """Remember whose rules a person wants for this store."""
@@ -165,11 +210,10 @@ class InspectorApp(App[int]):
             self._is_leaving = False
 
     async def _throws_away(self) -> bool:
-        from zeroclaw_tui.tui.screens.saving import Question
+        from zeroclaw_tui.tui.dialogs import yes_or_no
 
-        question = Question("Quit without saving what you typed?", no="go on typing", yes="quit and throw it away")
-        answer = await self.push_screen_wait(question)
-        return answer is True
+        title = "Quit without saving what you typed?"
+        return await self.push_screen_wait(yes_or_no(title, None, "Go on typing", "Quit and throw it away")) is True
 
     def _handle_exception(self, error: Exception) -> None:
         # Textual's own way out prints a traceback with all that the memories hold, and has no public switch.
@@ -218,8 +262,8 @@ class InspectorApp(App[int]):
         self._browser.show_store(library, shown, ", ".join(others) or None)
 
     def _stores(self) -> Stores:
-        from zeroclaw_tui.tui.screens.copying import copy_to
-        from zeroclaw_tui.tui.screens.stores import Stores
+        from zeroclaw_tui.tui.rooms.stores import Stores
+        from zeroclaw_tui.tui.transfer import copy_to
 
         started = self._configs[self._chosen]
         current = self._library.config if self._library is not None else started
@@ -237,7 +281,10 @@ class InspectorApp(App[int]):
         async def copy(library: Library, candidate: Candidate) -> str | None:
             return await copy_to(self, library, candidate, profile, patience)
 
-        return Stores(find, ask, confirm, copy)
+        async def of_file(path: Path) -> Candidate:
+            return await asyncio.to_thread(opening.candidate_of_file, path)
+
+        return Stores(find, ask, confirm, copy, of_file)
 
     def _use_store(self, candidate: Candidate | None) -> None:
         if candidate is not None:
@@ -295,14 +342,26 @@ class InspectorApp(App[int]):
             self._told[said] = now + shown
             super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
-    def _after_error(self, try_again: bool | None) -> None:
-        if try_again:
+    def _after_error(self, way_on: WayOn | Path | None) -> None:
+        if isinstance(way_on, Path):
+            self._options = replace(self._options, path=way_on, config_dir=None, workspace=None, location=None)
+            self.open_store()
+        elif way_on == "demo":
+            self.exit(DEMO_WANTED)
+        elif way_on == "again":
             self.open_store(self._chosen)
         else:
             self._choose_install()
 
     def _choose_install(self) -> None:
-        self.push_screen(InstallsScreen(self._configs, self._chosen), self._use_install)
+        from zeroclaw_tui.tui.dialogs import Answer, choice
+
+        answers = [
+            Answer("", place_of(config), number, f"{config.backend} · {one_line(config.install.rule)}")
+            for number, config in enumerate(self._configs)
+        ]
+        question = choice(f"{len(answers)} installs are here. Which one?", answers, self._chosen)
+        self.push_screen(question, self._use_install)
 
     def _use_install(self, chosen: int | None) -> None:
         if chosen is not None:
@@ -328,6 +387,11 @@ class InspectorApp(App[int]):
                 save(self._configs[self._chosen])
         except InspectorError as error:
             self.notify(str(error), title=error.title, severity="warning", markup=False)
+
+
+def place_of(config: MemoryConfig) -> str:
+    """Where an install keeps its memory, for people; two of one config dir differ in it."""
+    return one_line(mask_secrets(with_tilde(str(config.install.root))))
 
 
 def _now() -> datetime:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+from rich.cells import cell_len, set_cell_size
 from textual.binding import Binding, BindingType
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -14,7 +16,12 @@ from textual.events import Key
 from textual.screen import Screen
 
 from zeroclaw_tui.memory.text import display_text, mask_secrets
-from zeroclaw_tui.tui.looks import MUTED
+from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG
+
+_BRACES = re.compile(r"\{(\w+)\}")
+_WORDS = re.compile(r"[^\W_]+(?:-\w+)*")
+_NAME, _PALETTE, _PALETTE_EDGES = 16, 110, 8
+"""Cells of a name, of a line of the palette at most, and of what stands beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +30,8 @@ class Command:
 
     `name` is the word in the footer, `sentence` what palette and help say.
     A `priority` command also works while typing, unless its screen's `check_action` says else. One that `writes` is
-    dimmed where nothing can be changed.
+    dimmed where nothing can be changed. `also` are other words that people look for it by, `line` is what does the same
+    in a shell, behind `zeroclaw memory`, with facts of the screen in braces.
     """
 
     id: str
@@ -36,6 +44,8 @@ class Command:
     priority: bool = False
     in_palette: bool = True
     writes: bool = False
+    also: str = ""
+    line: str = ""
 
     def binding(self) -> Binding:
         """The binding of its keys."""
@@ -230,23 +240,66 @@ class SaysWhyNot(Protocol):
         ...
 
 
+@runtime_checkable
+class HasLines(Protocol):
+    """A screen whose commands have a `zeroclaw memory` line that does the same."""
+
+    def line_facts(self) -> Mapping[str, str]:
+        """What stands in the braces of `Command.line` here, quoted for a shell; what is unknown is left out.
+
+        `store` is what names the store, for the end of every line.
+        """
+        ...
+
+
+def line_of(screen: Screen[Any], command: Command) -> str:
+    """The line for a shell that does what a command does here; "" where there is none."""
+    if not command.line:
+        return ""
+    facts = screen.line_facts() if isinstance(screen, HasLines) else {}
+    line = _BRACES.sub(lambda found: facts.get(found[1], found[1].upper()), command.line)
+    return " ".join(f"zeroclaw memory {line} {facts.get('store', '')}".split())
+
+
+def match(command: Command, typed: str) -> int:
+    """How well a command fits what was typed, 0 for not at all; every typed word has to be found.
+
+    The beginning of its name is worth most, then that of a synonym, of a word of its sentence, then any part.
+    """
+    total = 0
+    for word in typed.casefold().split():
+        name, also, sentence = (text.casefold() for text in (command.name, command.also, command.sentence))
+        worth = max(
+            8 * name.startswith(word),
+            6 * _begins(name, word),
+            5 * _begins(also, word),
+            3 * _begins(sentence, word),
+            1 * (len(word) > 2 and word in f"{name} {also} {sentence}"),
+        )
+        if not worth:
+            return 0
+        total += worth
+    return total
+
+
+def _begins(text: str, word: str) -> bool:
+    return any(part.startswith(word) for part in _WORDS.findall(text))
+
+
 class InspectorCommands(Provider):
-    """The palette's view of the commands of the screen it was opened on."""
+    """The palette's view of the commands of the screen it was opened on: a line each, the key at its end."""
 
     async def discover(self) -> Hits:
         """Every command, before anything is typed."""
         for command in self._commands():
-            words = Content.styled(command.sentence, self._style(command))
-            yield DiscoveryHit(words, self._run(command), command.sentence, help=self._keys(command))
+            yield DiscoveryHit(self._line(command), self._run(command), command.sentence)
 
     async def search(self, query: str) -> Hits:
-        """The commands whose sentence matches."""
-        matcher = self.matcher(query)
+        """The commands that have every word that was typed, in name, synonyms or sentence."""
         for command in self._commands():
-            score = matcher.match(command.sentence)
-            if score > 0:
-                words = matcher.highlight(command.sentence).stylize_before(self._style(command))
-                yield Hit(score, words, self._run(command), command.sentence, help=self._keys(command))
+            worth = match(command, query)
+            if worth:
+                yield Hit(worth, self._line(command), self._run(command), command.sentence)
 
     def _commands(self) -> Iterable[Command]:
         return self.screen.palette_commands() if isinstance(self.screen, HasCommands) else ()
@@ -254,8 +307,21 @@ class InspectorCommands(Provider):
     def _why_not(self, command: Command) -> str | None:
         return self.screen.why_not(command) if isinstance(self.screen, SaysWhyNot) else None
 
-    def _style(self, command: Command) -> str:
-        return MUTED if self._why_not(command) else ""
+    def _line(self, command: Command) -> Content:
+        """Name, sentence and key on one line of the width that the palette has."""
+        keys = self._keys(command)
+        room = max(20, min(_PALETTE, self.app.size.width - _PALETTE_EDGES) - _NAME - cell_len(keys) - 2)
+        sentence = (
+            set_cell_size(command.sentence, room)
+            if cell_len(command.sentence) <= room
+            else (set_cell_size(command.sentence, room - 1) + "…")
+        )
+        is_dim = self._why_not(command) is not None
+        return Content.assemble(
+            (set_cell_size(command.name, _NAME), MUTED if is_dim else STRONG),
+            (sentence, MUTED if is_dim else ""),
+            ("  " + keys, MUTED if is_dim else ACCENT),
+        )
 
     def _run(self, command: Command) -> partial[Any]:
         because = self._why_not(command)
@@ -263,7 +329,7 @@ class InspectorCommands(Provider):
             return partial(self.app.notify, shown_sentence(because), severity="warning", markup=False)
         return partial(self.screen.run_action, command.action)
 
-    def _keys(self, command: Command) -> str | None:
+    def _keys(self, command: Command) -> str:
         if not command.keys:
-            return None
+            return ""
         return self.app.get_key_display(Binding(command.keys.split(",")[0], command.action, id=command.id))

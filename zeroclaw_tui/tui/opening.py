@@ -49,6 +49,17 @@ async def ask_candidate(candidate: Candidate, profile: str | None) -> Standing:
     return await standing_of(candidate, profile)
 
 
+def candidate_of_file(path: Path) -> Candidate:
+    """A file or folder as a store to look at, of the kind its content says.
+
+    Blocks for a few file looks. Raises Unreadable or WrongUse for one that holds no memories.
+    """
+    from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+    from zeroclaw_tui.curation.switching import Candidate
+
+    return Candidate(configs_for(OpenOptions(path=path))[0], "opened here")
+
+
 def confirm_candidate(candidate: Candidate) -> Candidate:
     """Keep that a person says this database is ZeroClaw's; gives it as it may be opened from now on.
 

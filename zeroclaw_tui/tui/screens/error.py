@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,14 +13,16 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.errors import InspectorError, NoInstall
 from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.tui.looks import STRONG
 from zeroclaw_tui.tui.widgets.header import with_tilde
 
+WayOn = Literal["again", "installs", "demo"]
 
-class ErrorScreen(Screen[bool]):
-    """Says what is wrong. Gives True when it shall be tried again, False when another install shall be chosen.
+
+class ErrorScreen(Screen["WayOn | Path"]):
+    """Says what is wrong, and gives the way on: try again, choose another install, the demo, or a path to open.
 
     `knows_stores` says that there is a config, which may know another store; `snapshot` is a file of which the database
     that is not there can be made.
@@ -27,10 +30,12 @@ class ErrorScreen(Screen[bool]):
 
     CSS_PATH = "error.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "dismiss(True)", "try again", id="error.retry"),
+        Binding("r", "dismiss('again')", "try again", id="error.retry"),
+        Binding("enter", "dismiss('demo')", "look at the demo", id="error.demo"),
+        Binding("O", "open_path", "open a file or folder", id="error.open"),
         Binding("S", "make_store", "make the database from the snapshot", id="error.make"),
         Binding("b", "choose_store", "another store", id="error.backend"),
-        Binding("i", "dismiss(False)", "another install", id="error.installs"),
+        Binding("i", "dismiss('installs')", "another install", id="error.installs"),
         Binding("q", "app.quit", "quit", id="error.quit"),
     ]
 
@@ -62,7 +67,20 @@ class ErrorScreen(Screen[bool]):
             return self._knows_stores
         if action == "make_store":
             return self._snapshot is not None
-        return self._has_others or action != "dismiss" or parameters != (False,)
+        if parameters == ("demo",):
+            return isinstance(self._error, NoInstall)
+        return self._has_others or parameters != ("installs",)
+
+    def action_open_path(self) -> None:
+        """Ask for a path, and open what lies there."""
+        from zeroclaw_tui.tui.dialogs import path_form, path_typed
+
+        def take(values: Mapping[str, str] | None) -> None:
+            if values is not None:
+                self.dismiss(path_typed(values["path"]))
+
+        about = "A config dir of ZeroClaw, its workspace, a database, a folder of notes, or what another tool left."
+        self.app.push_screen(path_form("Open which file or folder?", about), take)
 
     async def action_choose_store(self) -> None:
         """Have another store chosen."""

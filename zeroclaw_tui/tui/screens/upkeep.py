@@ -50,8 +50,7 @@ class UpkeepScreen(ChangingScreen):
         self.changes.begin(self._import)
 
     async def _export(self, library: Library) -> None:
-        from zeroclaw_tui.tui.screens.transfer import export_shown
-        from zeroclaw_tui.tui.screens.transfer_words import narrowed_words
+        from zeroclaw_tui.tui.transfer import export_shown, narrowed_words
 
         now, view = self._clock(), self.view
         narrowed = narrowed_words(
@@ -66,8 +65,7 @@ class UpkeepScreen(ChangingScreen):
             self.notify(said, markup=False)
 
     async def _import(self, library: Library) -> None:
-        from zeroclaw_tui.tui.screens.transfer import import_file
-        from zeroclaw_tui.tui.screens.transfer_words import imported_words
+        from zeroclaw_tui.tui.transfer import import_file, imported_words
 
         outcome = await import_file(self.app, library, self.pace.patience)
         if outcome is not None:
