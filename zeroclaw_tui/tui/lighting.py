@@ -127,26 +127,29 @@ def lit_cell(text: str, cells: int, lights: Lights) -> tuple[str, Sequence[Span]
     return fitted, [(max(0, first), min(last, kept)) for first, last in moved if first < kept and last > 0]
 
 
-def lit_lines(text: str, cells: int, most: int, lights: Lights) -> list[tuple[str, Sequence[Span]]]:
-    """A text on at most so many lines of at most so many cells, broken at words, with where its matches stand on each.
+def lit_lines(text: str, widths: Sequence[int], lights: Lights) -> list[tuple[str, Sequence[Span]]]:
+    """A text on at most as many lines as there are widths in cells, broken at words, with its matches on each.
 
     When the first match would lie behind the last line it begins shortly before that match.
     """
-    looked_at = text[: 2 * most * cells + _LONGEST_MESSAGE]
+    room = sum(widths)
+    looked_at = text[: 4 * room + _LONGEST_MESSAGE]
     shown, spans = cleaned(looked_at, lights.spans(looked_at), one_line)
-    if spans and cell_len(shown[: spans[0][1]]) > (cells - 1) * most - cells // 3:
+    if spans and cell_len(shown[: spans[0][1]]) > room * 3 // 4:
         start = _start_before(shown, spans[0][0])
         shown = ELLIPSIS + shown[start:]
         spans = [(first - start + 1, last - start + 1) for first, last in spans]
     lines: list[tuple[str, Sequence[Span]]] = []
     at = 0
-    while at < len(shown) and len(lines) < most:
+    for number, cells in enumerate(widths, 1):
+        if at >= len(shown):
+            break
         line, after = next_line(shown, at, cells)
-        if len(lines) == most - 1 and (after < len(shown) or len(looked_at) < len(text)):
+        if number == len(widths) and (after < len(shown) or len(looked_at) < len(text)):
             line = fit(shown[at : at + cells + 1] + ELLIPSIS, cells).rstrip()
-        kept = same_beginning(line, shown[at : at + len(line)])
-        lines.append((line, [(max(0, first - at), min(last - at, kept)) for first, last in spans
-                             if first < at + kept and last > at]))  # fmt: skip
+        kept = at + same_beginning(line, shown[at : at + len(line)])
+        here = [(max(at, first), min(last, kept)) for first, last in spans if first < kept and last > at]
+        lines.append((line, [(first - at, last - at) for first, last in here]))
         at = after
     return lines
 

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from zeroclaw_tui.memory.errors import InspectorError, NotReachable, NotThere, Refused
+from zeroclaw_tui.memory.query import SortField
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.commands import (
     CHANGE,
@@ -437,8 +438,9 @@ class BrowserRoom(Screen[None]):
             Choice(sort, order_words(sort), "turned round" if sort.field is self.view.sort.field else "")
             for sort in orders
         ]
-        stored = orders[1].field is self.view.sort.field
-        current = orders[0] if stored else next(one for one in orders if one.field is self.view.sort.field)
+        # Where the list is as it was stored the cursor starts at the date, which most people are after.
+        is_stored = self.view.sort.field is SortField.STORED
+        current = None if is_stored else next(one for one in orders if one.field is self.view.sort.field)
         # A recall stands in the agent's own order, so that a choice made there shows only afterwards.
         sentence = "Recall keeps its ranks. In which order the list?" if self.view.is_recall else "In which order?"
         screen = ChoiceScreen(sentence, choices, current)
@@ -687,7 +689,7 @@ class BrowserRoom(Screen[None]):
     async def _after_change(self, outcome: Outcome | None) -> None:
         """Memories went or came back, or a change failed, which may have done a part of it: all of it shows."""
         self.query_one("#copies", Banner).hide()
-        self.panes.look_again(glows_news=outcome is not None)
+        self.panes.look_again(glows_news=outcome is not None and outcome.verb in ("undo", "redo"))
         if self.library is not None:
             await self._refresh_marks(self.library)
 

@@ -14,7 +14,7 @@ from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import NO_VALUE, fit, score_text
 from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights, lit_lines, segments
-from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, Column, Layout, Pieces, RowStyles, key_pieces
+from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, FLOOR, Column, Layout, Pieces, RowStyles, key_pieces
 from zeroclaw_tui.tui.widgets.score_bars import bar
 
 BAR = 8
@@ -23,9 +23,7 @@ FROM_LUCID = "◇ lucid"
 _NUMBER = 5
 _BARS = (BAR, 5, 1)
 _LEAST_MEMORY = 22
-"""Cells of the memory on one line; three of them hold more than a listing's one."""
-_MOST_LINES = 3
-_MANY_ROWS = 12
+"""Cells of the memory on its first line; it goes on below the scores."""
 _LONGEST_REASON = 200
 FELL_OUT = "edited: no longer among these"
 
@@ -119,13 +117,16 @@ def ranked_lines(
     lights: Lights = NO_LIGHTS,
     neighbours: Sequence[str] = (),
 ) -> list[Pieces]:
-    """One result of a recall, on as many lines as its memory needs and no more than three; then why it stays out."""
+    """One result of a recall on two lines, on three in a narrow list; then why it stays out."""
     plain = styles.faint if row.is_dim else styles.text
     before, key, memory, *tail = layout.columns
     rank = "" if row.result.withheld or not row.result.rank else str(row.result.rank)
-    most = _MOST_LINES if len(ranking.rows) <= _MANY_ROWS else 2
+    indent = before.width + key.width + 4
+    # Below the scores there is nothing, so that the lines after the first go on to the end.
+    wide = max(memory.width, layout.width - indent - 2)
+    widths = (memory.width, wide) if memory.width + wide >= 2 * FLOOR else (memory.width, wide, wide)
     content = row.result.entry.content
-    texts = lit_lines(content, memory.width, most, lights) if content.strip() else []
+    texts = lit_lines(content, widths, lights) if content.strip() else []
     first: Pieces = [
         Segment(fit(rank, before.width, "right"), styles.faint if row.is_dim else styles.muted),
         Segment("  ", styles.blank),
@@ -137,12 +138,10 @@ def ranked_lines(
     else:
         first.append(Segment(fit(EMPTY_CONTENT, memory.width), styles.faint))
     lines = [[*first, *(piece for column in tail for piece in _part(column, row, ranking, styles))]]
-    indent = before.width + key.width + 4
-    lines += [[Segment(" " * indent, styles.blank), *_text(*text, memory.width, plain, styles)] for text in texts[1:]]
+    blank = Segment(" " * indent, styles.blank)
+    lines += [[blank, *_text(*text, wide, plain, styles)] for text in texts[1:]]
     if row.reason is not None:
-        room = max(1, layout.width - indent - 2)
-        reason = Segment(fit(row.reason[:_LONGEST_REASON], room), styles.faint)
-        lines.append([Segment(" " * indent, styles.blank), reason])
+        lines.append([blank, Segment(fit(row.reason[:_LONGEST_REASON], wide), styles.faint)])
     return lines
 
 
