@@ -1,4 +1,4 @@
-"""`memory undo` and `memory redo`: which change it takes back, the one that is named, and none where the last command did nothing."""
+"""`memory undo` and `redo`: which change, the one that is named, and none where the last command did nothing."""
 
 from __future__ import annotations
 

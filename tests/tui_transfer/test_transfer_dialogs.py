@@ -11,11 +11,11 @@ from support import small_store
 from textual.pilot import Pilot
 from transfer_samples import Place, command, ready, said
 from tui_trash_samples import NARROW, WIDE, screen_words, until
+from zeroclaw_tui.tui.screens.browser import BrowserScreen
+from zeroclaw_tui.tui.screens.transfer import ExportScreen
 
 from zeroclaw_tui.tui.screens.asking import AnswersScreen, PathScreen
-from zeroclaw_tui.tui.screens.browser import BrowserScreen
 from zeroclaw_tui.tui.screens.confirm import QuestionScreen
-from zeroclaw_tui.tui.screens.transfer import ExportScreen
 from zeroclaw_tui.tui.widgets.writing import LineInput
 
 
