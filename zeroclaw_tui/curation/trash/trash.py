@@ -77,8 +77,12 @@ class TrashRow:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One step in the history of one memory: what was done to it, and the row before and after."""
+    """One step in the history of one memory: what was done to it, and the row before and after.
 
+    `number` is how the trash names the kept change.
+    """
+
+    number: int
     action: int
     verb: Verb
     at: str
@@ -312,6 +316,28 @@ class Trash:
         name = self._places.name(path)
         return await self._versions(lambda connection: journal.numbers_of_file(connection, name))
 
+    async def numbers_of_change(self, action: int) -> list[int]:
+        """The kept changes of an action that a person meant: memories, files, entries; in the order they were made."""
+
+        def read(connection: sqlite3.Connection) -> list[int]:
+            numbers = journal.numbers_of_action(connection, action, only_open=False)[::-1]
+            tables = journal.tables_of(connection, numbers)
+            return [number for number in numbers if tables.get(number) in _COUNTED] or numbers
+
+        return await self._read(read) or []
+
+    async def versions(self, numbers: Sequence[int]) -> list[Version]:
+        """The kept changes of these numbers, in their order; those gone meanwhile left out."""
+        return await self._versions(lambda connection: numbers)
+
+    async def forget_change(self, action: int) -> None:
+        """Let go for ever of all that is kept of an action, with earlier versions of its memories. Zeroes it."""
+        descriptor = await self._locked()
+        try:
+            await asyncio.to_thread(self._forget, action)
+        finally:
+            trash_file.let_go(descriptor)
+
     async def usage(self) -> TrashUsage:
         """How much it holds and how long it keeps it."""
         days, most_bytes = trash_limits(self._install)
@@ -406,6 +432,17 @@ class Trash:
                 raise self._not_wiped(error) from error
         return going
 
+    def _forget(self, action: int) -> None:
+        with self._writing() as connection:
+            with trash_file.transaction(connection):
+                journal.forget_numbers(connection, journal.numbers_of_action(connection, action, only_open=False))
+                journal.drop_actions(connection, [action])
+                journal.count_anew(connection)
+            try:
+                trash_file.wipe(connection)
+            except sqlite3.Error as error:
+                raise self._not_wiped(error) from error
+
     def _erase(self, holds: Callable[[str | bytes], bool]) -> int:
         with self._writing() as connection:
             with trash_file.transaction(connection):
@@ -444,7 +481,7 @@ class Trash:
         found = await self._read(lambda connection: journal.kept_rows(connection, choose(connection)))
         here = self._places.here
         return [
-            Version(kept.action, _verb(kept.verb), kept.at, here(kept.before), here(kept.after))
+            Version(kept.number, kept.action, _verb(kept.verb), kept.at, here(kept.before), here(kept.after))
             for kept in found or []
             if kept.before != kept.after
         ]
