@@ -26,20 +26,18 @@ from zeroclaw_tui.cli.told import (
     tell_document,
     tell_notes,
 )
-from zeroclaw_tui.curation.audit.findings import excerpt_of
-from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, change_numbered, last_change
 from zeroclaw_tui.curation.changes import undo as take_back
 from zeroclaw_tui.curation.hygiene.words import COMES_AGAIN, is_taken_back_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.trash import Action
-from zeroclaw_tui.memory.change import AGENTS, AUDIT_LOG, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW, RowChange
+from zeroclaw_tui.curation.trash.words import reversal_words, summary_words
+from zeroclaw_tui.memory.change import RowChange
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere
-from zeroclaw_tui.memory.text import counted, cut, one_line, padded
+from zeroclaw_tui.memory.text import counted, cut, padded
 
 SAMPLES = 3
 MOST_LISTED = 100
-_OTHERS = {FILE: "file", AUDIT_LOG: "audit entry", OTHER_ROW: "row", AGENTS: "agent", EMBEDDING_CACHE: "cached vector"}
 
 
 async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -83,7 +81,7 @@ async def _list(library: Library, given: argparse.Namespace) -> int:
     wide = max(6, len(str(actions[0].number)))
     write_lines([(Styled(f"{padded('id', wide, right=True)}  {padded('done', 16)}  change", DIM),)])
     for action in actions:
-        summary = one_line(masked(action.summary)) or action.verb
+        summary = summary_words(action)
         mark = "" if action.open or action.verb == "undo" else "taken back: "
         beginning = f"{padded(str(action.number), wide, right=True)}  {padded(moment_shown(action.at), 16)}  {mark}"
         write_lines([(beginning, cut(summary, max(20, width() - len(beginning))))])
@@ -113,7 +111,7 @@ async def _tell_done(library: Library, given: argparse.Namespace, outcome: Outco
             next=action_as_json(following) if following else None,
         )
     else:
-        what = f": {one_line(masked(undone.summary))}" if undone else ""
+        what = f": {summary_words(undone)}" if undone else ""
         write_lines([(Styled("✓", GREEN), f" Took back {counted(outcome.count, 'change')}{what}")])
         write_lines(left_alone_lines(outcome))
     if is_taken_back_hygiene(outcome):
@@ -124,22 +122,11 @@ async def _tell_done(library: Library, given: argparse.Namespace, outcome: Outco
 
 
 def _plan_lines(library: Library, last: Action) -> Iterator[Line]:
-    yield (f"The change {last.number}, {moment_shown(last.at)}: ", one_line(masked(last.summary)) or last.verb)
+    yield (f"The change {last.number}, {moment_shown(last.at)}: ", summary_words(last))
     for change in islice(_changes(library, last), SAMPLES):
-        yield ("  ", cut(_what_happens(change), max(20, width() - 2)))
+        yield ("  ", cut(reversal_words(change), max(20, width() - 2)))
     if last.open > SAMPLES:
         yield (Styled(f"  … {last.open - SAMPLES:,} more", DIM),)
-
-
-def _what_happens(change: RowChange) -> str:
-    if change.row.table != MEMORIES:
-        return f"{_OTHERS.get(change.row.table, change.row.table)} as before:  {one_line(change.row.id)}"
-    entry = change.row.entry()
-    key = one_line(masked(entry.key))
-    if change.before is None:
-        return f"goes:  {key}"
-    text = excerpt_of(entry.content)
-    return f'{"comes back" if change.after is None else "is again"}:  {key}  "{text}"'
 
 
 def _changes(library: Library, action: Action) -> Iterator[RowChange]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.superseded import stay_words
+from zeroclaw_tui.curation.trash.words import redone_words, undone_words
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import absolute_time, count_text, fit, size_text
-from zeroclaw_tui.tui.screens.trash_words import key_words, undone_words
+from zeroclaw_tui.tui.screens.trash_words import key_words
 from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT
 from zeroclaw_tui.tui.words import memories_words
 
@@ -128,11 +129,18 @@ def removed_words(outcome: Outcome, planned: int, key: str | None, now: datetime
 
 def taken_back_words(outcome: Outcome) -> str:
     """What an undo took back, and under which keys where those are others."""
+    return " ".join([undone_words(outcome), *_renamed_words(outcome)])
+
+
+def done_again_words(outcome: Outcome) -> str:
+    """The same of a redo."""
+    return " ".join([redone_words(outcome), *_renamed_words(outcome)])
+
+
+def _renamed_words(outcome: Outcome) -> list[str]:
     renamed = [f"{key_words(old)} is now {key_words(new)}." for old, new in list(outcome.renamed.items())[:_KEYS_NAMED]]
     more = len(outcome.renamed) - len(renamed)
-    return " ".join(
-        [undone_words(outcome), *renamed, *([f"{count_text(more)} more came back under other keys."] if more else [])]
-    )
+    return [*renamed, *([f"{count_text(more)} more came back under other keys."] if more else [])]
 
 
 def written_words(outcome: Outcome) -> str:

@@ -35,10 +35,12 @@ _COUNTED = (MEMORIES, FILE, AUDIT_LOG)
 Answer = TypeVar("Answer")
 
 Verb = Literal[
-    "store", "edit", "forget", "purge", "clear", "restore", "undo", "clean", "hygiene", "snapshot", "hydrate", "import",
-    "merge", "recategorise", "copy",
+    "store", "edit", "forget", "purge", "clear", "restore", "undo", "redo", "clean", "hygiene", "snapshot", "hydrate",
+    "import", "merge", "recategorise", "copy",
 ]  # fmt: skip
 """What a person did. "restore" brings chosen rows back from the trash, "clean" removes copies of a text elsewhere."""
+REVERSING: tuple[Verb, ...] = ("undo", "redo")
+"""What is done to another action: an undo takes it back, a redo does again what an undo took back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ class Trash:
         self._clock = clock
         self._places = Places(install.config_dir)
         self._under_way: dict[int, ActionUnderWay] = {}
+        self._begun_here: set[int] = set()
 
     async def adopt(self, other: str, *, read_only: bool) -> None:
         """Take over what is kept under another name of this store, where nothing is kept under its own.
@@ -128,6 +131,10 @@ class Trash:
     def now(self) -> datetime:
         """The moment it is."""
         return self._clock()
+
+    def was_begun_here(self, action: int) -> bool:
+        """Whether an action was begun by this very object, and not in an earlier session or by another process."""
+        return action in self._begun_here
 
     async def begin(self, verb: Verb, summary: str) -> int:
         """Note that an action begins, and hold the lock that tells other processes so; gives its number.
@@ -203,9 +210,22 @@ class Trash:
             trash_file.let_go(descriptor)
 
     async def last(self) -> Action | None:
-        """The last action on this store, other than an undo, with something not yet taken back."""
+        """The last action on this store, other than an undo or a redo, with something not yet taken back."""
         facts = await self._read(lambda connection: journal.last(connection, self.store))
         return None if facts is None else self._action(facts)
+
+    async def last_undone(self) -> Action | None:
+        """The action on this store that an undo took back last, where nothing but undos and redos came since."""
+        facts = await self._read(lambda connection: journal.last_undone(connection, self.store))
+        return None if facts is None else self._action(facts)
+
+    async def numbers_to_undo(self, action: int) -> list[int]:
+        """The kept changes that an undo of an action reverses: its own, or what a redo did again; the last first."""
+        return await self._read(lambda connection: journal.numbers_to_reverse(connection, action, "undo")) or []
+
+    async def numbers_to_redo(self, action: int) -> list[int]:
+        """The kept changes that a redo of an action reverses, those of undos; none where none took it back."""
+        return await self._read(lambda connection: journal.numbers_to_reverse(connection, action, "redo")) or []
 
     async def last_if_empty(self) -> Action | None:
         """The last action on this store, where that changed nothing."""
@@ -236,10 +256,6 @@ class Trash:
         """The kept changes of these numbers, the last first, in batches."""
         newest_first = sorted(set(numbers), reverse=True)
         return lambda: self._batches(lambda connection: newest_first)
-
-    async def open_numbers(self, action: int) -> list[int]:
-        """The numbers of `open_changes`."""
-        return await self._read(partial(journal.numbers_of_action, action=action, only_open=True)) or []
 
     async def tables_of(self, numbers: Sequence[int]) -> dict[int, str]:
         """What each of these kept changes belongs to: a table, or a file."""
@@ -351,6 +367,7 @@ class Trash:
         limits = trash_limits(self._install)
         action = ActionUnderWay(self.file, self.store, descriptor, (verb, summary, self._clock()), limits)
         self._under_way[action.number] = action
+        self._begun_here.add(action.number)
         return action.number
 
     def _settle(self, action: int, struck: Sequence[int]) -> None:

@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.events import Key
 
-from zeroclaw_tui.memory.change import SUPERSEDED_BY, Clashes, Edit
+from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
+from zeroclaw_tui.tui.changes import Changes
 from zeroclaw_tui.tui.commands import Command, say_why_not
 from zeroclaw_tui.tui.dimming import why_dimmed
+from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.screens.marking import MarkingScreen
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.status_bar import Banner
 
 # What a change needs is imported when one is made: none of it must delay the first frame.
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.changes import Outcome, PurgePlan
+    from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.copies.copies import Copy
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.memory.change import Advance, Clash, StoredRow
+    from zeroclaw_tui.memory.change import StoredRow
     from zeroclaw_tui.memory.entry import MemoryEntry
-
-Change = Callable[["Library"], Awaitable[None]]
 
 
 class ChangingScreen(MarkingScreen):
     """Changes memories: one change after the other, each asked for, kept in the trash, and undoable."""
 
-    _is_changing = False
     _copies: Sequence[Copy] = ()
+
+    def __init__(self, clock: Callable[[], datetime], pace: Pace) -> None:
+        super().__init__(clock, pace)
+        self.changes = Changes(
+            self, clock, pace, library=lambda: self.library, after=self._after_change, fail=self.say_failure
+        )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What cannot be done here is dimmed."""
@@ -58,39 +64,43 @@ class ChangingScreen(MarkingScreen):
     @property
     def is_changing(self) -> bool:
         """Whether a change is under way."""
-        return self._is_changing
+        return self.changes.is_under_way
 
     def action_create(self) -> None:
         """Write a new memory."""
-        self._change(self._create)
+        self.changes.begin(self._create)
 
     def action_edit(self) -> None:
         """Edit the memory under the cursor."""
-        self._change(self._edit)
+        self.changes.begin(self._edit)
 
     def action_edit_externally(self) -> None:
         """Edit the memory under the cursor in $EDITOR."""
-        self._change(self._edit_externally)
+        self.changes.begin(self._edit_externally)
 
     def action_delete(self) -> None:
         """Delete the marked memories, else the one under the cursor."""
-        self._change(self._delete)
+        self.changes.begin(self._delete)
 
     def action_delete_shown(self) -> None:
         """Delete all that the view shows."""
-        self._change(self._delete_shown)
+        self.changes.begin(self._delete_shown)
 
     def action_erase(self) -> None:
         """Erase the marked memories, else the one under the cursor, or a text, from every place."""
-        self._change(self._erase)
+        self.changes.begin(self._erase)
 
     def action_show_again(self) -> None:
         """Show the superseded memory under the cursor to the agent again."""
-        self._change(self._show_again)
+        self.changes.begin(self._show_again)
 
     def action_undo(self) -> None:
         """Take back the last change."""
-        self._change(self._undo)
+        self.changes.begin(self._undo)
+
+    def action_redo(self) -> None:
+        """Do again what was taken back last."""
+        self.changes.begin(self._redo)
 
     def action_show_trash(self) -> None:
         """What was deleted here."""
@@ -109,28 +119,23 @@ class ChangingScreen(MarkingScreen):
 
     def action_show_copies(self) -> None:
         """Where else the text lies: of what was deleted last, else of the memory under the cursor."""
-        self._change(self._show_copies)
+        self.changes.begin(self._show_copies)
 
-    def _change(self, change: Change) -> None:
+    async def _after_change(self, outcome: Outcome | None) -> None:
+        """Memories were removed or came back, or a change failed that may have done a part of it."""
         if self.library is None:
             return
-        if self._is_changing:
-            self.notify("One moment: the change before is still under way.", severity="warning", markup=False)
-            return
-        self._is_changing = True
-        # Never exclusive: a change is not to be cut off by the next.
-        self.run_worker(self._carry_out(self.library, change), group="change")
-
-    async def _carry_out(self, library: Library, change: Change) -> None:
-        try:
-            await change(library)
-        except InspectorError as error:
-            self.say_failure(error)
-            # Part of it may be done: what is shown and what is marked has to be what is there.
-            await self._refresh_marks(library)
+        if outcome is None:
+            await self._refresh_marks(self.library)
             self.look_again()
-        finally:
-            self._is_changing = False
+            return
+        is_back = outcome.verb in ("undo", "redo")
+        if is_back:
+            self.query_one("#copies", Banner).hide()
+        self.look_again(glows_news=is_back)
+        await self.stamp_again(self.library)
+        if not is_back and outcome.action is not None:
+            self._look_for_copies(self.library, outcome.action.number)
 
     async def _create(self, library: Library) -> None:
         from zeroclaw_tui.tui.screens.editor import EditorScreen
@@ -191,7 +196,7 @@ class ChangingScreen(MarkingScreen):
         if self.facets is not None and len(stamps) == self.facets.total and not self.view.is_recall:
             # All that the list shows is marked.
             hidden = await superseded_hidden(library, self.view.listing_filter(self._clock()))
-        await self._remove(library, await asyncio.to_thread(plan_of, stamps, None, hidden))
+        await self.changes.remove(library, await asyncio.to_thread(plan_of, stamps, None, hidden))
 
     async def _delete_shown(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import plan_of
@@ -200,41 +205,7 @@ class ChangingScreen(MarkingScreen):
         stamps = await self.shown_stamps(library)
         chosen = None if self.view.is_recall else self.view.listing_filter(self._clock())
         hidden = 0 if chosen is None else await superseded_hidden(library, chosen)
-        await self._remove(library, await asyncio.to_thread(plan_of, stamps, chosen, hidden))
-
-    async def _remove(self, library: Library, plan: PurgePlan) -> None:
-        from zeroclaw_tui.curation.changes import remove_memories
-        from zeroclaw_tui.tui.changing_words import removed_words
-        from zeroclaw_tui.tui.screens.progress import with_progress
-        from zeroclaw_tui.tui.screens.questions import confirms_removal
-        from zeroclaw_tui.tui.screens.saving import repairing
-        from zeroclaw_tui.tui.words import memories_words
-
-        if not plan.count:
-            self.notify("There is no memory to delete here.", severity="warning", markup=False)
-            return
-        now = self._clock()
-        if not await confirms_removal(self.app, library, plan, now):
-            return
-
-        async def remove(advance: Advance) -> Outcome:
-            return await remove_memories(library, plan, "forget" if plan.count == 1 else "purge", advance=advance)
-
-        sentence = f"Deleting {memories_words(plan.count)}"
-        show = partial(with_progress, self.app, sentence, plan.count, self.pace.patience, remove)
-        outcome = await repairing(self.app, library, show)
-        marks = self.query_one(MemoryList).marks
-        if not outcome.cancelled:
-            stayed = frozenset(outcome.changed)
-            marks.drop(stamp.id for stamp in plan.stamps if stamp.id not in stayed)
-        key = plan.stamps[0].key if plan.count == 1 else None
-        is_whole = outcome.count == plan.count
-        words = removed_words(outcome, plan.count, key, now)
-        self.notify(words, severity="information" if is_whole else "warning", markup=False)
-        self.look_again()
-        await self.stamp_again(library)
-        if outcome.action is not None:
-            self._look_for_copies(library, outcome.action.number)
+        await self.changes.remove(library, await asyncio.to_thread(plan_of, stamps, chosen, hidden))
 
     async def _erase(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import plan_of
@@ -288,35 +259,10 @@ class ChangingScreen(MarkingScreen):
             await self.stamp_again(library)
 
     async def _undo(self, library: Library) -> None:
-        from zeroclaw_tui.curation.changes import last_change, undo
-        from zeroclaw_tui.tui.changing_words import taken_back_words
-        from zeroclaw_tui.tui.screens.progress import with_progress
-        from zeroclaw_tui.tui.screens.saving import repairing
-        from zeroclaw_tui.tui.screens.trash_dialogs import ClashScreen
-        from zeroclaw_tui.tui.words import memories_words
+        await self.changes.undo(library)
 
-        await library.trash.settle(library.memory)
-        last = await last_change(library)
-        if last is None:
-            self.notify("There is nothing to take back: no change was made here.", markup=False)
-            return
-
-        async def take_back(clash: Clash, advance: Advance) -> Outcome:
-            return await undo(library, expected=last.number, clash=clash, advance=advance)
-
-        sentence = f"Taking back {memories_words(last.open)}"
-        show = partial(with_progress, self.app, sentence, last.open, self.pace.patience)
-        try:
-            outcome = await repairing(self.app, library, partial(show, partial(take_back, "refuse")))
-        except Clashes as clashes:
-            clash = await self.app.push_screen_wait(ClashScreen(clashes))
-            if clash not in ("overwrite", "rename"):
-                return
-            outcome = await repairing(self.app, library, partial(show, partial(take_back, clash)))
-        self.notify(taken_back_words(outcome), markup=False)
-        self.query_one("#copies", Banner).hide()
-        self.look_again(glows_news=True)
-        await self.stamp_again(library)
+    async def _redo(self, library: Library) -> None:
+        await self.changes.redo(library)
 
     async def _refresh_marks(self, library: Library) -> None:
         try:

@@ -16,6 +16,7 @@ from zeroclaw_tui.curation.hygiene import rules as hygiene_rules
 from zeroclaw_tui.curation.hygiene.plan import plan_hygiene
 from zeroclaw_tui.curation.hygiene.run import run_hygiene
 from zeroclaw_tui.curation.hygiene.words import without_of
+from zeroclaw_tui.curation.trash.words import undone_words
 from zeroclaw_tui.memory.change import Advance, Clash, Clashes
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
@@ -34,7 +35,6 @@ from zeroclaw_tui.tui.screens.hygiene_words import (
 from zeroclaw_tui.tui.screens.progress import with_progress
 from zeroclaw_tui.tui.screens.saving import repairing
 from zeroclaw_tui.tui.screens.trash_dialogs import ClashScreen
-from zeroclaw_tui.tui.screens.trash_words import undone_words
 from zeroclaw_tui.tui.widgets.hygiene_lists import ItemList, RuleList
 
 if TYPE_CHECKING:

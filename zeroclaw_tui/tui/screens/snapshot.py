@@ -14,6 +14,7 @@ from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.snapshot import hydrate as hydrating
 from zeroclaw_tui.curation.snapshot import snapshot as snapshots
 from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan, OnConflict, Resolution
+from zeroclaw_tui.curation.trash.words import undone_words
 from zeroclaw_tui.memory.change import Advance, Clash, Clashes
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import one_line
@@ -40,7 +41,6 @@ from zeroclaw_tui.tui.screens.snapshot_words import (
     written_words,
 )
 from zeroclaw_tui.tui.screens.trash_dialogs import ClashScreen
-from zeroclaw_tui.tui.screens.trash_words import undone_words
 from zeroclaw_tui.tui.widgets.difference_list import DifferenceList
 from zeroclaw_tui.tui.words import memories_words
 

@@ -13,6 +13,7 @@ from textual.widgets import Input
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.trash.trash import TrashRow
+from zeroclaw_tui.curation.trash.words import undone_words
 from zeroclaw_tui.memory.change import Clash, Clashes
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.commands import Command, bindings, say_why_dimmed
@@ -23,7 +24,7 @@ from zeroclaw_tui.tui.screens.history import HistoryScreen
 from zeroclaw_tui.tui.screens.trash_dialogs import ClashScreen, LetGo, LetGoScreen
 from zeroclaw_tui.tui.screens.trash_keys import TRASH_COMMANDS, pane_keys
 from zeroclaw_tui.tui.screens.trash_listing import DEBOUNCE, TrashListing
-from zeroclaw_tui.tui.screens.trash_words import back_words, gone_for_ever_words, key_words, undone_words
+from zeroclaw_tui.tui.screens.trash_words import back_words, gone_for_ever_words, key_words
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 from zeroclaw_tui.tui.widgets.trash_list import TrashList

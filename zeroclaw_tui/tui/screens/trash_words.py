@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 
 from zeroclaw_tui.curation.changes import Outcome
-from zeroclaw_tui.curation.hygiene.words import COMES_AGAIN, is_taken_back_hygiene
 from zeroclaw_tui.curation.trash.trash import Action, TrashRow, TrashUsage
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import absolute_time, count_text, relative_age, size_text
@@ -24,6 +23,7 @@ _VERBS = {
     "clear": "cleared",
     "restore": "brought back",
     "undo": "removed by an undo",
+    "redo": "deleted again",
     "clean": "cleaned",
     "hygiene": "let go by hygiene",
 }
@@ -70,14 +70,6 @@ def back_words(outcome: Outcome, key: str | None) -> str:
     names = [*renamed, f"{count_text(more)} more under other keys"] if more else renamed
     stopped = ["It was stopped before the rest."] if outcome.cancelled else []
     return " ".join([f"{said}{': ' if names else ''}{', '.join(names)}.", *stopped, *outcome.notes])
-
-
-def undone_words(outcome: Outcome) -> str:
-    """What an undo took back."""
-    summary = one_line(outcome.undone.summary[:400]) if outcome.undone else memories_words(outcome.count)
-    stopped = ["It was stopped before the rest."] if outcome.cancelled else []
-    again = [COMES_AGAIN] if is_taken_back_hygiene(outcome) else []
-    return " ".join([f"Taken back: {summary.rstrip('.')}.", *stopped, *outcome.notes, *again])
 
 
 def gone_for_ever_words(count: int) -> str:

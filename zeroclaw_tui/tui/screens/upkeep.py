@@ -39,15 +39,15 @@ class UpkeepScreen(ChangingScreen):
 
     def action_re_embed(self) -> None:
         """Make the vector of the memory under the cursor anew."""
-        self._change(self._re_embed)
+        self.changes.begin(self._re_embed)
 
     def action_export_shown(self) -> None:
         """Export what the list shows."""
-        self._change(self._export)
+        self.changes.begin(self._export)
 
     def action_import_file(self) -> None:
         """Import a file."""
-        self._change(self._import)
+        self.changes.begin(self._import)
 
     async def _export(self, library: Library) -> None:
         from zeroclaw_tui.tui.screens.transfer import export_shown
