@@ -97,10 +97,10 @@ UPKEEP_COMMANDS = (
     Command(
         "hygiene", "H", "show_upkeep('hygiene')", "hygiene", "What ZeroClaw's hygiene would take, and when", UPKEEP
     ),
-    Command("audit", "A", "show_upkeep('audit')", "audit", "What pollutes this store", UPKEEP),
+    Command("audit", "A", "show_upkeep('clean_up')", "audit", "What pollutes this store", UPKEEP),
     Command("snapshot", "S", "show_upkeep('snapshot')", "snapshot", "Write, compare and hydrate a snapshot", UPKEEP),
-    Command("doctor", "D", "show_upkeep('doctor')", "doctor", "What is wrong with this store, and its repair", UPKEEP),
-    Command("stats", "I", "show_upkeep('stats')", "stats", "How much is remembered, and how it grew", UPKEEP),
+    Command("doctor", "D", "show_upkeep('health')", "doctor", "What is wrong with this store, and its repair", UPKEEP),
+    Command("stats", "I", "show_upkeep('numbers')", "stats", "How much is remembered, and how it grew", UPKEEP),
     Command("re-embed", "R", "re_embed", "re-embed", "Make the vector of this memory anew", UPKEEP, writes=True),
     Command("export", "", "export_shown", "export", "Export the memories shown to a file …", UPKEEP),
     Command("import", "", "import_file", "import", "Import memories from a file …", UPKEEP, writes=True),

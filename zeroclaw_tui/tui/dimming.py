@@ -45,8 +45,8 @@ _NEEDS_MEMORIES = frozenset(
         "export_shown",
         "copy_to_store",
         "toggle_blocks",
-        "show_upkeep('audit')",
-        "show_upkeep('stats')",
+        "show_upkeep('clean_up')",
+        "show_upkeep('numbers')",
         "show_upkeep('snapshot')",
     }
 )

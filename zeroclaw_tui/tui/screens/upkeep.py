@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-from textual.screen import Screen
+from typing import TYPE_CHECKING, cast
 
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.screens.changing import ChangingScreen
@@ -16,26 +13,21 @@ from zeroclaw_tui.tui.widgets.status_bar import Banner
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
-_SCREENS = {
-    "hygiene": "hygiene:HygieneScreen",
-    "audit": "audit:AuditScreen",
-    "snapshot": "snapshot:SnapshotScreen",
-    "doctor": "doctor:DoctorScreen",
-    "stats": "stats:StatsScreen",
-}
+_NUMBERS = "numbers"
 
 
 class UpkeepScreen(ChangingScreen):
     """Opens the screens of upkeep, each imported when it is asked for, and shows what they changed."""
 
-    def action_show_upkeep(self, name: str) -> None:
-        """Show one of them."""
+    def action_show_upkeep(self, tab: str) -> None:
+        """Open the room of upkeep on one of its tabs, or on the counts at the head of health."""
         if self.library is None:
             return
-        module, _, title = _SCREENS[name].partition(":")
-        made = getattr(import_module(f"zeroclaw_tui.tui.screens.{module}"), title)
-        screen: Screen[bool] = made(self.library, self._clock, self.pace)
-        self.app.push_screen(screen, self._after_upkeep)
+        from zeroclaw_tui.tui.rooms.upkeep.room import Tab, UpkeepRoom
+
+        name: Tab = "health" if tab == _NUMBERS else cast(Tab, tab)
+        room = UpkeepRoom(self.library, name, self._clock, self.pace, numbers=tab == _NUMBERS)
+        self.app.push_screen(room, self._after_upkeep)
 
     def action_re_embed(self) -> None:
         """Make the vector of the memory under the cursor anew."""

@@ -29,8 +29,8 @@ Look = Literal["text", "muted", "faint", "final", "vector", "keyword", "match", 
 
 LEFT_OUT = "–"
 _GAP = 2
-_LEAST_FLEX = 16
-_LEAST_CELL = 6
+_LEAST_FLEX = 40
+_LEAST_CELL = 12
 _WIDEST_CELL = 32
 _ROWS_MEASURED = 200
 _LONGEST_LOOKED_AT = 2000

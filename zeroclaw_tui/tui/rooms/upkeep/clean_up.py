@@ -136,11 +136,11 @@ class CleanUp(UpkeepPane):
         Command("clean_up.mark_range", "v", "mark_range", "to here", "Mark from the last mark to this memory", _MARK),
         Command("clean_up.copy", "y", "copy_content", "copy", "Copy the whole content", LOOK),
         Command(
-            "clean_up.merge", "", "merge", "merge", "Merge duplicates: the marked groups, the row's, or all of the kind",
+            "clean_up.merge", "", "merge", "merge", "Merge duplicates: the marked groups, the row's, or all",
             CHANGE, writes=True,
         ),
         Command(
-            "clean_up.category", "", "recategorise", "category", "Give the marked memories, else the row, another category",
+            "clean_up.category", "", "recategorise", "category", "Give what is marked, else the row, another category",
             CHANGE, writes=True,
         ),
     )  # fmt: skip
@@ -311,7 +311,7 @@ class CleanUp(UpkeepPane):
         if self.is_looking:
             self.warn("One moment: it is still being looked; esc stops that.")
         else:
-            self.desk.changes.begin(change)
+            self.desk.begin(change)
 
     async def _purge(self, library: Library) -> None:
         stamps = self._chosen()
@@ -328,9 +328,7 @@ class CleanUp(UpkeepPane):
             return await recategorise(library, stamps, category, advance)
 
         sentence = f"Giving {counted(len(stamps))} another category"
-        await self.desk.changes.carry_out(
-            library, sentence, len(stamps), change, partial(_recategorised_words, category=category)
-        )
+        await self.carry_out(library, sentence, len(stamps), change, partial(_recategorised_words, category=category))
 
     async def _merge(self, library: Library) -> None:
         finding = self.kinds.selected
@@ -352,9 +350,7 @@ class CleanUp(UpkeepPane):
             return await merge(library, plan, advance)
 
         sentence = f"Merging {counted(plan.going.count)}"
-        await self.desk.changes.carry_out(
-            library, sentence, plan.going.count, change, partial(_merged_words, plan=plan)
-        )
+        await self.carry_out(library, sentence, plan.going.count, change, partial(_merged_words, plan=plan))
 
     async def _confirmed_merge(self, finding: Finding, ways: Mapping[Keeps, MergePlan]) -> MergePlan | None:
         keeps: Keeps = next(keeps for keeps, plan in ways.items() if plan.going.count)
@@ -402,9 +398,16 @@ class CleanUp(UpkeepPane):
     def after_change(self, outcome: Outcome | None) -> None:
         """What went leaves the kinds; where nobody can tell that this is all, every memory is looked at again."""
         is_told = outcome is not None and outcome.verb in ("forget", "purge", "merge") and outcome.undone is None
-        if outcome is None or not is_told or self.report is None or not self._going:
-            self.reload()
-        elif outcome.cancelled or outcome.changed or outcome.gone or outcome.count != len(self._going):
+        if (
+            outcome is None
+            or not is_told
+            or self.report is None
+            or not self._going
+            or outcome.cancelled
+            or outcome.changed
+            or outcome.gone
+            or outcome.count != len(self._going)
+        ):
             self.reload()
         else:
             self.run_worker(self._take_without(self.report, self._going), group="audit", exclusive=True)
@@ -456,9 +459,7 @@ class CleanUp(UpkeepPane):
     async def _take(self, report: AuditReport) -> None:
         """Show another report; kind, place and marks stay where they still are."""
         self.report = report
-        self._found = {
-            finding.kind: frozenset(map(_which, finding.stamps)) for finding in report.findings
-        }
+        self._found = {finding.kind: frozenset(map(_which, finding.stamps)) for finding in report.findings}
         if self._marks:
             found = {_which(stamp): stamp for finding in report.findings for stamp in finding.stamps}
             self._marks = {one: found[one] for one in self._marks if one in found}
@@ -609,7 +610,7 @@ class CleanUp(UpkeepPane):
             Column("key", lambda row: row.sample.stamp.key or Content.styled(EMPTY_KEY, "faint")),
             Column("memory", lambda row: row.sample.excerpt or Content.styled(EMPTY_CONTENT, "faint"), flex=True),
             Column("category", lambda row: row.sample.stamp.category, hidden_below=84, look="muted"),
-            Column("size", lambda row: size_text(row.sample.stamp.size), width=6, right=True, look="muted"),
+            Column("size", lambda row: size_text(row.sample.stamp.size), width=6, right=True, hidden_below=96, look="muted"),
             Column("age", age, width=6, right=True, look="muted"),
         ]
         if finding is not None and any(sample.remark for sample in finding.samples[:200]):
@@ -678,9 +679,9 @@ def _nothing_words(report: AuditReport, memory: Memory) -> str:
             "r looks again."
         )
     return (
-        f"No pollution was found in {counted(report.rows)}. Looked for: replies of the assistant, recall blobs, results "
-        "of tools, heartbeat and cron text, too short and too long contents, empty keys, duplicates, stale vectors, "
-        "hidden text, and what looks like a secret."
+        f"No pollution was found in {counted(report.rows)}. Looked for: replies of the assistant, recall blobs, "
+        "results of tools, heartbeat and cron text, too short and too long contents, empty keys, duplicates, stale "
+        "vectors, hidden text, and what looks like a secret."
     )
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, ClassVar
 
 from rich.cells import cell_len
@@ -45,7 +44,6 @@ from zeroclaw_tui.tui.rooms.upkeep.numbers import (
 from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, ReadingPane, UpkeepPane
 from zeroclaw_tui.tui.screens.progress import with_progress
 from zeroclaw_tui.tui.screens.working import shown_words
-from zeroclaw_tui.tui.widgets.header import with_tilde
 from zeroclaw_tui.tui.widgets.status_bar import StatusBar
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
@@ -76,7 +74,9 @@ class Health(UpkeepPane):
     """Findings of the doctor, the serious first, under the counts of the store; or every count, where that is asked."""
 
     COMMANDS: ClassVar[Sequence[Command]] = (
-        Command("health.do", "enter", "do", "repair", "Repair what the cursor is on …; on a count show it", CHANGE, True),
+        Command(
+            "health.do", "enter", "do", "repair", "Repair what the cursor is on …; on a count show it", CHANGE, True
+        ),
         Command("health.copy", "y", "copy_report", "copy", "Copy everything as text; the counts as JSON", LOOK, True),
         Command("health.deep", "", "look_deeper", "deep check", "Check every page and the keyword index", LOOK),
     )
@@ -336,7 +336,7 @@ class Health(UpkeepPane):
 
     def _after_repair(self) -> None:
         """Part of it may be done whatever ended it."""
-        self.desk.is_changed()
+        self.desk.note_change()
         self._say("")
         self.reload()
 

@@ -36,7 +36,7 @@ from zeroclaw_tui.curation.hygiene.words import (
 )
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Advance
-from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.changing_words import until_words
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
@@ -87,8 +87,8 @@ class Hygiene(UpkeepPane):
         Command("hygiene.week_later", "greater_than_sign", "shift(7)", "a week on", "A week later", _DAY),
         Command("hygiene.week_earlier", "less_than_sign", "shift(-7)", "a week back", "A week earlier", _DAY),
         Command("hygiene.today", "0", "today", "today", "What would go now", _DAY),
-        Command("hygiene.leave_none", "backslash", "leave_none", "none left out", "Leave nothing out any more", _CHOOSE),
-        Command("hygiene.panes", "tab,shift+tab", "other_list", "rules", "From the things to the rules, and back", LOOK),
+        Command("hygiene.leave_none", "backslash", "leave_none", "none left out", "Leave nothing out", _CHOOSE),
+        Command("hygiene.panes", "tab,shift+tab", "other_list", "rules", "Things or rules", LOOK),
         Command(
             "hygiene.rules", "", "change_rules", "rules", "Change the rules of hygiene in config.toml …", CHANGE,
             writes=True,
@@ -169,15 +169,15 @@ class Hygiene(UpkeepPane):
         if self.rules.has_focus and self.rules.cursor:
             self.action_change_rules()
         else:
-            self.desk.changes.begin(self._run)
+            self.desk.begin(self._run)
 
     def action_change_rules(self) -> None:
         """Change the rules in config.toml."""
-        self.desk.changes.begin(self._change_rules)
+        self.desk.begin(self._change_rules)
 
     def action_undo_run(self) -> None:
         """Take back the last run, whatever was changed since."""
-        self.desk.changes.begin(self._undo_run)
+        self.desk.begin(self._undo_run)
 
     def action_other_list(self) -> None:
         """From one list to the other."""
@@ -284,7 +284,7 @@ class Hygiene(UpkeepPane):
             return await run_hygiene(library, plan, without=left_out, advance=advance)
 
         words = partial(_ran_words, items=items, now=self.desk.clock().astimezone())
-        await self.desk.changes.carry_out(library, "Running hygiene", len(items), run, words)
+        await self.carry_out(library, "Running hygiene", len(items), run, words)
 
     async def _undo_run(self, library: Library) -> None:
         await library.trash.settle(library.memory)
@@ -304,6 +304,9 @@ class Hygiene(UpkeepPane):
             if values is None:
                 return
             wanted = _changed(settings, values)
+            if not wanted:
+                self.tell("Nothing was changed: every rule is as it was.")
+                return
             change = await asyncio.to_thread(hygiene_rules.plan_rule_change, config, wanted)
             body = Content.assemble(_change_content(change), f"\n{display_text(await self._effect(config, wanted))}")
             answers = [
@@ -318,7 +321,7 @@ class Hygiene(UpkeepPane):
                 break
         await asyncio.to_thread(hygiene_rules.save_rule_change, config, change, self.desk.clock())
         library.config = await asyncio.to_thread(hygiene_rules.with_rules_of_file, library.config)
-        self.desk.is_changed()
+        self.desk.note_change()
         self.tell("The rules are changed; the config.toml of before is kept as a backup.")
         self.reload()
 
@@ -343,7 +346,9 @@ def _lines(plan: HygienePlan, going: Sequence[HygieneItem]) -> list[_Line]:
         else:
             idle.append(rule)
     if idle:
-        others = f"{counted(len(idle), 'other rule' if len(lines) > 1 else 'rule')} take{'s' * (len(idle) == 1)} nothing"
+        others = (
+            f"{counted(len(idle), 'other rule' if len(lines) > 1 else 'rule')} take{'s' * (len(idle) == 1)} nothing"
+        )
         lines.append(_Line(None, (), f"– {others}: {'; '.join(one_line(rule.sentence) for rule in idle)}"))
     return lines
 
@@ -515,13 +520,8 @@ def _rules_form(config: MemoryConfig, settings: Sequence[RuleSetting], wanted: M
         change = hygiene_rules.plan_rule_change(config, changed)
         return Content.assemble((f"{about}\n", MUTED), _change_content(change))
 
-    def checked(values: Mapping[str, str]) -> Content:
-        if values == {field.name: field.value for field in fields}:
-            return Content.styled(_UNCHANGED, MUTED)
-        return below(values)
-
     fields = [_field(setting, wanted.get(setting.name, setting.value)) for setting in settings]
-    form = Form("The rules of hygiene in config.toml", None, fields, below if wanted else checked, does="go on")
+    form = Form("The rules of hygiene in config.toml", None, fields, below, does="go on")
     form.add_class("-rules")
     return form
 

@@ -219,13 +219,17 @@ def _embedded(every: StoreStats, why_not: str | None) -> list[NumberRow]:
     done = sum(part.embedded for part in rows.embedded.values())
     if not done:
         return [title, NumberRow("none", beside="None has a vector, so only words find them.")]
-    lengths = [f"{count_text(count)} with {count_text(length)} numbers" for length, count in (rows.dimensions or {}).items()]
+    lengths = [
+        f"{count_text(count)} with {count_text(length)} numbers" for length, count in (rows.dimensions or {}).items()
+    ]
     if rows.cut_vectors:
         lengths.append(f"{count_text(rows.cut_vectors)} cut within a number")
     parts = [("all", done, rows.total, ", ".join(lengths))]
     if len(rows.embedded) > 1 and done < rows.total:
         # Where all or one category has everything, the rest of the bars would say nothing more.
-        parts += [(name or "(none)", part.embedded, part.total, "") for name, part in rows.embedded.items()][:_MOST_NAMES]
+        parts += [(name or "(none)", part.embedded, part.total, "") for name, part in rows.embedded.items()][
+            :_MOST_NAMES
+        ]
     return [
         title,
         *(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,8 +25,8 @@ from zeroclaw_tui.tui.widgets.status_bar import Banner, StatusBar
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.tui.changes import Changes
-    from zeroclaw_tui.tui.view import Part
+    from zeroclaw_tui.tui.changes import Change, Changes, Work
+    from zeroclaw_tui.tui.view import View
 
 _SECONDS = 0.1
 """How long to wait before something is said where no patience is set."""
@@ -34,17 +34,20 @@ _SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What a room hands to each of its panes: the store, the moment, and the one part that changes memories.
+    """What the room hands to each of its panes: the store, the moment, and the one part that changes memories.
 
-    `is_changed` is told that memories or settings are others now; `narrow` shows the memories of one value in the list.
+    `begin` makes a change unless something is being written; `after` is told what it came to, and `note_change` that
+    memories, files or settings are others now. `narrow` leads to the list, and narrows what it shows of everything.
     """
 
     library: Library
     clock: Callable[[], datetime]
     pace: Pace
     changes: Changes
-    is_changed: Callable[[], None]
-    narrow: Callable[[Part, str], None]
+    begin: Callable[[Change], None]
+    after: Callable[[Outcome | None], Awaitable[None]]
+    note_change: Callable[[], None]
+    narrow: Callable[[Callable[[View], View]], None]
 
 
 class ReadingPane(VerticalScroll, can_focus=True, inherit_bindings=False):
@@ -113,6 +116,11 @@ class UpkeepPane(Vertical):
         raise NotImplementedError
 
     @property
+    def is_busy(self) -> bool:
+        """Whether it writes something that is no change of memories."""
+        return False
+
+    @property
     def read_only_because(self) -> str | None:
         """Why nothing can be written from here, in a sentence; None when it can."""
         return self.library.read_only_because
@@ -140,6 +148,15 @@ class UpkeepPane(Vertical):
     def after_change(self, outcome: Outcome | None) -> None:
         """Something was changed, here or in another tab; None where nobody can tell what."""
         self.reload()
+
+    async def carry_out(
+        self, library: Library, sentence: str, total: int, work: Work, words: Callable[[Outcome], str]
+    ) -> None:
+        """Do what a person has agreed to, tell by `words` what it came to, and show what is there then."""
+        changes = self.desk.changes
+        outcome = await changes.carried_out(library, sentence, total, work)
+        (changes.tell if outcome.count == total else changes.warn)(shown_words(words(outcome)))
+        await self.desk.after(outcome)
 
     def step_out(self) -> bool:
         """One step back within the tab, or stop what runs; whether there was one."""

@@ -12,14 +12,15 @@ from textual.binding import BindingType
 from textual.dom import DOMNode
 from textual.events import Key
 from textual.screen import Screen
+from textual.widget import Widget
 
-from zeroclaw_tui.tui.changes import Changes
+from zeroclaw_tui.tui.changes import Change, Changes
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, PANES, PROGRAM, Command, bindings, say_why_not
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, ReadingPane, UpkeepPane
 from zeroclaw_tui.tui.screens.help import HelpScreen
 from zeroclaw_tui.tui.screens.trash_keys import pane_keys
-from zeroclaw_tui.tui.view import Part, View
+from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.parts_line import PartsLine
 
@@ -41,9 +42,9 @@ UPKEEP_KEYS = (
     Command("upkeep.undo", "u", "undo", "undo", "Take back the last change", CHANGE, True, writes=True),
     Command("upkeep.redo", "U", "redo", "redo", "Do again what was taken back last", CHANGE, writes=True),
     Command("upkeep.reload", "r", "reload", "look again", "Look again; after a failure: try again", LOOK, True),
-    Command("upkeep.clean_up", "A,1", "show_tab('clean_up')", "clean up", "Clean up: what pollutes this store", PANES),
-    Command("upkeep.hygiene", "H,2", "show_tab('hygiene')", "hygiene", "Hygiene: what ZeroClaw would take", PANES),
-    Command("upkeep.health", "D,3", "show_tab('health')", "health", "Health: what is wrong here, and its repair", PANES),
+    Command("upkeep.clean_up", "A,1", "show_tab('clean_up')", "clean up", "What pollutes this store", PANES),
+    Command("upkeep.hygiene", "H,2", "show_tab('hygiene')", "hygiene", "What ZeroClaw's hygiene would take", PANES),
+    Command("upkeep.health", "D,3", "show_tab('health')", "health", "What is wrong here, and its repair", PANES),
     Command("upkeep.snapshot", "S,4", "show_tab('snapshot')", "snapshot", "Write, compare, bring in a snapshot", PANES),
     Command("upkeep.numbers", "I", "show_numbers", "numbers", "How much is remembered, and how it grew", PANES),
     Command("upkeep.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
@@ -93,7 +94,9 @@ class UpkeepRoom(Screen[bool]):
         self._panes: dict[Tab, UpkeepPane] = {}
         self._stale: set[Tab] = set()
         changes = Changes(self, clock, pace, library=lambda: library, after=self._after_change)
-        self._desk = Desk(library, clock, pace, changes, self._note_change, self._narrow)
+        self._desk = Desk(
+            library, clock, pace, changes, self._begin, self._after_change, self._note_change, self._narrow
+        )
 
     def compose(self) -> ComposeResult:
         """The tabs and the keys; a pane comes when it is shown."""
@@ -177,8 +180,8 @@ class UpkeepRoom(Screen[bool]):
 
     def action_show_help(self) -> None:
         """The keys that work here."""
-        panes = [("In the lists", self.pane.home)] if self.pane is not None else []
-        panes += [("In the text", pane) for pane in self.query(ReadingPane).first(ReadingPane),] if self.pane else []
+        panes: list[tuple[str, Widget]] = [] if self.pane is None else [("In the lists", self.pane.home)]
+        panes += [("In the text", text) for text in self.query(ReadingPane)[:1]]
         dimmed = {command.sentence for command in self.commands_here if self.why_not(command)}
         self.app.push_screen(
             HelpScreen(pane_keys(self, self.commands_here, panes), dimmed, self.library.read_only_because)
@@ -190,7 +193,7 @@ class UpkeepRoom(Screen[bool]):
         async def take_back(library: Library) -> None:
             await self._desk.changes.undo(library)
 
-        self._desk.changes.begin(take_back)
+        self._begin(take_back)
 
     def action_redo(self) -> None:
         """Do again what was taken back last."""
@@ -198,7 +201,7 @@ class UpkeepRoom(Screen[bool]):
         async def do_again(library: Library) -> None:
             await self._desk.changes.redo(library)
 
-        self._desk.changes.begin(do_again)
+        self._begin(do_again)
 
     def action_reload(self) -> None:
         """Look again."""
@@ -212,12 +215,22 @@ class UpkeepRoom(Screen[bool]):
 
     def action_leave(self) -> None:
         """Back to where one came from, unless something is being written."""
-        if self._desk.changes.is_under_way:
-            self.notify("This is still under way.", severity="warning", markup=False)
+        if self._is_writing:
+            self._desk.changes.warn("This is still under way.")
             return
         for pane in self._panes.values():
             pane.stop()
         self.dismiss(self.has_changed)
+
+    @property
+    def _is_writing(self) -> bool:
+        return self._desk.changes.is_under_way or any(pane.is_busy for pane in self._panes.values())
+
+    def _begin(self, change: Change) -> None:
+        if any(pane.is_busy for pane in self._panes.values()):
+            self._desk.changes.warn("One thing at a time: a repair is still under way.")
+        else:
+            self._desk.changes.begin(change)
 
     def _made(self, tab: Tab) -> UpkeepPane:
         module, _, name = next(place for known, _, _, place in TABS if known == tab).partition(":")
@@ -235,12 +248,13 @@ class UpkeepRoom(Screen[bool]):
     def _note_change(self) -> None:
         self.has_changed = True
 
-    def _narrow(self, part: Part, value: str) -> None:
-        """Show the memories of one value in the list this room was opened from."""
+    def _narrow(self, narrowed: Callable[[View], View]) -> None:
+        """Show some memories in the list this room was opened from."""
         behind = next((room for room in reversed(self.app.screen_stack) if isinstance(room, Looks)), None)
         if behind is None:
-            self.notify("There is no list of memories behind this room.", severity="warning", markup=False)
-            return
-        view = behind.view.cleared().without_search().toggled(part, value)
-        self.action_leave()
-        behind.look(view)
+            self._desk.changes.warn("There is no list of memories behind this room.")
+        elif self._is_writing:
+            self._desk.changes.warn("This is still under way.")
+        else:
+            self.action_leave()
+            behind.look(narrowed(behind.view.cleared().without_search()))

@@ -14,6 +14,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
+from textual.worker import WorkType
 
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
@@ -85,10 +86,10 @@ class SnapshotPane(UpkeepPane):
             CHANGE, True, writes=True,
         ),
         Command("snapshot.mark", "space", "mark", "mark", "Mark the row, or take its mark away", _MARK, True),
-        Command("snapshot.write", "W", "write", "write", "Write the snapshot as ZeroClaw does", CHANGE, True, writes=True),
+        Command("snapshot.write", "W", "write", "write", "Write it as ZeroClaw does", CHANGE, True, writes=True),
         Command("snapshot.next", "F,right", "show_part(1)", "filter", "Show the next kind of difference", FIND, True),
         Command("snapshot.previous", "left", "show_part(-1)", "filter back", "Show the kind before", FIND),
-        Command("snapshot.mark_all", "asterisk", "mark_all", "all", "Mark all shown that can be brought in", _MARK),
+        Command("snapshot.mark_all", "asterisk", "mark_all", "all", "Mark all that can come in", _MARK),
         Command("snapshot.mark_none", "backslash", "mark_none", "none", "Take every mark away", _MARK),
         Command("snapshot.copy", "y", "copy_content", "copy", "Copy the content, the snapshot's where it has one", FIND),
         Command("snapshot.open", "", "open_file", "compare", "Compare with another file …", FIND),
@@ -142,7 +143,8 @@ class SnapshotPane(UpkeepPane):
         difference = self.differences.selected
         if difference is not self._shown:
             self._shown = difference
-            self.run_worker(partial(self._show, difference), group="snapshot-diff", exclusive=True)
+            show: WorkType[None] = partial(self._show, difference)
+            self.run_worker(show, group="snapshot-diff", exclusive=True)
 
     def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
         """Read on in the difference."""
@@ -195,7 +197,7 @@ class SnapshotPane(UpkeepPane):
         elif not self._marked and difference is not None and not _can_bring(difference):
             self.warn(_nothing_to_bring(difference))
         else:
-            keys = sorted(self._marked) or [difference.key] if difference is not None else sorted(self._marked)
+            keys = sorted(self._marked or ([difference.key] if difference is not None else []))
             self.desk.begin(partial(self._hydrate, path=self._compared.path, keys=keys))
 
     async def action_copy_content(self) -> None:
@@ -328,7 +330,7 @@ class SnapshotPane(UpkeepPane):
         async def write(advance: Advance) -> Outcome:
             return await snapshots.write_snapshot(library, replaces_foreign=is_foreign)
 
-        await self.desk.changes.carry_out(library, "Writing the snapshot", plan.entries, write, _written_words)
+        await self.carry_out(library, "Writing the snapshot", plan.entries, write, _written_words)
 
     async def _replaces_foreign(self, plan: SnapshotPlan) -> bool:
         sentence = f"{' '.join(map(shown_words, plan.foreign))}\n\nWhat is replaced is kept: u brings it back."
@@ -347,7 +349,9 @@ class SnapshotPane(UpkeepPane):
             self.tell("The store has the same by now: there is nothing to bring in.")
             self.reload()
             return
-        question = Question(f"Bring {counted(count)} into the store?", _hydrate_body(plan), "Bring in nothing", _ways(plan))
+        question = Question(
+            f"Bring {counted(count)} into the store?", _hydrate_body(plan), "Bring in nothing", _ways(plan)
+        )
         policy = await self.app.push_screen_wait(question)
         resolution = await self._decided(plan) if policy == "each" else policy
         if resolution is None:
@@ -357,7 +361,7 @@ class SnapshotPane(UpkeepPane):
             return await hydrating.hydrate(library, plan, resolution, advance)
 
         self._marked.clear()
-        await self.desk.changes.carry_out(library, f"Bringing in {counted(count)}", count, bring, _came_in_words)
+        await self.carry_out(library, f"Bringing in {counted(count)}", count, bring, _came_in_words)
 
     async def _decided(self, plan: HydratePlan) -> Resolution | None:
         """What happens to each conflict, as a person says; None when they left it."""
@@ -462,8 +466,8 @@ def _empty_words(where: Where | None, compared: _Compared) -> str:
         return "Neither the store nor the snapshot has a core memory."
     if where is None:
         return (
-            f"Store and snapshot have the same {counted(len(compared.differences))}. What is written or edited from now "
-            "on is listed here until the snapshot is written again; F shows what is the same."
+            f"Store and snapshot have the same {counted(len(compared.differences))}. What is written or edited from "
+            "now on is listed here until the snapshot is written again; F shows what is the same."
         )
     return f"Nothing is {where}: F shows the next kind."
 
