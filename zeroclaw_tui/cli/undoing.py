@@ -3,9 +3,10 @@
 The document of an undo is that of every change (see `told`) with "undone": {"number", "verb", "at", "summary",
 "count"} of the change that was taken back, or with --dry-run would be, and "next": the same of the one that another
 undo would take back, or null. With --list it is {"backend", "location", "actions"}, the newest first, each with "open"
-(how much of it is not taken back yet) and "until" (when the trash lets go of it, RFC 3339) besides. Exit code 1 where there is nothing
-to take back or the last command changed nothing, after a no, and where something came in between: then each memory is
-named with what is in its way. A redo has "redone" in the place of "undone", and "next" is what another redo would do.
+(how much of it is not taken back yet) and "until" (when the trash lets go of it, RFC 3339) besides. Exit code 1 where
+there is nothing to take back or the last command changed nothing, after a no, and where something came in between: then
+each memory is named with what is in its way. A redo has "redone" in the place of "undone", and "next" is what another
+redo would do.
 """
 
 from __future__ import annotations

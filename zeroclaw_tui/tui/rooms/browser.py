@@ -656,7 +656,7 @@ class BrowserRoom(Screen[None]):
     async def _show_again(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import edit_memory
         from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit
-        from zeroclaw_tui.tui.screens.saving import repairing
+        from zeroclaw_tui.tui.changes import repairing
 
         row = await self._stored_here(library)
         if row is None:
@@ -671,7 +671,7 @@ class BrowserRoom(Screen[None]):
         """One memory was written: it glows, stays under the cursor, and keeps its mark."""
         if outcome is None:
             return
-        from zeroclaw_tui.tui.changing_words import written_words
+        from zeroclaw_tui.tui.changes import written_words
 
         is_new = outcome.verb == "store"
         self.notify(written_words(outcome), markup=False)
@@ -776,7 +776,7 @@ class BrowserRoom(Screen[None]):
 
     async def _tell_copies(self, library: Library, action: int, is_edit: bool) -> None:
         from zeroclaw_tui.curation.copies.copies import find_copies, summary, texts_of
-        from zeroclaw_tui.tui.changing_words import worth_telling
+        from zeroclaw_tui.tui.changes import worth_telling
 
         banner = self.query_one("#copies", Banner)
         try:

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar, overload
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical, VerticalScroll
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.events import Key
 from textual.screen import Screen
@@ -24,16 +24,38 @@ from zeroclaw_tui.curation.trash.words import summary_words
 from zeroclaw_tui.memory.change import EDITABLE, MEMORIES, Edit, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.changes import Changes, back_words, gone_for_ever_words, key_words, time_words
+from zeroclaw_tui.tui.changes import (
+    Changes,
+    back_words,
+    gone_for_ever_words,
+    gone_words,
+    key_words,
+    store_words,
+    time_words,
+)
 from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PANES, PROGRAM, Command, bindings, say_why_not
 from zeroclaw_tui.tui.dialogs import TypedConfirmation, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import absolute_time, count_text, relative_age, size_text
 from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.looks import MUTED, STRONG
+from zeroclaw_tui.tui.versions import (
+    change_content,
+    deleted_content,
+    deleted_lines,
+    diff_of,
+    row_words,
+    state_words,
+    step_content,
+    step_glyph,
+    step_words,
+    wanted_version,
+    what_changed,
+)
 from zeroclaw_tui.tui.view import Mode
-from zeroclaw_tui.tui.widgets.diff_content import DiffContent, DiffLine, diff_lines
+from zeroclaw_tui.tui.widgets.diff_content import DiffContent, ReadingPane
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
+from zeroclaw_tui.tui.widgets.line_diff import DiffLine, Sign
 from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 from zeroclaw_tui.tui.widgets.status_bar import Banner
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
@@ -47,7 +69,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     Command(
-        "changes.open", "enter", "open", "rows, bring back", "The rows of this change; of a row: bring it back", LOOK, True
+        "changes.open", "enter", "open", "rows, bring back", "The rows of this change; a row comes back", LOOK, True
     ),
     Command("changes.undo", "u", "undo", "take back", "Take back exactly this change", CHANGE, True, writes=True,
             also="undo revert", line="undo --id {number}"),
@@ -112,7 +134,7 @@ class Pages(Sequence[Row | None], Generic[Row]):
     @overload
     def __getitem__(self, at: slice) -> Sequence[Row | None]: ...
 
-    def __getitem__(self, at: int | slice) -> Row | None | Sequence[Row | None]:
+    def __getitem__(self, at: int | slice) -> Row | Sequence[Row | None] | None:
         if isinstance(at, slice):
             return [self[one] for one in range(*at.indices(self._total))]
         page, place = divmod(at, PAGE_ROWS)
@@ -126,25 +148,6 @@ class Pages(Sequence[Row | None], Generic[Row]):
     def put(self, offset: int, rows: Sequence[Row]) -> None:
         """Rows that were asked for."""
         self._pages[offset // PAGE_ROWS] = rows
-
-
-class DetailPane(VerticalScroll, can_focus=True, inherit_bindings=False):
-    """What the row under the cursor is, scrolling with the keys of the list."""
-
-    ALLOW_SELECT = False
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "scroll_down", "Down", id="detail.down", show=False, tooltip="A line on"),
-        Binding("k,up", "scroll_up", "Up", id="detail.up", show=False, tooltip="A line back"),
-        Binding("g,home", "scroll_home", "Top", id="detail.top", show=False, tooltip="To the beginning"),
-        Binding("G,end", "scroll_end", "End", id="detail.bottom", show=False, tooltip="To the end"),
-        Binding("pagedown,ctrl+d", "page_down", "Page down", id="detail.page_down", show=False, tooltip="A page on"),
-        Binding("pageup,ctrl+u", "page_up", "Page up", id="detail.page_up", show=False, tooltip="A page back"),
-    ]
-
-    def compose(self) -> ComposeResult:
-        """Facts over a diff, or a content."""
-        yield Static("", id="about", markup=False)
-        yield DiffContent(id="diff")
 
 
 @dataclass(slots=True)
@@ -192,7 +195,9 @@ class ChangesRoom(Screen[bool]):
                 yield TableList[Line](
                     _columns("changes", self.clock()), is_marked=self._is_marked, is_left_out=_is_taken_back, id="list"
                 )
-            yield DetailPane(id="detail")
+            with ReadingPane(id="detail"):
+                yield Static("", id="about", markup=False)
+                yield DiffContent(id="diff")
         yield KeyLine(show_command_palette=False)
 
     def on_mount(self) -> None:
@@ -275,7 +280,7 @@ class ChangesRoom(Screen[bool]):
         line = self._list.selected
         if isinstance(line, TrashRow) and line.store != self.library.trash.store:
             self.changes.warn(_OTHER_STORE.format(store_words(line.store)))
-        elif isinstance(line, TrashRow | Version) and self._comes_back(line):
+        elif isinstance(line, (TrashRow, Version)) and self._comes_back(line):
             self._marks ^= {line.number}
             self._list.refresh()
             self._list.cursor += 1
@@ -331,12 +336,12 @@ class ChangesRoom(Screen[bool]):
 
     def action_show_help(self) -> None:
         """The keys that work here."""
-        panes = (("In the list", self._list), ("In the detail", self.query_one(DetailPane)))
+        panes = (("In the list", self._list), ("In the detail", self.query_one(ReadingPane)))
         self.app.push_screen(HelpScreen(self, COMMANDS, panes))
 
     def action_step_out(self) -> None:
         """From the detail to the list, out of the search, from the rows to the changes, and then back."""
-        if self.query_one(DetailPane).has_focus:
+        if self.query_one(ReadingPane).has_focus:
             self._list.focus()
         elif self.has_class("-searching"):
             self.remove_class("-searching")
@@ -365,7 +370,7 @@ class ChangesRoom(Screen[bool]):
     def _entry(self) -> MemoryEntry | None:
         """The memory under the cursor, as it was before it was changed."""
         line = self._list.selected
-        row = line.row if isinstance(line, TrashRow) else _wanted(line) if isinstance(line, Version) else None
+        row = line.row if isinstance(line, TrashRow) else wanted_version(line) if isinstance(line, Version) else None
         if row is None or row.table != MEMORIES:
             return self._memory
         return row.entry()
@@ -394,7 +399,7 @@ class ChangesRoom(Screen[bool]):
         return None
 
     def _is_marked(self, line: Line) -> bool:
-        return isinstance(line, TrashRow | Version) and line.number in self._marks
+        return isinstance(line, (TrashRow, Version)) and line.number in self._marks
 
     def _comes_back(self, line: TrashRow | Version) -> bool:
         return isinstance(line, TrashRow) or line.number in self._can_come_back
@@ -501,7 +506,9 @@ class ChangesRoom(Screen[bool]):
         if not isinstance(self._list.selected, Action):
             change = await library.trash.action(number)
             title = f"{verb} the whole change: {summary_words(change)}?"
-            body = Content.styled(f"Done {time_words(change.at, self.clock())}, to {memories_words(change.count)}.", MUTED)
+            body = Content.styled(
+                f"Done {time_words(change.at, self.clock())}, to {memories_words(change.count)}.", MUTED
+            )
             if change.count > 1 and not await self.app.push_screen_wait(yes_or_no(title, body, "Leave it", verb)):
                 return
         await reverse(library, number)
@@ -510,9 +517,9 @@ class ChangesRoom(Screen[bool]):
         line = self._list.selected
         if isinstance(line, TrashRow) and not self._marks and line.store != library.trash.store:
             self.changes.warn(_OTHER_STORE.format(store_words(line.store)))
-        elif self._marks or (isinstance(line, TrashRow | Version) and self._comes_back(line) and not self._is_step):
+        elif self._marks or (isinstance(line, (TrashRow, Version)) and self._comes_back(line) and not self._is_step):
             key = None if self._marks or self._entry is None else self._entry.key
-            one = [line.number] if isinstance(line, TrashRow | Version) else []
+            one = [line.number] if isinstance(line, (TrashRow, Version)) else []
             await self._restore(library, sorted(self._marks) or one, key)
         elif isinstance(line, Version) and line.before is not None and line.before.table != MEMORIES:
             self.changes.warn("A file comes back with its whole change: u takes that back.")
@@ -537,7 +544,7 @@ class ChangesRoom(Screen[bool]):
 
     async def _make(self, library: Library, step: Version) -> None:
         """Make a memory what it was before a step, or what the step made where there was nothing before."""
-        wanted = _wanted(step)
+        wanted = wanted_version(step)
         present, count = await library.memory.stored(wanted.id), 0
         if present is None:
             restored = await self._restore(library, [await self._number_in_trash(wanted.id)], wanted.entry().key)
@@ -572,10 +579,10 @@ class ChangesRoom(Screen[bool]):
                 self.changes.tell("That change is gone for ever.")
         else:
             numbers = sorted(self._marks) or (
-                [line.number] if isinstance(line, TrashRow | Version) and self._comes_back(line) else []
+                [line.number] if isinstance(line, (TrashRow, Version)) and self._comes_back(line) else []
             )
             if not numbers:
-                self.changes.warn("Only what was deleted can be let go of row by row; d on its change takes all of that.")
+                self.changes.warn("Only what was deleted goes row by row; d on a change lets go of all of it.")
                 return
             what = memories_words(len(numbers)) if self._marks or self._entry is None else key_words(self._entry.key)
             if await self._confirms(f"Let {what} go for ever?", len(numbers)):
@@ -595,7 +602,8 @@ class ChangesRoom(Screen[bool]):
         word = str(count) if count >= TYPED_FROM else "gone"
         body = Content.styled("Nothing brings back what leaves the trash, nor earlier versions of it.", MUTED)
         dialog = TypedConfirmation(title, body, word, f"Type {word}:", "let go", is_final=True)
-        return bool(await self.app.push_screen_wait(dialog))
+        answer = await self.app.push_screen_wait(dialog)
+        return answer is True
 
     def _paint_title(self) -> None:
         place, rows = self._shown.place, len(self._list.rows)
@@ -625,7 +633,9 @@ class ChangesRoom(Screen[bool]):
         if self._shown.place == "deleted":
             return "Nothing is in the trash. d in the list of memories moves them here."
         if self._shown.place == "memory":
-            return "Nothing was changed here through this program. An edit (e) or a deletion (d) is listed from then on."
+            return (
+                "Nothing was changed here through this program. An edit (e) or a deletion (d) is listed from then on."
+            )
         return "Nothing was changed here yet. An edit (e), a new memory (n) or a deletion (d) is listed from then on."
 
     async def _scope_words(self) -> str:
@@ -658,20 +668,93 @@ class ChangesRoom(Screen[bool]):
             if isinstance(line, Action):
                 numbers = await self.library.trash.numbers_of_change(line.number)
                 versions = await self.library.trash.versions(numbers[:_SAMPLES])
-                about = _change_content(line, self.clock())
+                about = change_content(line, self.clock())
                 if len(numbers) == 1 and versions and versions[0].before and versions[0].after:
-                    about = Content("\n").join([about, Content(""), _step_content(versions[0])])
-                    lines = await asyncio.to_thread(_diff_of, versions[0])
+                    about = Content("\n").join([about, Content(""), step_content(versions[0])])
+                    lines = await asyncio.to_thread(diff_of, versions[0])
                 else:
-                    lines = [DiffLine(_SIGNS[step_glyph(one)], _row_words(one)) for one in versions]
+                    lines = [DiffLine(step_glyph(one), row_words(one)) for one in versions]
                     lines += [DiffLine("…", f"{len(numbers) - len(lines):,} more")] if len(numbers) > len(lines) else []
             elif isinstance(line, Version):
-                about, lines = _step_content(line), await asyncio.to_thread(_diff_of, line)
+                about, lines = step_content(line), await asyncio.to_thread(diff_of, line)
             elif line is not None:
-                about = _deleted_content(line, self.library.trash.store, self.clock())
-                lines = await asyncio.to_thread(_content_of, line.row)
+                about = deleted_content(line, self.library.trash.store, self.clock())
+                lines = await asyncio.to_thread(deleted_lines, line)
         except InspectorError as error:
             about = Content(display_text(mask_secrets(str(error))))
         self.query_one("#about", Static).update(about)
         self.query_one(DiffContent).show(lines)
-        self.query_one(DetailPane).scroll_home(animate=False)
+        self.query_one(ReadingPane).scroll_home(animate=False)
+
+
+def edit_to(present: StoredRow, wanted: StoredRow, editable: Iterable[str]) -> Edit:
+    """The edit that makes one version of a memory the other, as far as this store can edit."""
+    now, then = present.entry(), wanted.entry()
+    names = [name for name in EDITABLE if name in set(editable) and getattr(now, name) != getattr(then, name)]
+    return Edit({name: getattr(then, name) for name in names})
+
+
+def _is_taken_back(line: Line) -> bool:
+    return isinstance(line, Action) and not line.open
+
+
+def _columns(place: Place, now: datetime, *, every_store: bool = False) -> Sequence[Column[Line]]:
+    """The columns of a place; a row that is on its way has blank cells."""
+
+    def of(kind: type[Row], words: Callable[[Row], Content | str]) -> Callable[[Line], Content | str]:
+        return lambda line: words(line) if isinstance(line, kind) else ""
+
+    def age(at: str) -> str:
+        return relative_age(at, now)
+
+    if place == "changes":
+        return (
+            Column("when", of(Action, lambda line: age(line.at)), width=8, look="muted"),
+            Column("change", of(Action, summary_words), flex=True),
+            Column("rows", of(Action, lambda line: count_text(line.count)), width=7, right=True, look="muted"),
+            Column("", of(Action, state_words), width=20, look="muted"),
+            Column(
+                "goes",
+                of(Action, lambda line: gone_words(line.until, now)),
+                7,
+                right=True,
+                hidden_below=90,
+                look="faint",
+            ),
+        )
+    if place == "deleted":
+        after: Column[Line] = Column(
+            "category", of(TrashRow, lambda line: line.row.entry().category), 12, look="muted", hidden_below=90
+        )
+        if every_store:
+            after = Column("from", of(TrashRow, lambda line: store_words(line.store)), width=24, look="muted")
+        return (
+            Column("deleted", of(TrashRow, lambda line: age(line.deleted_at)), width=8, look="muted"),
+            Column("key", of(TrashRow, lambda line: masked(line.row.entry().key)), width=20),
+            Column("memory", of(TrashRow, lambda line: masked(line.row.entry().content[:_LOOKED_AT])), flex=True),
+            after,
+            Column(
+                "size", of(TrashRow, lambda line: size_text(line.size)), 7, right=True, hidden_below=90, look="muted"
+            ),
+            Column("goes", of(TrashRow, lambda line: gone_words(line.until, now)), width=7, right=True, look="faint"),
+        )
+    glyph = Column[Line](
+        "", of(Version, lambda line: Content.styled(step_glyph(line), _LOOKS[step_glyph(line)])), width=1
+    )
+    if place == "memory":
+        return (
+            Column("when", of(Version, lambda line: age(line.at)), width=8, look="muted"),
+            glyph,
+            Column("what", of(Version, step_words), width=16),
+            Column("changed", of(Version, lambda line: ", ".join(what_changed(line))), flex=True, look="muted"),
+        )
+    return (
+        glyph,
+        Column("what", of(Version, step_words), width=16, look="muted"),
+        Column("memory", of(Version, row_words), flex=True),
+        Column("changed", of(Version, lambda line: ", ".join(what_changed(line))), 20, hidden_below=100, look="muted"),
+    )
+
+
+_LOOKS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "muted"}
+_LOOKED_AT = 2000

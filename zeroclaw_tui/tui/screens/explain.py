@@ -24,10 +24,10 @@ from zeroclaw_tui.tui.rooms.browser import why_dimmed
 from zeroclaw_tui.tui.screens import explain_words as words
 from zeroclaw_tui.tui.screens.doctor_words import endpoint_host
 from zeroclaw_tui.tui.screens.explain_keys import EXPLAIN_COMMANDS
-from zeroclaw_tui.tui.screens.history import StepPane
 from zeroclaw_tui.tui.screens.message_screen import MessageScreen
 from zeroclaw_tui.tui.screens.re_embedding import re_embed
 from zeroclaw_tui.tui.view import View
+from zeroclaw_tui.tui.widgets.diff_content import ReadingPane as StepPane
 from zeroclaw_tui.tui.widgets.empty import Empty, KeyHint
 from zeroclaw_tui.tui.widgets.explanation_block import ExplanationBlock
 from zeroclaw_tui.tui.widgets.key_line import KeyLine

@@ -610,7 +610,9 @@ class CleanUp(UpkeepPane):
             Column("key", lambda row: row.sample.stamp.key or Content.styled(EMPTY_KEY, "faint")),
             Column("memory", lambda row: row.sample.excerpt or Content.styled(EMPTY_CONTENT, "faint"), flex=True),
             Column("category", lambda row: row.sample.stamp.category, hidden_below=84, look="muted"),
-            Column("size", lambda row: size_text(row.sample.stamp.size), width=6, right=True, hidden_below=96, look="muted"),
+            Column(
+                "size", lambda row: size_text(row.sample.stamp.size), width=6, right=True, hidden_below=96, look="muted"
+            ),
             Column("age", age, width=6, right=True, look="muted"),
         ]
         if finding is not None and any(sample.remark for sample in finding.samples[:200]):

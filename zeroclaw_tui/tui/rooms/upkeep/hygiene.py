@@ -38,7 +38,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.changing_words import until_words
+from zeroclaw_tui.tui.changes import until_words
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, absolute_time, count_text, size_text
