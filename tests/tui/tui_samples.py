@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from textual.app import App
 from textual.pilot import Pilot
 from textual.widget import Widget
+from zeroclaw_tui.tui.screens.browser import BrowserScreen
 
 from zeroclaw_tui.backends.base import Capabilities, StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
@@ -31,7 +32,6 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
 from zeroclaw_tui.scoring.settings import ScoringSettings
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.browser import BrowserScreen
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 _TICKS = count()

@@ -11,6 +11,7 @@ import pytest
 from explain_samples import MESSAGE, Kitchen
 from textual.pilot import Pilot
 from tui_trash_samples import screen_text, settled, until
+from zeroclaw_tui.tui.screens.filters import FiltersScreen
 
 from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
@@ -18,7 +19,6 @@ from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.screens.choice import ChoiceScreen
 from zeroclaw_tui.tui.screens.editor import EditorScreen
 from zeroclaw_tui.tui.screens.explain import ExplainScreen
-from zeroclaw_tui.tui.screens.filters import FiltersScreen
 from zeroclaw_tui.tui.screens.prompt import PromptScreen
 from zeroclaw_tui.tui.screens.what_if import WhatIfScreen
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList

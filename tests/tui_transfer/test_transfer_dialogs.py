@@ -13,7 +13,6 @@ from transfer_samples import Place, command, ready, said
 from tui_trash_samples import NARROW, WIDE, screen_words, until
 
 from zeroclaw_tui.tui.dialogs import Form, Question
-from zeroclaw_tui.tui.screens.browser import BrowserScreen
 from zeroclaw_tui.tui.widgets.writing import LineInput
 
 

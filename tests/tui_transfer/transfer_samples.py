@@ -14,11 +14,11 @@ from typing import Any
 from support import small_store
 from textual.pilot import Pilot
 from tui_trash_samples import Clock
+from zeroclaw_tui.tui.screens.browser import BrowserScreen
 
 from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.browser import BrowserScreen
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 ROWS = (

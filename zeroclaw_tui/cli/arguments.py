@@ -21,8 +21,8 @@ from zeroclaw_tui.memory.errors import WrongUse
 SHELLS = ("bash", "zsh")
 VERBS_HERE = (
     "list", "get", "recall", "search", "stats", "facets", "health", "store", "edit", "forget", "purge", "clear",
-    "erase", "undo", "trash", "hygiene", "audit", "snapshot", "hydrate", "doctor", "compact", "reindex", "export",
-    "import", "copy", "explain", "similar", "prompt", "evaluate",
+    "erase", "undo", "redo", "trash", "hygiene", "audit", "snapshot", "hydrate", "doctor", "compact", "reindex",
+    "export", "import", "copy", "explain", "similar", "prompt", "evaluate",
 )  # fmt: skip
 VERBS_TO_COME = ("tail",)
 MAKING = ("store", "import")

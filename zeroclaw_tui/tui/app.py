@@ -26,10 +26,9 @@ from zeroclaw_tui.tui import opening
 from zeroclaw_tui.tui.commands import InspectorCommands
 from zeroclaw_tui.tui.leaving import Guarded, finish_writing, holds_text
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.browser import BrowserScreen
-from zeroclaw_tui.tui.screens.error import ErrorScreen, WayOn
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.screens.working import shown_words
-from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
+from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.header import with_tilde
 
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.opening import OpenOptions
     from zeroclaw_tui.curation.switching import Candidate, Standing
     from zeroclaw_tui.tui.rooms.stores import Stores
+    from zeroclaw_tui.tui.screens.error import WayOn
 
 DEMO_WANTED = -1
 """What the inspector ends with when a person without an install wants to look at the demo."""
@@ -63,7 +63,7 @@ class InspectorApp(App[int]):
 
     TITLE = "zeroclaw"
     # Textual reads a screen's own sheet only when the screen is pushed; the first one is not.
-    CSS_PATH = "screens/browser.tcss"
+    CSS_PATH = "rooms/browser.tcss"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {InspectorCommands}
 
     def __init__(
@@ -84,7 +84,7 @@ class InspectorApp(App[int]):
         self._lister = lister
         self._asker = asker
         self._pace = pace or Pace()
-        self._browser = BrowserScreen(clock, self._pace)
+        self._browser = BrowserRoom(clock, self._pace)
         self._configs: tuple[MemoryConfig, ...] = ()
         self._chosen = 0
         self._library: Library | None = None
@@ -98,7 +98,7 @@ class InspectorApp(App[int]):
             self.animation_level = "none"
         self.register_theme(ZEROCLAW_DARK)
         self.register_theme(ZEROCLAW_LIGHT)
-        self._own_theme = self.theme = ZEROCLAW_DARK.name
+        self._own_theme = self.theme = first_theme(os.environ, self.console.color_system)
 
     def get_default_screen(self) -> Screen[Any]:
         """The browser, empty until a store is open."""
@@ -164,6 +164,7 @@ class InspectorApp(App[int]):
 
     def action_make_store(self) -> None:
         """Make the database that is not there from its snapshot, once a person wants that."""
+        from zeroclaw_tui.tui.screens.error import ErrorScreen
         from zeroclaw_tui.tui.transfer import make_from_snapshot
 
         screen = self.screen
@@ -172,11 +173,11 @@ class InspectorApp(App[int]):
                 self, self._configs[self._chosen], self._options.profile, partial(screen.dismiss, "again")
             )
 
-    def on_browser_screen_installs_wanted(self) -> None:
+    def on_browser_room_installs_wanted(self) -> None:
         """Show the candidates."""
         self._choose_install()
 
-    def on_browser_screen_stores_wanted(self, event: BrowserScreen.StoresWanted) -> None:
+    def on_browser_room_stores_wanted(self, event: BrowserRoom.StoresWanted) -> None:
         """Show the stores this config knows."""
         self.action_choose_store()
         if event.copies:
@@ -189,7 +190,7 @@ class InspectorApp(App[int]):
         if self._configs:
             self.push_screen(StoresRoom(self._stores(), self._library), self._use_store)
 
-    def on_browser_screen_profile_chosen(self, event: BrowserScreen.ProfileChosen) -> None:
+    def on_browser_room_profile_chosen(self, event: BrowserRoom.ProfileChosen) -> None:
         """Remember whose rules a person wants for this store."""
         self._keep(partial(opening.save_profile, version=event.version))
 
@@ -236,6 +237,8 @@ class InspectorApp(App[int]):
             self._exit_code = error.exit_code
             snapshot = await self._snapshot_to_make_from()
             has_others, knows_stores = len(self._configs) > 1, bool(self._configs)
+            from zeroclaw_tui.tui.screens.error import ErrorScreen
+
             screen = ErrorScreen(error, has_others=has_others, knows_stores=knows_stores, snapshot=snapshot)
             self.push_screen(screen, self._after_error)
             return
@@ -256,7 +259,11 @@ class InspectorApp(App[int]):
 
     def _show(self, library: Library, view: View | None = None) -> None:
         self._use_saved_theme(self._configs[self._chosen])
-        others = [place_of(config) for at, config in enumerate(self._configs) if at != self._chosen]
+        others = [
+            mask_secrets(with_tilde(str(config.install.root)))
+            for at, config in enumerate(self._configs)
+            if at != self._chosen
+        ]
         agent = self._options.agent
         shown = view or View(filter=MemoryFilter(agent=(agent,) if agent else None))
         self._browser.show_store(library, shown, ", ".join(others) or None)
@@ -292,6 +299,8 @@ class InspectorApp(App[int]):
             self.run_worker(self._switch(candidate), group="open", exclusive=True)
 
     async def _switch(self, candidate: Candidate) -> None:
+        from zeroclaw_tui.tui.screens.error import ErrorScreen
+
         opening_words = f"Opening {one_line(candidate.name)} …"
         timer = self.set_timer(self._pace.patience, lambda: self.notify(opening_words, markup=False))
         try:

@@ -94,6 +94,28 @@ def fit(text: str, cells: int, align: Literal["left", "right"] = "left") -> str:
     return padding + shown if align == "right" else shown + padding
 
 
+def next_line(text: str, start: int, width: int) -> tuple[str, int]:
+    """The line of at most `width` cells that begins at `start`, and where the next one begins.
+
+    It ends at a line feed, else at the last blank that fits, which is swallowed, else within a word.
+    """
+    line_end = text.find("\n", start)
+    if line_end < 0:
+        line_end = len(text)
+    end = _fitting(text, start, line_end, width)
+    if end >= line_end:
+        return text[start:line_end], line_end + 1
+    if text[end] != " ":
+        blank = text.rfind(" ", start, end)
+        if blank < 0 or not text[start:blank].strip(" "):
+            return text[start:end], end
+        end = blank
+    following = end
+    while following < line_end and text[following] == " ":
+        following += 1
+    return text[start:end], following + (following == line_end)
+
+
 def _head(text: str, cells: int) -> str:
     """The longest beginning of at most so many cells, without a blank or a joiner at its end."""
     if text.isascii() and text.isprintable():
@@ -107,6 +129,18 @@ def _head(text: str, cells: int) -> str:
     while cell_len(head) > cells:
         head = head[:-1].rstrip(_JOINER)
     return head
+
+
+def _fitting(text: str, start: int, line_end: int, width: int) -> int:
+    window = text[start : min(line_end, start + 2 * width + 16)]
+    if window.isascii():
+        return min(start + width, line_end)
+    used = 0
+    for begin, end, cells in split_graphemes(window)[0]:
+        if used + cells > width:
+            return start + (begin or end)
+        used += cells
+    return start + len(window)
 
 
 def _span(seconds: float) -> str:

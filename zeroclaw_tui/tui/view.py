@@ -89,23 +89,16 @@ LENGTHS = (
     Length("over 100 KB", over=100 * 1024),
 )
 
-ORDERS: tuple[tuple[Sort, str], ...] = (
-    (Sort(SortField.STORED, True), "newest first"),
-    (Sort(SortField.STORED, False), "oldest first"),
-    (Sort(SortField.UPDATED, True), "last changed first"),
-    (Sort(SortField.UPDATED, False), "longest unchanged first"),
-    (Sort(SortField.KEY, False), "by key"),
-    (Sort(SortField.KEY, True), "by key, backwards"),
-    (Sort(SortField.CATEGORY, False), "by category"),
-    (Sort(SortField.CATEGORY, True), "by category, backwards"),
-    (Sort(SortField.CONTENT, False), "by content"),
-    (Sort(SortField.CONTENT, True), "by content, backwards"),
-    (Sort(SortField.SIZE, True), "biggest first"),
-    (Sort(SortField.SIZE, False), "smallest first"),
-    (Sort(SortField.AGE, True), "youngest first"),
-    (Sort(SortField.AGE, False), "eldest first"),
+ORDERS: tuple[tuple[Sort, str, str], ...] = (
+    (Sort(SortField.AGE, True), "newest first", "oldest first"),
+    (Sort(SortField.STORED, True), "last stored first", "first stored first"),
+    (Sort(SortField.UPDATED, True), "last changed first", "longest unchanged first"),
+    (Sort(SortField.KEY, False), "by key", "by key, backwards"),
+    (Sort(SortField.CATEGORY, False), "by category", "by category, backwards"),
+    (Sort(SortField.CONTENT, False), "by content", "by content, backwards"),
+    (Sort(SortField.SIZE, True), "biggest first", "smallest first"),
 )
-"""Every order with its words; of each field the one a person wants first comes first."""
+"""Each column in the order a person wants first, in words, and the words of the same turned round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +171,7 @@ class View:
     @property
     def order_words(self) -> str:
         """The order, in words."""
-        return next(words for sort, words in ORDERS if sort == self.sort)
+        return order_words(self.sort)
 
     def has(self, part: Part, value: str) -> bool:
         """Whether this value narrows the list."""
@@ -242,7 +235,15 @@ class View:
         """By that field in its first order, or turned round when it is the field already."""
         if self.sort.field is chosen:
             return replace(self, sort=Sort(chosen, not self.sort.descending))
-        return replace(self, sort=next(sort for sort, _ in ORDERS if sort.field is chosen))
+        return replace(self, sort=next(sort for sort, *_ in ORDERS if sort.field is chosen))
+
+    def part_of(self, entry: MemoryEntry) -> tuple[Part, str]:
+        """What the memories most like this one share with it: its session, else its category, else its agent."""
+        if entry.session_id:
+            return "session", entry.session_id
+        if entry.category or not entry.agent:
+            return "category", entry.category
+        return "agent", entry.agent
 
     @property
     def chips(self) -> tuple[Chip, ...]:
@@ -311,6 +312,12 @@ class View:
         return filter.but(
             older_than=_days_before(now, age.over), newer_than=_days_before(now, age.under), undated=age.undated
         )
+
+
+def order_words(sort: Sort) -> str:
+    """An order as it stands over the list."""
+    first, words, turned = next(order for order in ORDERS if order[0].field is sort.field)
+    return words if sort == first else turned
 
 
 def value_words(part: Part, value: str) -> str:

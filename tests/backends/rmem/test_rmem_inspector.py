@@ -12,12 +12,12 @@ from support.rmem_file import BEES, mila
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 from textual.widgets import Input
+from zeroclaw_tui.tui.screens.browser import BrowserScreen
 
 from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.browser import BrowserScreen
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.copies.copies import find_copies, summary, texts_of_plan
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import NEWEST_STORED
-from zeroclaw_tui.tui.changing_words import (
+from zeroclaw_tui.tui.changes import (
     copies_words,
     plan_categories,
     plan_extent,

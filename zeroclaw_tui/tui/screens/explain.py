@@ -18,16 +18,16 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.explanation import Explanation
 from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.tui.commands import Command, bindings, say_why_not
-from zeroclaw_tui.tui.dimming import why_dimmed, why_read_only
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.rooms.browser import why_dimmed
 from zeroclaw_tui.tui.screens import explain_words as words
 from zeroclaw_tui.tui.screens.doctor_words import endpoint_host
 from zeroclaw_tui.tui.screens.explain_keys import EXPLAIN_COMMANDS
-from zeroclaw_tui.tui.screens.history import StepPane
 from zeroclaw_tui.tui.screens.message_screen import MessageScreen
 from zeroclaw_tui.tui.screens.re_embedding import re_embed
 from zeroclaw_tui.tui.view import View
+from zeroclaw_tui.tui.widgets.diff_content import ReadingPane as StepPane
 from zeroclaw_tui.tui.widgets.empty import Empty, KeyHint
 from zeroclaw_tui.tui.widgets.explanation_block import ExplanationBlock
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
@@ -84,7 +84,7 @@ class ExplainScreen(MessageScreen[Explanation]):
     @property
     def read_only_because(self) -> str | None:
         """Why this memory cannot be changed, in a sentence; None when it can."""
-        return why_read_only(self.library)
+        return self.library.cannot_write_because
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what was replaced has a newer one; what the list does can be done where one came from there."""

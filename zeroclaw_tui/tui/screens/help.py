@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.memory.text import display_text, mask_secrets
-from zeroclaw_tui.tui.commands import BROWSER_COMMANDS, Command
+from zeroclaw_tui.tui.commands import Command
 from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG, WARNING
 
 Section = tuple[str, Sequence[tuple[str, str]]]
@@ -70,6 +70,8 @@ class NoticesScreen(TextScreen):
 
 def key_sections(screen: Screen[Any], panes: Iterable[tuple[str, Widget]]) -> list[Section]:
     """The keys of the browser by group and of each pane, with the names this terminal's person knows them by."""
+    from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
+
     groups: dict[str, list[tuple[str, str]]] = {}
     for command in BROWSER_COMMANDS:
         keys = _bound_keys(screen, command)

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from textual.widget import Widget
 from textual.worker import Worker
 
+from zeroclaw_tui.curation.profile_choice import known_rules
 from zeroclaw_tui.curation.prompt import trial_of
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.choice import ChoiceScreen
-from zeroclaw_tui.tui.screens.choosing import profile_choices
-from zeroclaw_tui.tui.screens.doctor_words import endpoint_host
+from zeroclaw_tui.tui.screens.choice import Choice, ChoiceScreen
 from zeroclaw_tui.tui.screens.working import WorkingScreen, shown_words
 from zeroclaw_tui.tui.widgets.message_line import MessageLine
 from zeroclaw_tui.tui.widgets.status_bar import Banner, StatusBar
@@ -151,7 +150,8 @@ class MessageScreen(WorkingScreen, Generic[Answer]):
 
     def action_choose_profile(self) -> None:
         """Choose whose scoring rules recall follows."""
-        choices, current = profile_choices(self.library)
+        current = self.library.profile.profile.version
+        choices = [Choice(version, version, news) for version, news in known_rules(current)]
         self.app.push_screen(ChoiceScreen("Score like which ZeroClaw?", choices, current), self._use_profile)
 
     def action_what_if(self) -> None:
@@ -213,7 +213,7 @@ class MessageScreen(WorkingScreen, Generic[Answer]):
     def _say_asking(self) -> None:
         if self.asks_endpoint:
             # It may have the message's vector already; where it has not, a person knows who is asked.
-            place = endpoint_host(self.library.config.embedding)
+            place = self.library.embedding_host
             self.say(f"Asking the store, and {place} for the vector of the message …")
         else:
             self.say("Asking the store; a big one takes a while …")
@@ -228,9 +228,9 @@ class MessageScreen(WorkingScreen, Generic[Answer]):
     def _use_profile(self, version: str | None) -> None:
         if version is None:
             return
-        from zeroclaw_tui.tui.screens.browser import BrowserScreen
+        from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 
         self.library.with_profile(version)
         self.has_changed = True
-        self.post_message(BrowserScreen.ProfileChosen(version))
+        self.post_message(BrowserRoom.ProfileChosen(version))
         self.reload()

@@ -8,12 +8,11 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.events import Key
 
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.profile_choice import ProfileChoice, known_rules
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.tui.commands import bindings
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.screens.choice import Choice, ChoiceScreen
-from zeroclaw_tui.tui.screens.choosing import profile_choices
 from zeroclaw_tui.tui.screens.what_if_keys import WHAT_IF_COMMANDS
 from zeroclaw_tui.tui.screens.what_if_listing import WhatIfListing
 from zeroclaw_tui.tui.screens.what_if_settings import SETTINGS, NumberSetting, Tried, WordSetting
@@ -97,7 +96,8 @@ class WhatIfScreen(WhatIfListing):
     def action_choose_profile(self) -> None:
         """Choose whose scoring rules are tried."""
         tried = replace(self.library, profile=ProfileChoice.by_hand(self.tried.now.profile.version))
-        choices, current = profile_choices(tried)
+        current = tried.profile.profile.version
+        choices = [Choice(version, version, news) for version, news in known_rules(current)]
         setting = next(one for one in SETTINGS if one.name == "scoring profile")
         screen = ChoiceScreen("Score like which ZeroClaw?", choices, current)
         self.app.push_screen(screen, lambda version: self._try(setting.put(self.tried, version)) if version else None)

@@ -18,7 +18,7 @@ from zeroclaw_tui.tui.widgets.ranked_rows import (
     RankedRow,
     Ranking,
     ranked_layout,
-    ranked_row,
+    ranked_lines,
     threshold_row,
 )
 from zeroclaw_tui.tui.widgets.row_list import RowList
@@ -58,7 +58,7 @@ class ComparedRows(RowList):
         ids = [row.result.entry.id for row in self._ranking.rows]
         at = ids.index(kept.id) if kept is not None and kept.id in ids else None
         lines = len(ids) + (self._ranking.line_at is not None)
-        self.set_row_count(lines, self._first if at is None else self._ranking.line_of(at))
+        self.set_row_count(lines, self._first if at is None else self._line_of(at))
 
     def validate_cursor(self, row: int) -> int:
         """Keep the cursor on a row, and off the threshold's line."""
@@ -94,7 +94,7 @@ class ComparedRows(RowList):
         if at is None:
             return [Segment(" " * _MOVE, styles.blank), *threshold_row(self._ranking, self._columns, styles)]
         ranked = self._ranking.rows[at]
-        rank, gap, *rest = ranked_row(ranked, self._ranking, self._columns, styles)
+        rank, gap, *rest = ranked_lines(ranked, self._ranking, self._columns, styles)[0]
         compared = self._rows[at]
         if compared is None:
             return [Segment(" " * _MOVE, styles.blank), rank, gap, *rest]
@@ -117,8 +117,15 @@ class ComparedRows(RowList):
         return [Segment(fit(words, _MOVE), style)]
 
     def _row_at(self, line: int) -> int | None:
-        row = self._ranking.row_of(line)
-        return row if row is not None and 0 <= row < len(self._ranking.rows) else None
+        line_at = self._ranking.line_at
+        if line == line_at:
+            return None
+        row = line if line_at is None or line < line_at else line - 1
+        return row if 0 <= row < len(self._ranking.rows) else None
+
+    def _line_of(self, row: int) -> int:
+        line_at = self._ranking.line_at
+        return row if line_at is None or row < line_at else row + 1
 
     @property
     def _first(self) -> int:

@@ -210,7 +210,7 @@ class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
                 self.call_after_refresh(self.scroll_to_widget, first, animate=False)
 
     def _match_style(self) -> Style:
-        return Style(foreground=score_colours(self.app)["final"], bold=True, underline=True)
+        return Style(foreground=score_colours(self.app)[self.lights.colour], bold=True, underline=True)
 
     def _why_not_markdown(self, content: str) -> str | None:
         if not self.as_markdown:

@@ -71,9 +71,9 @@ def fact_parts(entry: MemoryEntry, norm: float | None) -> list[str]:
     if entry.withheld:
         parts.append(f"✗ withheld from the agent: {_part(entry.withheld)}")
     if entry.superseded_by == "":
-        parts.append("→ no longer current, and nothing says by what (U shows it again)")
+        parts.append("→ no longer current, and nothing says by what")
     elif entry.superseded_by is not None:
-        parts.append(f"→ superseded by {_part(entry.superseded_by) or 'another'} (U shows it again)")
+        parts.append(f"→ superseded by {_part(entry.superseded_by) or 'another'}")
     parts.append(_part(entry.id) if _UUID.fullmatch(entry.id) else f"id {_part(entry.id)}")
     return parts
 

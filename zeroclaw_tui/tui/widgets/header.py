@@ -13,7 +13,6 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from zeroclaw_tui.curation.profile_choice import ASSUMED
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.looks import MUTED, STRONG_ACCENT, WARNING
 
@@ -21,10 +20,11 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.profile_choice import ProfileChoice
 
+ASSUMED = "assumed"
 _NAME = "zeroclaw"
 READ_ONLY = "read-only"
 _GAP = 2
-_LEAST_PATH = 24
+_LEAST_PATH = 20
 
 
 class StoreHeader(Widget):
@@ -57,14 +57,16 @@ class StoreHeader(Widget):
     def render(self) -> RenderResult:
         """The line, at this width."""
         width = self.content_size.width
-        badge = f"  ▲ {self.notices} {'notice' if self.notices == 1 else 'notices'} (N)" if self.notices else ""
-        badge = f"  {READ_ONLY}{badge}" if self.is_read_only else badge
+        badge = f"  {READ_ONLY}" if self.is_read_only else ""
         badge = f"  ◌ {self.standing}{badge}" if self.standing else badge
-        room = width - len(_NAME) - _GAP * 2 - cell_len(badge)
+        notices = f" · {self.notices} {'notice' if self.notices == 1 else 'notices'}" if self.notices else ""
+        room = width - len(_NAME) - _GAP * 2 - cell_len(badge) - len(notices)
         wanted = min(cell_len(self.location), _LEAST_PATH)
         right = next((words for words in self.scoring if cell_len(words) <= room - wanted), "")
         if not right and self.scoring:
             right = self.scoring[-1]
+        right += notices
+        room += len(notices)
         path = shorten_path(self.location, max(0, room - cell_len(right)))
         gap = " " * max(1, width - len(_NAME) - _GAP - cell_len(path) - cell_len(right) - cell_len(badge))
         return Content.assemble((_NAME, STRONG_ACCENT), " " * _GAP, path, gap, (right, MUTED), (badge, WARNING))
@@ -91,11 +93,13 @@ def scoring_words(library: Library) -> tuple[str, ...]:
         return (f"{long_name} · its own ranking", name)
     parts, short = _parts_words(library)
     version = profile.profile.version
+    assumed = f" ({ASSUMED})" if profile.source == ASSUMED else ""
+    told = f"{name} · {_version_words(profile)}{assumed}"
     return (
         f"{long_name} · scoring {version} ({profile.source}) · {parts}",
-        f"{name} · scoring {version} ({profile.source}) · {short}",
-        f"{name} · {_version_words(profile)} · {short}",
-        f"{name} · {short}",
+        f"{told} · {parts}",
+        *((f"{told} · {short}",) if short else ()),
+        told,
     )
 
 
@@ -119,10 +123,10 @@ def needing_attention(library: Library) -> tuple[str, ...]:
 
 
 def _version_words(profile: ProfileChoice) -> str:
-    """The version in the fewest words that neither pass for the store's own nor take an assumption for a fact."""
+    """The version in words that do not pass for the store's own."""
     if profile.profile.newer is not None:
         return f"{profile.profile.newer} scored as {profile.profile.version}"
-    return f"scoring {profile.profile.version}{'?' if profile.source == ASSUMED else ''}"
+    return f"scoring {profile.profile.version}"
 
 
 def shorten_path(path: str, cells: int) -> str:
@@ -143,16 +147,17 @@ def shorten_path(path: str, cells: int) -> str:
 
 
 def _parts_words(library: Library) -> tuple[str, str]:
+    """What recall works with, and the same in few words; that it is by keywords alone is never told without why."""
     own = library.memory.recalls_by
     if own is not None:
         return (own, own)
     if library.why_no_vectors:
         configured = library.memory.capabilities.vectors
-        return ("keyword only: no embeddings configured" if configured else "keyword only", "keyword only")
+        return ("keyword only: no embeddings configured" if configured else "keyword only: as this store always", "")
     if library.settings.search_mode == "bm25":
-        return ("keyword only: search_mode is bm25", "keyword only")
+        return ("keyword only: search_mode is bm25", "")
     if library.settings.search_mode == "embedding":
-        return ("vectors only: search_mode is embedding", "vectors only")
+        return ("vectors only: search_mode is embedding", "")
     words = f"hybrid {library.settings.vector_weight:g} / {library.settings.keyword_weight:g}"
     return (words, words)
 

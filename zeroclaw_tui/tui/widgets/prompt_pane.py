@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from zeroclaw_tui.tui.screens.history import StepPane
+from zeroclaw_tui.tui.widgets.diff_content import ReadingPane as StepPane
 from zeroclaw_tui.tui.widgets.empty import Empty, KeyHint
 from zeroclaw_tui.tui.widgets.packed_facts import PackedFacts
 from zeroclaw_tui.tui.widgets.plain_content import PlainContent
