@@ -1,4 +1,4 @@
-"""The ways from the list to why: explain, what-if, the prompt, and similar memories."""
+"""The ways from the list to why: stages, what-if, the prompt, and what is near."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from zeroclaw_tui.tui.screens.upkeep import UpkeepScreen
 from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.header import StoreHeader
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.ranked_rows import is_from_lucid
 
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.recall import RecallRequest
+    from zeroclaw_tui.tui.rooms.why.pane import Tab
 
 
 class ScoresScreen(UpkeepScreen):
@@ -20,36 +22,33 @@ class ScoresScreen(UpkeepScreen):
 
     def action_explain(self) -> None:
         """Why the memory under the cursor is recalled for the message of the search bar, or not."""
-        from zeroclaw_tui.tui.screens.explain import ExplainScreen
-
-        entry = self.query_one(MemoryList).selected_entry
-        if entry is None or self.library is None:
-            self.notify("There is no memory to explain.", severity="warning", markup=False)
-            return
-        screen = ExplainScreen(self.library, entry, self._asked(), self._clock, self.pace)
-        self.app.push_screen(screen, lambda has_changed: self._after_explaining(has_changed, screen.leaves_for))
+        self._show_why("stages")
 
     def action_what_if(self) -> None:
         """What the message of the search bar would recall with other numbers."""
-        from zeroclaw_tui.tui.screens.what_if import WhatIfScreen
-
-        if self.library is not None:
-            self.app.push_screen(WhatIfScreen(self.library, self._asked(), self._clock, self.pace), self._after_why)
+        self._show_why("what_if")
 
     def action_show_prompt(self) -> None:
         """The text ZeroClaw puts before the message of the search bar."""
-        from zeroclaw_tui.tui.screens.prompt import PromptScreen
-
-        if self.library is not None:
-            self.app.push_screen(PromptScreen(self.library, self._asked(), self._clock, self.pace), self._after_why)
+        self._show_why("prompt")
 
     def action_similar(self) -> None:
-        """Memories near the one under the cursor, in the list."""
-        entry = self.query_one(MemoryList).selected_entry
-        if entry is None:
-            self.notify("There is no memory that others could be near to.", severity="warning", markup=False)
+        """Memories near the one under the cursor."""
+        self._show_why("near")
+
+    def _show_why(self, tab: Tab) -> None:
+        from zeroclaw_tui.tui.rooms.why.room import WhyRoom
+
+        rows = self.query_one(MemoryList)
+        # What the lucid program answers is no memory of the store, which nothing could be asked about.
+        entry = None if is_from_lucid(rows.selected_result) else rows.selected_entry
+        if self.library is None:
             return
-        self.look(replace(self.view, mode=Mode.SIMILAR, similar_to=entry))
+        if entry is None and tab in ("stages", "near"):
+            self.notify("There is no memory under the cursor to ask about.", severity="warning", markup=False)
+            return
+        room = WhyRoom(self.library, tab, entry, self._asked(), self._clock, self.pace)
+        self.app.push_screen(room, lambda has_changed: self._after_explaining(has_changed, room.leaves_for))
 
     def _asked(self) -> RecallRequest:
         """The agent's recall of the view; its query is blank while nothing is searched for, or not by a message."""

@@ -1,25 +1,36 @@
-"""The way of one memory to the prompt, a line or more for each stage: mark, stage, words, score, what helps."""
+"""Why one memory is, or is not, in the prompt for a message: every stage on its way, and what helps."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
-from textual.app import RenderResult
+from textual.app import ComposeResult, RenderResult
 from textual.content import Content
 from textual.events import Click
 from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
+from textual.widgets import Static
 
+from zeroclaw_tui.curation import prompt
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import mask_secrets, one_line
-from zeroclaw_tui.scoring.explanation import Explanation, Mark, Step
+from zeroclaw_tui.scoring.explanation import Advice, Explanation, Mark, Step
+from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.tui.format import absolute_time, fit
 from zeroclaw_tui.tui.looks import MUTED, STRONG, STRONG_ACCENT
+from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane, TextPane
 from zeroclaw_tui.tui.themes import score_colours
+from zeroclaw_tui.tui.widgets.detail_text import DOT
+from zeroclaw_tui.tui.widgets.empty import Empty
 from zeroclaw_tui.tui.widgets.plain_content import next_line
 from zeroclaw_tui.tui.widgets.score_bars import bar
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 
 GLYPHS: Mapping[Mark, str] = {"passed": "✓", "stopped": "✗", "absent": "–"}
 _COLOURS: Mapping[Mark, str] = {"passed": "good", "stopped": "bad", "absent": "faint"}
@@ -40,8 +51,142 @@ _MOST_HELP = 44
 _MOST_WORDS = 78
 _LONGEST = 2000
 _STOPS_HERE = "stops here"
+_LONGEST_TOLD = 400
+_KEY_SHARE = 3
+"""A long key leaves two of three cells to the message."""
+_STAGE = 12
 
 Piece = tuple[str, str]
+
+
+class StagesPane(Pane):
+    """The way of a memory to the prompt, stage by stage."""
+
+    tab = "stages"
+    heading = "In the stages"
+
+    def __init__(self, inquiry: Inquiry) -> None:
+        super().__init__(inquiry)
+        self.explanation: Explanation | None = None
+        self._answered: _Question | None = None
+
+    def compose(self) -> ComposeResult:
+        """Verdict, memory, the stages or why there are none."""
+        yield Static("", id="verdict", markup=False)
+        yield Static("", id="memory", markup=False)
+        yield Empty()
+        with TextPane():
+            yield ExplanationBlock()
+
+    @property
+    def missing(self) -> EmptyWords | None:
+        """A memory, then a message."""
+        if self.inquiry.entry is None:
+            return (
+                "Which memory?",
+                "Choose one where memories are listed; every stage on its way to the prompt is told then.",
+                (("w", "what is recalled for the message"), ("esc", "back to the list")),
+            )
+        if not self.inquiry.has_message:
+            return (
+                "For which message?",
+                "Type what you would say to the agent: every stage on the way of this memory to the prompt is told.",
+                (("/", "type the message"), ("s", "what lies near this memory"), ("esc", "back")),
+            )
+        return None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether this memory is explained, with what is tried now."""
+        return self._answered is not None and self._answered == self._question
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether an explanation is on the screen."""
+        return self.explanation is not None
+
+    @property
+    def failed_words(self) -> EmptyWords:
+        """What helps when nothing was explained yet."""
+        return "Nothing could be found out.", "", (("r", "try again"), ("/", "another message"), ("esc", "back"))
+
+    @property
+    def reader(self) -> Widget | None:
+        """The stages, once they are there."""
+        return None if self.has_class("-empty") else self.query_one(TextPane)
+
+    @property
+    def copied(self) -> str | None:
+        """Everything that is said."""
+        return None if self.explanation is None else explanation_text(self.explanation)
+
+    @property
+    def advice(self) -> Advice | None:
+        """What was proved to put this memory in the prompt, by the numbers of a trial."""
+        advice = self.explanation.advice if self.explanation is not None and self.is_answered else None
+        return advice if advice is not None and advice.key == "w" else None
+
+    async def ask(self) -> Callable[[], None]:
+        """The way of the memory as it is now."""
+        inquiry = self.inquiry
+        assert inquiry.entry is not None
+        question = self._question
+        entry = await inquiry.library.memory.whole(inquiry.entry.handle)
+        explanation = await prompt.explain(inquiry.library, entry, inquiry.trial)
+
+        def show() -> None:
+            is_new = self._answered is None or self._answered.is_about_other(question)
+            inquiry.entry, self._answered = entry, question
+            self._show(explanation, from_top=is_new)
+
+        return show
+
+    def forget(self) -> None:
+        """Nothing is explained."""
+        self.explanation = self._answered = None
+        self.paint()
+
+    def paint(self) -> None:
+        """As much of key and message as fits."""
+        width = self.app.size.width - 2
+        entry = self.inquiry.entry
+        if self._answered is not None and (entry is None or self._answered.handle != entry.handle):
+            self.explanation = self._answered = None
+        if not self.has_answer and self.missing is None:
+            self.show_empty(WAITING)
+        title = "Why a memory is recalled, or not"
+        if entry is not None:
+            title = title_words(entry, self.explanation, self.inquiry.request.query, width)
+        self.query_one("#verdict", Static).update(Content.styled(title, STRONG))
+        self.query_one("#memory", Static).update(_memory_content(entry, width))
+
+    @property
+    def _question(self) -> _Question | None:
+        entry = self.inquiry.entry
+        return None if entry is None else _Question(self.inquiry.number, entry.handle, self.inquiry.trial)
+
+    def _show(self, explanation: Explanation, *, from_top: bool) -> None:
+        self.explanation = explanation
+        self.remove_class("-empty")
+        self.query_one(ExplanationBlock).show(explanation)
+        if from_top:
+            self.query_one(TextPane).scroll_home(animate=False)
+        self.paint()
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What an explanation depends on."""
+
+    number: int
+    handle: object
+    trial: Trial
+
+    def is_about_other(self, question: _Question | None) -> bool:
+        """Whether it is about another memory or message, and no mere change of the store."""
+        if question is None:
+            return True
+        return (self.handle, self.trial.request.query) != (question.handle, question.trial.request.query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,3 +376,59 @@ def _wrapped(text: str, width: int) -> Sequence[str]:
 
 def _shown(text: str) -> str:
     return one_line(text[:_LONGEST])
+
+
+def _memory_content(entry: MemoryEntry | None, width: int) -> Content:
+    """Category, date and how it begins, in one line."""
+    if entry is None:
+        return Content("")
+    facts = DOT.join([one_line(entry.category[:_LONGEST_TOLD]) or "no category", absolute_time(entry.when)])
+    words = one_line(entry.content[:_LONGEST_TOLD]) or "(blank)"
+    return Content.styled(fit(f"{facts}{DOT}{words}", width).rstrip(), MUTED)
+
+
+def title_words(entry: MemoryEntry, explanation: Explanation | None, query: str, width: int) -> str:
+    """What was found out, in one line; what does not fit of key and message is cut."""
+    if explanation is None:
+        asked = "Why " if not query.strip() else "Looking whether "
+        rest = " is recalled, or not" if not query.strip() else " is recalled …"
+        return f"{asked}{quoted(entry.key, width - len(asked) - len(rest))}{rest}"
+    middle = f" {_where(explanation)} for "
+    room = width - len(middle)
+    key = quoted(entry.key, max(12, room // _KEY_SHARE))
+    short = quoted(entry.key, room - len(_quotes(explanation.query)))
+    key = short if len(short) > len(key) else key
+    return f"{key}{middle}{quoted(explanation.query, room - len(key))}"
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """Everything as plain text, to be pasted elsewhere; nothing in it steers a terminal."""
+    lines = [
+        f"{_quotes(explanation.entry.key)} {_where(explanation)} for {_quotes(explanation.query)}",
+        f"scoring {explanation.profile} ({explanation.profile_source}), {explanation.rule} rule"
+        if explanation.program is None
+        else f"by the rule of {explanation.program}",
+        "",
+    ]
+    widest = max((len(step.name) for step in explanation.steps), default=_STAGE)
+    for step in explanation.steps:
+        helps = f"  [{one_line(step.helps)}]" if step.helps else ""
+        lines.append(f"{GLYPHS[step.mark]} {step.name.ljust(widest)}  {one_line(step.words)}{helps}")
+    lines += ["", one_line(explanation.verdict), *map(one_line, explanation.remarks)]
+    lines += [one_line(mask_secrets(note)) for note in explanation.notes]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _where(explanation: Explanation) -> str:
+    is_in = "is" if explanation.is_injected else "is not"
+    return f"{is_in} in the prompt" if explanation.program is None else f"{is_in} returned by {explanation.program}"
+
+
+def quoted(text: str, cells: int) -> str:
+    """A text in quotes, cut to so many cells, the quotes counted."""
+    shown = one_line(text[:_LONGEST_TOLD]) or "(blank)"
+    return f"“{fit(shown, max(4, cells - 2)).rstrip()}”"
+
+
+def _quotes(text: str) -> str:
+    return f"“{one_line(text[:_LONGEST_TOLD])}”"
