@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.command import Provider
+from textual.events import Event, Key
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
@@ -22,7 +23,7 @@ from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui import opening
 from zeroclaw_tui.tui.commands import InspectorCommands
-from zeroclaw_tui.tui.leaving import finish_writing, holds_text
+from zeroclaw_tui.tui.leaving import Guarded, finish_writing, holds_text
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.screens.browser import BrowserScreen
 from zeroclaw_tui.tui.screens.error import ErrorScreen
@@ -85,6 +86,7 @@ class InspectorApp(App[int]):
         self._chosen = 0
         self._library: Library | None = None
         self._kept_view = View()
+        self._held: list[Key] | None = None
         self._told: dict[tuple[str, str, str], float] = {}
         self._exit_code = DONE
         self._is_leaving = False
@@ -102,12 +104,50 @@ class InspectorApp(App[int]):
     def on_ready(self) -> None:
         """Open the store once the first frame is there."""
         self.theme_changed_signal.subscribe(self, self._keep_theme)
+        self.screen_change_signal.subscribe(self, self._hold_for, immediate=True)
         self.open_store()
 
     async def on_unmount(self) -> None:
         """Let go of the store."""
         if self._library is not None:
             await self._library.close()
+
+    async def on_event(self, event: Event) -> None:
+        """Keys wait while a screen is on its way; one that came before what cannot be undone stood there is dropped."""
+        if isinstance(event, Key) and not event.is_forwarded:
+            if self._held is not None:
+                self._held.append(event)
+                return
+            if self._is_too_early(event):
+                return
+        await super().on_event(event)
+
+    def hold_keys(self) -> None:
+        """Keep the keys that come from now on, for what opens next; what holds them lets go of them once."""
+        if self._held is None:
+            self._held = []
+
+    def release_keys(self, *, dropped: bool = False) -> None:
+        """Hand the keys that waited to the screen that stands there now, in their order; or drop them."""
+        held, self._held = self._held, None
+        for key in held or ():
+            if not dropped:
+                self.post_message(key)
+
+    def _hold_for(self, screen: Screen[Any]) -> None:
+        """A screen comes up: keys wait until it has its focus and stands there."""
+        self.hold_keys()
+        if not screen.call_after_refresh(self._stands, screen):
+            self.release_keys()
+
+    def _stands(self, screen: Screen[Any]) -> None:
+        if isinstance(screen, Guarded):
+            screen.stands()
+        self.release_keys()
+
+    def _is_too_early(self, key: Key) -> bool:
+        screen = self.screen
+        return isinstance(screen, Guarded) and screen.is_final and key.time < screen.stands_since
 
     def open_store(self, chosen: int = 0) -> None:
         """Open what the options mean now; of several installs the chosen one."""

@@ -28,6 +28,18 @@ _AWAITED = frozenset({"copies-write", "doctor-write", "make-store"})
 
 
 @runtime_checkable
+class Guarded(Protocol):
+    """A screen that knows when it was drawn; one that `is_final` takes no key that was typed before."""
+
+    is_final: bool
+    stands_since: float
+
+    def stands(self) -> None:
+        """It has been drawn."""
+        ...
+
+
+@runtime_checkable
 class HoldsText(Protocol):
     """A screen in which a person types what is nowhere else yet."""
 

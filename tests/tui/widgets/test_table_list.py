@@ -1,0 +1,194 @@
+"""The list of anything in columns, driven by keys and mouse."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from textual.app import App, ComposeResult
+from textual.content import Content
+from textual.pilot import Pilot
+
+from zeroclaw_tui.tui.themes import ZEROCLAW_DARK
+from zeroclaw_tui.tui.widgets.table_list import Column, TableList
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    name: str
+    count: int = 0
+    about: str = ""
+    line: str | None = None
+
+
+COLUMNS = (
+    Column[Thing]("thing", lambda thing: thing.name),
+    Column[Thing]("count", lambda thing: f"{thing.count:,}", width=7, right=True, look="muted"),
+    Column[Thing]("about", lambda thing: thing.about, flex=True),
+    Column[Thing]("only wide", lambda thing: "yes", hidden_below=70),
+)
+HOSTILE = "[bold]hi[/] [/foo] \x1b]0;owned\x07\x1b[31m \x9b1m \u202eevil\u202c\nsecond \ud800 line"
+
+
+class Table(App[None]):
+    def __init__(self, table: TableList[Thing]) -> None:
+        super().__init__()
+        self.register_theme(ZEROCLAW_DARK)
+        self.theme = "zeroclaw-dark"
+        self.table = table
+        self.highlighted: list[str | None] = []
+        self.opened: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.table
+
+    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
+        self.highlighted.append(event.row and event.row.name)
+
+    def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
+        self.opened.append(event.row.name)
+
+    @property
+    def lines(self) -> list[str]:
+        return [self.table.render_line(y).text.rstrip() for y in range(self.table.size.height)]
+
+
+@asynccontextmanager
+async def listing(
+    rows: Sequence[Thing], width: int = 60, height: int = 8, **parts: Any
+) -> AsyncIterator[tuple[Table, Pilot[None]]]:
+    app = Table(TableList(COLUMNS, rows, **parts))
+    async with app.run_test(size=(width, height)) as pilot:
+        app.table.focus()
+        await pilot.pause()
+        yield app, pilot
+
+
+def things(count: int) -> list[Thing]:
+    return [Thing(f"thing {number}", number) for number in range(count)]
+
+
+async def test_keys_move_the_cursor_and_stop_at_both_ends() -> None:
+    async with listing(things(100), height=21) as (app, pilot):
+        places = []
+        for key in ("j", "down", "k", "G", "j", "g", "end", "home", "k", "ctrl+d", "ctrl+u", "pagedown", "pageup"):
+            await pilot.press(key)
+            places.append(app.table.cursor)
+        assert places == [1, 2, 1, 99, 99, 0, 99, 0, 0, 10, 0, 19, 0]
+        assert app.highlighted[:4] == ["thing 0", "thing 1", "thing 2", "thing 1"]
+
+
+async def test_columns_are_as_wide_as_needed_and_numbers_stand_at_the_right() -> None:
+    rows = [Thing("ham", 7, "smoked"), Thing("a longer name", 1200, "x" * 90)]
+    async with listing(rows) as (app, pilot):
+        assert app.lines[:2] == [" thing            count  about", "▌ham                  7  smoked"]
+        assert app.lines[2].startswith(" a longer name    1,200  xxxx")
+        assert app.lines[2].endswith("x…")
+        await pilot.resize_terminal(80, 8)
+        assert app.lines[0].split() == ["thing", "count", "about", "only", "wide"]
+
+
+async def test_a_narrow_list_keeps_room_for_what_is_to_be_read() -> None:
+    async with listing([Thing("n" * 60, 3, "a sentence to read")], width=50) as (app, _):
+        assert "a sentence to r" in app.lines[1]
+        assert "nnnnn…" in app.lines[1]
+
+
+async def test_text_is_neither_markup_nor_does_it_steer_the_terminal() -> None:
+    styled = (Column[Thing]("styled", lambda thing: Content.styled(thing.about, "bad"), flex=True),)
+    for columns in (COLUMNS, styled):
+        app = Table(TableList(columns, [Thing("one", 1, HOSTILE)]))
+        async with app.run_test(size=(120, 6)):
+            line = app.lines[1]
+            assert "[bold]hi[/] [/foo] ␛]0;owned" in line
+            assert not {"\x1b", "\x9b", "\u202e", "\n"} & {*line}
+
+
+async def test_what_looks_like_a_key_is_masked() -> None:
+    async with listing([Thing("token", 1, "sk-abcdefghijklmnop1234")]) as (app, _):
+        assert "abcdefghijklmnop" not in app.lines[1]
+        assert "sk-••••" in app.lines[1]
+
+
+async def test_a_styled_cell_shows_its_parts_in_the_colours_of_the_list() -> None:
+    columns = (
+        Column[Thing]("state", lambda thing: Content.assemble(("✗ ", "bad"), "fails ", ("12", "good")), width=20),
+    )
+    app = Table(TableList(columns, [Thing("one")]))
+    async with app.run_test(size=(40, 4)):
+        colours = {part.text.strip(): part.style and part.style.color for part in app.table.render_line(1)}
+        assert len({str(colours[text]) for text in ("✗", "fails", "12")}) == 3
+
+
+async def test_marks_and_what_is_left_out_are_signs_of_their_own() -> None:
+    marked: set[str] = {"thing 1", "thing 3"}
+    parts: dict[str, Callable[[Thing], bool]] = {
+        "is_marked": lambda thing: thing.name in marked,
+        "is_left_out": lambda thing: thing.name == "thing 2",
+    }
+    async with listing(things(5), **parts) as (app, pilot):
+        await pilot.press("j")
+        assert [line[0] for line in app.lines[1:6]] == [" ", "◉", "–", "●", " "]
+        marked.clear()
+        app.table.refresh()
+        assert [line[0] for line in app.lines[1:6]] == [" ", "▌", "–", " ", " "]
+
+
+async def test_the_cursor_never_stands_on_a_line_between_rows() -> None:
+    rows = [Thing("", line="first"), Thing("a"), Thing("", line="what follows is kept"), Thing("b")]
+    async with listing(rows, divider=lambda thing: thing.line) as (app, pilot):
+        seen = [app.table.selected]
+        for key in ("j", "k", "k", "G", "g"):
+            await pilot.press(key)
+            seen.append(app.table.selected)
+        assert [thing and thing.name for thing in seen] == ["a", "b", "a", "a", "b", "a"]
+        assert app.lines[3] == " what follows is kept"
+        await pilot.click(TableList, offset=(4, 3))
+        assert app.table.cursor == 1
+
+
+async def test_the_cursor_stays_on_its_row_when_others_come() -> None:
+    async with listing(things(4), key=lambda thing: thing.name) as (app, pilot):
+        await pilot.press("j", "j")
+        app.table.set_rows([Thing("new"), *things(4)])
+        assert app.table.selected == Thing("thing 2", 2)
+        app.table.set_rows(things(2))
+        assert app.table.selected == Thing("thing 1", 1)
+        app.table.set_rows(things(4), cursor=3)
+        assert app.table.selected == Thing("thing 3", 3)
+
+
+async def test_a_click_selects_and_a_double_click_opens() -> None:
+    async with listing(things(4)) as (app, pilot):
+        await pilot.click(TableList, offset=(5, 3))
+        assert app.table.cursor == 2
+        assert app.opened == []
+        await pilot.double_click(TableList, offset=(5, 2))
+        assert app.opened == ["thing 1"]
+        await pilot.click(TableList, offset=(5, 0))
+        assert app.table.cursor == 1
+
+
+async def test_an_empty_list_says_why() -> None:
+    async with listing([], empty="Nothing was found here. [b]r[/b] looks again.") as (app, pilot):
+        assert app.lines[0] == "  Nothing was found here. [b]r[/b] looks again."
+        await pilot.press("j", "G", "ctrl+d")
+        assert app.table.selected is None
+        app.table.say_empty("Stopped.")
+        assert app.lines[0] == "  Stopped."
+
+
+async def test_a_hundred_thousand_rows_are_read_only_where_they_are_seen() -> None:
+    drawn: set[int] = set()
+
+    def name(thing: Thing) -> str:
+        drawn.add(thing.count)
+        return thing.name
+
+    app = Table(TableList((Column[Thing]("thing", name, width=20),), things(100_000)))
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.table.focus()
+        await pilot.press("G", "g", "pagedown")
+        assert len(drawn) < 100

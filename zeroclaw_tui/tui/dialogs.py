@@ -1,0 +1,369 @@
+"""Three kinds of dialog: a question answered by letter, a confirmation that is typed, a form with what it comes to.
+
+Each gives None, or False, when it is left; the answer that changes nothing has the focus at the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import ClassVar, Generic, TypeVar
+
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.events import DescendantFocus, Key
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.tui.looks import ACCENT, MUTED
+from zeroclaw_tui.tui.widgets.writing import LineInput, OneOf
+
+Value = TypeVar("Value")
+Result = TypeVar("Result")
+
+
+class Dialog(ModalScreen[Result | None], Generic[Result]):
+    """A panel over the room, of a title, what it is about, what is answered, and its keys.
+
+    `is_final` says that what it asks for cannot be undone: keys typed before it stood on the screen then count for
+    nothing.
+    """
+
+    CSS_PATH = "dialogs.tcss"
+
+    def __init__(self, title: str, body: Content | Widget | None, *, is_final: bool = False) -> None:
+        super().__init__()
+        self.is_final = is_final
+        self.stands_since = inf
+        """The time of messages from which on a key was typed by someone who sees it."""
+        self._title = title
+        self._body = body
+
+    def compose(self) -> ComposeResult:
+        """The panel."""
+        with Vertical(id="dialog"):
+            yield Static(Content(self._title), id="title")
+            if isinstance(self._body, Widget):
+                yield self._body
+            elif self._body is not None:
+                yield Static(self._body, id="body")
+            yield from self.compose_answers()
+            yield Static(Content(self.keys), id="keys")
+
+    def compose_answers(self) -> ComposeResult:
+        """What is answered with."""
+        yield from ()
+
+    def stands(self) -> None:
+        """It has been drawn for the first time."""
+        if self.stands_since == inf:
+            self.stands_since = Message().time
+
+    @property
+    def keys(self) -> str:
+        """The last line."""
+        return "esc leave it"
+
+    def say(self, words: str) -> None:
+        """Say something before the keys, until the next time."""
+        self.query_one("#keys", Static).update(Content(f"{words}   {self.keys}" if words else self.keys))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[Value]):
+    """What a person can choose: its letter ("" for none), its words, what it gives, a remark beside it."""
+
+    key: str
+    words: str
+    value: Value
+    remark: str = ""
+
+
+class Question(Dialog[Value]):
+    """One of a few answers, by its letter, by `enter` on its line or by a click.
+
+    `keep` is the answer that changes nothing and gives None, like escape. Without it the answers are a choice: the one
+    that holds now is marked, and has the focus.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss(None)", "leave it"),
+        Binding("j", "cursor('down')", "down", show=False),
+        Binding("k", "cursor('up')", "up", show=False),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        body: Content | Widget | None,
+        keep: str | None,
+        answers: Sequence[Answer[Value]],
+        *,
+        current: Value | None = None,
+        is_final: bool = False,
+    ) -> None:
+        super().__init__(title, body, is_final=is_final)
+        self._keep = keep
+        self._answers = answers
+        self._at = next((at for at, answer in enumerate(answers) if answer.value == current), None)
+
+    def compose_answers(self) -> ComposeResult:
+        """The answers, each a line."""
+        yield OptionList(*self._lines(), id="answers", markup=False, compact=True)
+
+    @property
+    def keys(self) -> str:
+        """How it is answered."""
+        letters = [answer.key for answer in self._answers if answer.key]
+        if self._keep is not None and letters:
+            letters.insert(0, "n")
+        return "   ".join(["enter choose", *([f"{' '.join(letters)} answer"] if letters else []), "esc leave it"])
+
+    def on_mount(self) -> None:
+        """Start on what changes nothing, or on what holds now."""
+        answers = self.query_one(OptionList)
+        answers.highlighted = self._at or 0
+        answers.focus()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Give the answer."""
+        at = event.option_index - (self._keep is not None)
+        self.dismiss(None if at < 0 else self._answers[at].value)
+
+    def on_key(self, event: Key) -> None:
+        """The letter of an answer gives it."""
+        if event.character == "n" and self._keep is not None:
+            event.stop()
+            self.dismiss(None)
+            return
+        for answer in self._answers:
+            if answer.key and event.character == answer.key:
+                event.stop()
+                self.dismiss(answer.value)
+                return
+
+    def action_cursor(self, way: str) -> None:
+        """Move like in a list."""
+        options = self.query_one(OptionList)
+        options.action_cursor_down() if way == "down" else options.action_cursor_up()
+
+    def _lines(self) -> list[Option]:
+        lines = [] if self._keep is None else [("n", self._keep, "")]
+        lines += [(answer.key, answer.words, answer.remark) for answer in self._answers]
+        if self._keep is None:
+            marks = [("● " if at == self._at else "  ") for at in range(len(lines))]
+        else:
+            widest = max(len(key) for key, _, _ in lines)
+            marks = [f"{key.ljust(widest)}  " for key, _, _ in lines]
+        # Remarks stand below each other; without any, no line is padded.
+        room = max(cell_len(words) for _, words, _ in lines) if any(remark for _, _, remark in lines) else 0
+        return [
+            Option(
+                Content.assemble(
+                    (mark, ACCENT),
+                    words + " " * max(0, room - cell_len(words)),
+                    (f"   {remark}" if remark else "", MUTED),
+                )
+            )
+            for mark, (_, words, remark) in zip(marks, lines, strict=True)
+        ]
+
+
+def yes_or_no(
+    title: str, body: Content | Widget | None, no: str, yes: str, *, is_final: bool = False
+) -> Question[bool]:
+    """A question with two answers; gives True for yes, None for no."""
+    return Question(title, body, no, [Answer("y", yes, True)], is_final=is_final)
+
+
+def choice(title: str, answers: Sequence[Answer[Value]], current: Value | None = None) -> Question[Value]:
+    """One of a few values, the one that holds now marked."""
+    return Question(title, None, None, answers, current=current)
+
+
+class TypedConfirmation(Dialog[bool]):
+    """Something that has to be typed before it is done: a number, or a word. Gives True once it was.
+
+    `ask` is the line before the field; a thousands comma in a typed number is let pass.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "leave it", priority=True)]
+
+    def __init__(
+        self, title: str, body: Content | Widget | None, word: str, ask: str, does: str, *, is_final: bool = False
+    ) -> None:
+        super().__init__(title, body, is_final=is_final)
+        self._word = word
+        self._ask = ask
+        self._does = does
+
+    def compose_answers(self) -> ComposeResult:
+        """The line to type."""
+        with Horizontal(id="typed"):
+            yield Static(Content(self._ask), id="ask")
+            yield Input(id="word", compact=True, restrict="[0-9,]*" if self._word.isdecimal() else None)
+
+    @property
+    def keys(self) -> str:
+        """How it is done, and how it is not."""
+        return f"enter {self._does}   esc keeps everything"
+
+    def on_mount(self) -> None:
+        """Type at once."""
+        self.query_one(Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Only the very word will do."""
+        event.stop()
+        typed = event.value.strip()
+        if self._word.isdecimal():
+            typed = typed.replace(",", "")
+        if typed == self._word:
+            self.dismiss(True)
+        elif typed:
+            self.say("That is another number." if self._word.isdecimal() else "That is another word.")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A line of a form: what it is called, its value, and the few values it may have where it is no free text."""
+
+    name: str
+    label: str
+    value: str = ""
+    values: tuple[str, ...] = ()
+    placeholder: str = ""
+
+
+class Form(Dialog[Mapping[str, str]]):
+    """Fields to type or choose, and below what they come to; gives the values by name.
+
+    `below` tells that for the values so far, and raises WrongUse for what cannot be meant, which keeps the form.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "leave it"),
+        Binding("enter", "submit", "go on", show=False),
+        Binding("down", "app.focus_next", "next", show=False),
+        Binding("up", "app.focus_previous", "previous", show=False),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        body: Content | Widget | None,
+        fields: Sequence[Field],
+        below: Callable[[Mapping[str, str]], Content],
+        *,
+        does: str = "go on",
+    ) -> None:
+        super().__init__(title, body)
+        self._fields = fields
+        self._below = below
+        self._does = does
+
+    def compose_answers(self) -> ComposeResult:
+        """The fields, and what they come to."""
+        for field in self._fields:
+            with Horizontal(classes="field"):
+                if len(self._fields) > 1:
+                    yield Static(Content(field.label), classes="name")
+                if field.values:
+                    yield OneOf(field.values, field.value, id=field.name)
+                else:
+                    yield LineInput(field.value, placeholder=field.placeholder, id=field.name)
+        yield Static("", id="below", markup=False)
+
+    @property
+    def keys(self) -> str:
+        """How the fields are filled."""
+        moves = ["tab next"] if len(self._fields) > 1 else []
+        moves += ["◂ ▸ choose"] if any(field.values for field in self._fields) else []
+        return "   ".join([f"enter {self._does}", *moves, "esc leave it"])
+
+    @property
+    def values(self) -> dict[str, str]:
+        """What the fields hold."""
+        lines = {line.id or "": line.meant for line in self.query(LineInput)}
+        return lines | {line.id or "": line.value for line in self.query(OneOf)}
+
+    @property
+    def holds_text(self) -> bool:
+        """Whether a person changed a field."""
+        return self.is_mounted and any(self.values[field.name] != field.value for field in self._fields)
+
+    def on_mount(self) -> None:
+        """Start at the first field, behind its text."""
+        self.add_class("-typed")
+        self.query_one(f"#{self._fields[0].name}").focus()
+        self._tell(is_submitted=False)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """The name of the field where one is stands out."""
+        for field in self.query(".field"):
+            field.set_class(event.widget in field.children, "-focused")
+
+    def on_input_changed(self) -> None:
+        """Tell what it comes to now."""
+        self._tell(is_submitted=False)
+
+    def on_one_of_changed(self) -> None:
+        """Tell what it comes to now."""
+        self._tell(is_submitted=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Give the values."""
+        event.stop()
+        self.action_submit()
+
+    def action_submit(self) -> None:
+        """Give the values, or say what is wrong with them."""
+        if self._tell(is_submitted=True):
+            self.dismiss(self.values)
+
+    def _tell(self, *, is_submitted: bool) -> bool:
+        below = self.query_one("#below", Static)
+        try:
+            below.update(self._below(self.values))
+        except WrongUse as error:
+            if is_submitted:
+                below.update(Content.styled(f"{error.message} {error.hint}".strip(), "$text-error"))
+            else:
+                below.update(Content(error.hint or error.message))
+            return False
+        return True
+
+
+def path_form(title: str, remark: str, value: str = "") -> Form:
+    """A form that asks for the path of a file or folder, by the name `path`; `path_typed` reads it."""
+
+    def below(values: Mapping[str, str]) -> Content:
+        try:
+            path_typed(values["path"])
+        except WrongUse as error:
+            raise WrongUse(error.message, hint=remark) from error
+        return Content(remark)
+
+    return Form(title, None, [Field("path", "path", value, placeholder="~/…")], below)
+
+
+def path_typed(typed: str) -> Path:
+    """The path a person means, with the home folder in the place of a tilde. Raises WrongUse for what is none."""
+    meant = typed.strip()
+    if not meant:
+        raise WrongUse("No path was typed.")
+    if "\0" in meant:
+        raise WrongUse("A path cannot hold the character NUL.")
+    try:
+        return Path(meant).expanduser().absolute()
+    except RuntimeError as error:
+        raise WrongUse("There is no such home folder.") from error
