@@ -190,6 +190,14 @@ def choice(title: str, answers: Sequence[Answer[Value]], current: Value | None =
     return Question(title, None, None, answers, current=current)
 
 
+def profile_question(current: str) -> Question[str]:
+    """Whose scoring rules recall shall follow: a version of each set of rules, with what is new in it."""
+    from zeroclaw_tui.curation.profile_choice import known_rules
+
+    answers = [Answer("", version, version, news) for version, news in known_rules(current)]
+    return choice("Score like which ZeroClaw?", answers, current)
+
+
 class TypedConfirmation(Dialog[bool]):
     """Something that has to be typed before it is done: a number, or a word. Gives True once it was.
 

@@ -439,10 +439,10 @@ class BrowserRoom(Screen[None]):
 
     def action_choose_length(self) -> None:
         """Narrow the list by the length of the contents."""
-        from zeroclaw_tui.tui.screens.choice import Choice, ChoiceScreen
+        from zeroclaw_tui.tui.dialogs import Answer, choice
 
-        choices = [Choice(length, length.words) for length in LENGTHS]
-        screen = ChoiceScreen("Memories of which length?", choices, self.view.length)
+        choices = [Answer("", length.words, length) for length in LENGTHS]
+        screen = choice("Memories of which length?", choices, self.view.length)
         self.app.push_screen(screen, lambda length: self.panes.look(self.view.with_length(length)) if length else None)
 
     def action_clear_filters(self) -> None:
@@ -451,11 +451,11 @@ class BrowserRoom(Screen[None]):
 
     def action_choose_order(self) -> None:
         """Order the list by another column, or turn its order round; by date where it is as it was stored."""
-        from zeroclaw_tui.tui.screens.choice import Choice, ChoiceScreen
+        from zeroclaw_tui.tui.dialogs import Answer, choice
 
         orders = [self.view.sorted_by(sort.field).sort for sort, *_ in ORDERS]
         choices = [
-            Choice(sort, order_words(sort), "turned round" if sort.field is self.view.sort.field else "")
+            Answer("", order_words(sort), sort, "turned round" if sort.field is self.view.sort.field else "")
             for sort in orders
         ]
         # Where the list is as it was stored the cursor starts at the date, which most people are after.
@@ -463,19 +463,15 @@ class BrowserRoom(Screen[None]):
         current = None if is_stored else next(one for one in orders if one.field is self.view.sort.field)
         # A recall stands in the agent's own order, so that a choice made there shows only afterwards.
         sentence = "Recall keeps its ranks. In which order the list?" if self.view.is_recall else "In which order?"
-        screen = ChoiceScreen(sentence, choices, current)
+        screen = choice(sentence, choices, current)
         self.app.push_screen(screen, lambda sort: self.panes.look(replace(self.view, sort=sort)) if sort else None)
 
     def action_choose_profile(self) -> None:
         """Choose whose scoring rules recall follows."""
-        from zeroclaw_tui.curation.profile_choice import known_rules
-        from zeroclaw_tui.tui.screens.choice import Choice, ChoiceScreen
+        from zeroclaw_tui.tui.dialogs import profile_question
 
-        if self.library is None:
-            return
-        current = self.library.profile.profile.version
-        choices = [Choice(version, version, news) for version, news in known_rules(current)]
-        self.app.push_screen(ChoiceScreen("Score like which ZeroClaw?", choices, current), self._use_profile)
+        if self.library is not None:
+            self.app.push_screen(profile_question(self.library.profile.profile.version), self._use_profile)
 
     def action_toggle_markdown(self) -> None:
         """Render the content, or show it as it is."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     Command("stores.use", "enter", "use", "look at it", "Look at the store under the cursor", LOOK, True),
-    Command("stores.reload", "r", "reload", "ask again", "Ask every store again", LOOK, True, line="health"),
+    Command("stores.reload", "r", "reload", "ask again", "Ask every store again", LOOK, True),
     Command(
         "stores.open",
         "O",
@@ -46,8 +46,6 @@ COMMANDS = (
         "Look at a file or folder: a database, notes, or what another tool left",
         LOOK,
         True,
-        also="path r-mem memory-rs markdown import",
-        line="list --location FILE",
     ),
     Command(
         "stores.copy",
@@ -57,8 +55,6 @@ COMMANDS = (
         "Copy this store's memories into it …",
         CHANGE,
         True,
-        also="migrate move transfer",
-        line="copy --to {name}",
     ),
     Command(
         "stores.confirm",
@@ -202,7 +198,7 @@ class StoresRoom(Screen["Candidate | None"]):
     def line_facts(self) -> Mapping[str, str]:
         """The name of the store under the cursor, for the lines of a shell."""
         candidate = self._selected
-        return {} if candidate is None else {"name": quote(candidate.config.backend)}
+        return {} if candidate is None else {"backend": quote(candidate.config.backend)}
 
     async def _find(self) -> None:
         try:

@@ -41,9 +41,10 @@ from zeroclaw_tui.tui.rooms.upkeep.numbers import (
     number_rows,
     row_about,
 )
-from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, ReadingPane, UpkeepPane
+from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
 from zeroclaw_tui.tui.screens.progress import with_progress
 from zeroclaw_tui.tui.screens.working import shown_words
+from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 from zeroclaw_tui.tui.widgets.status_bar import StatusBar
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 

@@ -17,12 +17,13 @@ from textual.widget import Widget
 from zeroclaw_tui.tui.changes import Change, Changes
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, PANES, PROGRAM, Command, bindings, say_why_not
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, ReadingPane, UpkeepPane
+from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
 from zeroclaw_tui.tui.screens.help import HelpScreen
 from zeroclaw_tui.tui.screens.trash_keys import pane_keys
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.parts_line import PartsLine
+from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
