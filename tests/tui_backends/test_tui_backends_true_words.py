@@ -41,7 +41,8 @@ from zeroclaw_tui.tui.loader import Loader
 from zeroclaw_tui.tui.screens.confirm import PurgeScreen
 from zeroclaw_tui.tui.screens.editor import EditorScreen
 from zeroclaw_tui.tui.view import View
-from zeroclaw_tui.tui.widgets.header import scoring_words, shorten_path
+from zeroclaw_tui.tui.widgets.header import scoring_words
+from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.words import mark_words, why_empty
 

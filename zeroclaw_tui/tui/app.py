@@ -24,20 +24,19 @@ from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui import opening
 from zeroclaw_tui.tui.commands import InspectorCommands
+from zeroclaw_tui.tui.format import shown_words, with_tilde
 from zeroclaw_tui.tui.leaving import Guarded, finish_writing, holds_text
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-from zeroclaw_tui.tui.screens.working import shown_words
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
 from zeroclaw_tui.tui.view import Pace, View
-from zeroclaw_tui.tui.widgets.header import with_tilde
 
 if TYPE_CHECKING:
     from zeroclaw_tui.config.install import OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.switching import Candidate, Standing
+    from zeroclaw_tui.tui.rooms.error import WayOn
     from zeroclaw_tui.tui.rooms.stores import Stores
-    from zeroclaw_tui.tui.screens.error import WayOn
 
 DEMO_WANTED = -1
 """What the inspector ends with when a person without an install wants to look at the demo."""
@@ -163,7 +162,7 @@ class InspectorApp(App[int]):
 
     def action_make_store(self) -> None:
         """Make the database that is not there from its snapshot, once a person wants that."""
-        from zeroclaw_tui.tui.screens.error import ErrorScreen
+        from zeroclaw_tui.tui.rooms.error import ErrorScreen
         from zeroclaw_tui.tui.transfer import make_from_snapshot
 
         screen = self.screen
@@ -236,7 +235,7 @@ class InspectorApp(App[int]):
             self._exit_code = error.exit_code
             snapshot = await self._snapshot_to_make_from()
             has_others, knows_stores = len(self._configs) > 1, bool(self._configs)
-            from zeroclaw_tui.tui.screens.error import ErrorScreen
+            from zeroclaw_tui.tui.rooms.error import ErrorScreen
 
             screen = ErrorScreen(error, has_others=has_others, knows_stores=knows_stores, snapshot=snapshot)
             self.push_screen(screen, self._after_error)
@@ -298,7 +297,7 @@ class InspectorApp(App[int]):
             self.run_worker(self._switch(candidate), group="open", exclusive=True)
 
     async def _switch(self, candidate: Candidate) -> None:
-        from zeroclaw_tui.tui.screens.error import ErrorScreen
+        from zeroclaw_tui.tui.rooms.error import ErrorScreen
 
         opening_words = f"Opening {one_line(candidate.name)} …"
         timer = self.set_timer(self._pace.patience, lambda: self.notify(opening_words, markup=False))

@@ -31,10 +31,9 @@ from zeroclaw_tui.tui.changes import key_words
 from zeroclaw_tui.tui.commands import CHANGE, FIND, Command
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import absolute_time, count_text, fit
+from zeroclaw_tui.tui.format import absolute_time, count_text, fit, shown_words
 from zeroclaw_tui.tui.looks import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
-from zeroclaw_tui.tui.screens.working import shown_words
 from zeroclaw_tui.tui.widgets.diff_content import DiffContent
 from zeroclaw_tui.tui.widgets.line_diff import DiffLine, diff_lines
 from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY

@@ -19,7 +19,7 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PROGRAM, UPKEEP, WHY, Command, bindings, say_why_not
 from zeroclaw_tui.tui.dialogs import profile_question
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import count_text
+from zeroclaw_tui.tui.format import count_text, shown_words
 from zeroclaw_tui.tui.loader import GOES_BY, Pace
 from zeroclaw_tui.tui.rooms.browser import why_dimmed
 from zeroclaw_tui.tui.rooms.why.near import NearPane
@@ -28,13 +28,13 @@ from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
 from zeroclaw_tui.tui.rooms.why.stages import ExplanationBlock, StagesPane
 from zeroclaw_tui.tui.rooms.why.trial import Tried
 from zeroclaw_tui.tui.rooms.why.what_if import MANY, WhatIfPane, write_settings
-from zeroclaw_tui.tui.screens.doctor_words import endpoint_host
-from zeroclaw_tui.tui.screens.working import WorkingScreen, shown_words
+from zeroclaw_tui.tui.screens.working import WorkingScreen
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.message_line import MessageLine
 from zeroclaw_tui.tui.widgets.status_bar import Banner, StatusBar
 from zeroclaw_tui.tui.widgets.tab_line import TabLine, TabName
+from zeroclaw_tui.tui.words import endpoint_host
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -540,7 +540,7 @@ class WhyRoom(WorkingScreen):
             self.reload()
 
     async def _re_embed(self) -> None:
-        from zeroclaw_tui.tui.screens.re_embedding import re_embed
+        from zeroclaw_tui.tui.changes import re_embed
 
         entry, embedder = self._entry_here(), self.library.embedder
         if embedder is not None and embedder.is_remote:

@@ -23,7 +23,7 @@ from zeroclaw_tui.memory.recall import RecallResult
 from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.scoring.what_if import Comparison, compare
-from zeroclaw_tui.tui.dialogs import Answer, choice, profile_question
+from zeroclaw_tui.tui.dialogs import Answer, choice, profile_question, review_question
 from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.looks import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.rooms.why.comparison_list import ComparisonList
@@ -434,11 +434,10 @@ async def write_settings(app: App[Any], library: Library, trial: Trial, now: dat
     changed meanwhile, WrongUse, BrokenConfig, Unreadable.
     """
     from zeroclaw_tui.curation.what_if import plan_settings_change, save_settings_change
-    from zeroclaw_tui.tui.screens.hygiene_rules import RuleReviewScreen
 
     change = await asyncio.to_thread(plan_settings_change, library, trial, now)
     words = f"For this message, with all that is tried: {effect}." if effect else ""
-    if await app.push_screen_wait(RuleReviewScreen(change, words)) != "save":
+    if not await app.push_screen_wait(review_question(change, words)):
         return False
     await save_settings_change(library, change, now)
     return True

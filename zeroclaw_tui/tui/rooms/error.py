@@ -15,8 +15,8 @@ from textual.widgets import Footer, Static
 
 from zeroclaw_tui.memory.errors import InspectorError, NoInstall
 from zeroclaw_tui.memory.text import display_text, mask_secrets
+from zeroclaw_tui.tui.format import with_tilde
 from zeroclaw_tui.tui.looks import STRONG
-from zeroclaw_tui.tui.widgets.header import with_tilde
 
 WayOn = Literal["again", "installs", "demo"]
 
