@@ -417,15 +417,15 @@ class BrowserRoom(Screen[None]):
 
     def action_narrow_to_this(self) -> None:
         """Only what shares its session with the memory under the cursor, else its category; again: all of before."""
-        if self._narrowed is not None and self._narrowed in self.view.chips:
-            self.panes.look(self.view.without(self._narrowed))
-            self._narrowed = None
-            return
         entry = self._entry_here()
-        if entry is not None:
+        here = None if entry is None else entry.handle
+        if self._narrowed is not None and self._narrowed in self.view.chips:
+            self.panes.look(self.view.without(self._narrowed), go_to=here)
+            self._narrowed = None
+        elif entry is not None:
             part, value = self.view.part_of(entry)
             if not self.view.has(part, value):
-                self.panes.toggle(part, value)
+                self.panes.look(self.view.toggled(part, value), go_to=here)
             self._narrowed = next(chip for chip in self.view.chips if (chip.part, chip.value) == (part, value))
 
     def action_choose_filters(self) -> None:
