@@ -14,9 +14,10 @@ from support.two_stores import install_of_two_stores
 from tui_samples import NOW, STILL, WIDE, browser, screen_text, screen_words, settled, until
 
 from zeroclaw_tui.config.confirming import store_to_confirm
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import confirm_store
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.switching import Candidate, candidates, chosen_words, standing_of
 from zeroclaw_tui.tui.app import InspectorApp
 

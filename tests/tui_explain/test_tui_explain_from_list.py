@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from tui_trash_samples import screen_text, settled, until
 from zeroclaw_tui.tui.screens.filters import FiltersScreen
 
-from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.screens.choice import ChoiceScreen

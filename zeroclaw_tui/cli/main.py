@@ -25,7 +25,7 @@ from zeroclaw_tui.cli.arguments import (
     zeroclaw_parser,
 )
 from zeroclaw_tui.cli.output import note
-from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, InspectorError, WrongUse
 
 DEBUG_VARIABLE = "ZEROCLAW_TUI_DEBUG"

@@ -25,17 +25,16 @@ from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui import opening
 from zeroclaw_tui.tui.commands import InspectorCommands
 from zeroclaw_tui.tui.leaving import Guarded, finish_writing, holds_text
-from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.screens.working import shown_words
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
-from zeroclaw_tui.tui.view import View
+from zeroclaw_tui.tui.view import Pace, View
 from zeroclaw_tui.tui.widgets.header import with_tilde
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.config.install import OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.opening import OpenOptions
     from zeroclaw_tui.curation.switching import Candidate, Standing
     from zeroclaw_tui.tui.rooms.stores import Stores
     from zeroclaw_tui.tui.screens.error import WayOn
@@ -244,7 +243,7 @@ class InspectorApp(App[int]):
             return
         self._exit_code = DONE
         before, self._library = self._library, library
-        self._show(library)
+        await self._show(library)
         if before is not None:
             await before.close()
 
@@ -257,7 +256,7 @@ class InspectorApp(App[int]):
             # What keeps the store from being opened is told already, and is the reason here too.
             return None
 
-    def _show(self, library: Library, view: View | None = None) -> None:
+    async def _show(self, library: Library, view: View | None = None) -> None:
         self._use_saved_theme(self._configs[self._chosen])
         others = [
             mask_secrets(with_tilde(str(config.install.root)))
@@ -266,7 +265,7 @@ class InspectorApp(App[int]):
         ]
         agent = self._options.agent
         shown = view or View(filter=MemoryFilter(agent=(agent,) if agent else None))
-        self._browser.show_store(library, shown, ", ".join(others) or None)
+        await self._browser.show_store(library, shown, ", ".join(others) or None)
 
     def _stores(self) -> Stores:
         from zeroclaw_tui.tui.rooms.stores import Stores
@@ -329,7 +328,7 @@ class InspectorApp(App[int]):
         if before is None or not before.memory.keeps_nothing:
             # Where nothing is stored nothing can be looked for, and a person who comes back wants what was there.
             self._kept_view = self._browser.view
-        self._show(library, self._kept_view.fitting(library.memory.capabilities))
+        await self._show(library, self._kept_view.fitting(library.memory.capabilities))
         if before is not None:
             await before.close()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, Sco
 from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.lighting import Lights, parts_with_matches, unlit_beginnings
 from zeroclaw_tui.tui.view import Mode, Part, View
+from zeroclaw_tui.tui.view import Pace as Pace
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -38,21 +38,6 @@ ORDER_PART = 2_000
 _READ_WHOLE = 20
 _MOST_SIMILAR = 50
 _SCALES = {"vector": "cosine of vectors", "rare words": "shared rare words"}
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """What of the inspector depends on time.
-
-    `debounce` and `poll` are seconds: of rest before a search starts, and between two looks for changes (None: never).
-    `patience` is how many seconds a change may take before its progress is shown. `stopwatch` gives the seconds that
-    search times are read from.
-    """
-
-    debounce: float = 0.12
-    poll: float | None = 1.0
-    patience: float = 0.3
-    stopwatch: Callable[[], float] = time.perf_counter
 
 
 @dataclass(slots=True)

@@ -1,8 +1,9 @@
-"""What is being looked at: filters, order and search as one frozen value."""
+"""What is being looked at: filters, order and search as one frozen value; and at which pace."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -13,7 +14,6 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, NO_DATE, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Capabilities
@@ -27,6 +27,21 @@ VALUE_PARTS: tuple[Literal["category", "session", "agent", "namespace"], ...] = 
     "namespace",
 )
 _LONGEST_CHIP = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What of the inspector depends on time.
+
+    `debounce` and `poll` are seconds: of rest before a search starts, and between two looks for changes (None: never).
+    `patience` is how many seconds a change may take before its progress is shown. `stopwatch` gives the seconds that
+    search times are read from.
+    """
+
+    debounce: float = 0.12
+    poll: float | None = 1.0
+    patience: float = 0.3
+    stopwatch: Callable[[], float] = time.perf_counter
 
 
 class Mode(StrEnum):
@@ -287,6 +302,8 @@ class View:
 
         `limit` is that of another program's recall, None for a turn of ZeroClaw's.
         """
+        from zeroclaw_tui.scoring.injection import RECALL_LIMIT
+
         agents = self.filter.agent
         if agents is not None:
             agents = config.readable_by(agents)

@@ -30,17 +30,11 @@ from zeroclaw_tui.tui.commands import (
     bindings,
     say_why_not,
 )
-from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.rooms.panes import BrowserPanes
-from zeroclaw_tui.tui.view import FINDS, LENGTHS, ORDERS, Chip, Mode, View, order_words
-from zeroclaw_tui.tui.widgets.detail import MemoryDetail
-from zeroclaw_tui.tui.widgets.facets import FacetList
-from zeroclaw_tui.tui.widgets.key_line import KeyLine
-from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-from zeroclaw_tui.tui.widgets.ranked_rows import is_from_lucid
-from zeroclaw_tui.tui.widgets.status_bar import Banner
+from zeroclaw_tui.tui.view import FINDS, LENGTHS, ORDERS, Chip, Mode, Pace, View, order_words
+from zeroclaw_tui.tui.widgets.empty import Empty
+from zeroclaw_tui.tui.widgets.header import StoreHeader
 
-# What a change needs is imported when one is made: none of it must delay the first frame.
+# The panes are imported behind the first frame, and what a change needs when one is made.
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.copies.copies import Copy
@@ -50,6 +44,10 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.query import MemoryFilter
     from zeroclaw_tui.memory.recall import ScoredEntry
     from zeroclaw_tui.tui.changes import Changes
+    from zeroclaw_tui.tui.rooms.panes import BrowserPanes
+    from zeroclaw_tui.tui.rooms.reader import ReaderRoom
+    from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+    from zeroclaw_tui.tui.widgets.status_bar import Banner
 
     Change = Callable[["Library"], Awaitable[None]]
 
@@ -160,6 +158,8 @@ _STAMPS_AT_ONCE = 500
 NO_SNAPSHOT = (
     "ZeroClaw writes and reads MEMORY_SNAPSHOT.md only for SQLite and Lucid; export writes the memories of every store."
 )
+_LUCID = "lucid"
+"""The stage of what the lucid program answered, and no memory of the store itself."""
 _OF_LUCID = "It comes from the lucid program and cannot be changed here."
 _WRITING = frozenset(command.action for command in BROWSER_COMMANDS if command.writes)
 _NEEDS_NO_MEMORIES = frozenset(
@@ -221,22 +221,45 @@ class BrowserRoom(Screen[None]):
         super().__init__()
         self.pace = pace
         self.clock = clock
-        self.panes = BrowserPanes(clock, pace, id="panes")
+        self._panes: BrowserPanes | None = None
         self._changes: Changes | None = None
         self._copies: Sequence[Copy] = ()
         self._other_install: str | None = None
         self._narrowed: Chip | None = None
         self._is_on_foreign = False
+        self._reader: ReaderRoom | None = None
 
     def compose(self) -> ComposeResult:
-        """Panes and keys."""
-        yield self.panes
-        yield KeyLine(show_command_palette=False)
+        """What the first frame shows, while the store is being opened."""
+        yield StoreHeader(id="header")
+        yield Empty(id="opening")
+
+    def on_mount(self) -> None:
+        """Say that it is being opened, and make the panes when that is on the screen."""
+        self.query_one(Empty).show("Opening …")
+        self.call_after_refresh(self.furnish)
+
+    async def furnish(self) -> None:
+        """Put the panes and the keys in their place, once."""
+        if self._panes is None:
+            from zeroclaw_tui.tui.rooms.panes import BrowserPanes
+            from zeroclaw_tui.tui.widgets.key_line import KeyLine
+
+            self._panes = BrowserPanes(self.clock, self.pace, id="panes")
+            await self.query_one("#opening").remove()
+            await self.mount_all([self._panes, KeyLine(show_command_palette=False)])
+            self.refresh_bindings()
+
+    @property
+    def panes(self) -> BrowserPanes:
+        """Search bar, facets, list and detail; there behind the first frame, and before any store is."""
+        assert self._panes is not None
+        return self._panes
 
     @property
     def library(self) -> Library | None:
         """The open store."""
-        return self.panes.library
+        return None if self._panes is None else self._panes.library
 
     @property
     def is_changing(self) -> bool:
@@ -262,33 +285,32 @@ class BrowserRoom(Screen[None]):
     @property
     def view(self) -> View:
         """What is looked at."""
-        return self.panes.view
+        return View() if self._panes is None else self._panes.view
 
     @property
     def rows(self) -> MemoryList:
         """The memories."""
         return self.panes.rows
 
-    def show_store(self, library: Library, view: View, other_install: str | None) -> None:
+    async def show_store(self, library: Library, view: View, other_install: str | None) -> None:
         """Show this store; `other_install` is where another one lies, if there is one."""
+        await self.furnish()
         self._other_install, self._narrowed = other_install, None
-        banner = self.query_one("#other-install", Banner)
-        banner.hide()
-        if other_install:
-            banner.show("quiet", f"Another install here: {other_install}", ": installs", "to see", "choose_install")
-        self.panes.show_library(library, view)
+        self.panes.show_library(library, view, other_install)
         self.refresh_bindings()
 
     def look_again(self) -> None:
         """Something was changed in another room: the same view again, its place kept."""
         if self.library is not None:
-            self.query_one("#copies", Banner).hide()
+            self.panes.copies_banner.hide()
             self.panes.show_header()
             self.panes.look_again(glows_news=True)
             self.run_worker(self._refresh_marks(self.library), group="marks")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What cannot be done here is dimmed; what there is nothing of has no key either."""
+        if self._panes is None:
+            return action in ("show_help", "choose_backend")
         if action == "open_search" and self.is_mounted and self.panes.is_typing:
             return False
         if action == "choose_install":
@@ -322,14 +344,23 @@ class BrowserRoom(Screen[None]):
 
     def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
         """What cannot be done with what the cursor is on is dimmed."""
-        is_foreign = is_from_lucid(event.result)
+        is_foreign = event.result is not None and event.result.stage == _LUCID
         if is_foreign != self._is_on_foreign:
             self._is_on_foreign = is_foreign
             self.refresh_bindings()
 
     def on_memory_list_row_opened(self) -> None:
-        """Read on in the detail."""
-        self.query_one(MemoryDetail).focus()
+        """Read it on the whole screen."""
+        self.action_read()
+
+    def on_browser_panes_memory_shown(self, event: BrowserPanes.MemoryShown) -> None:
+        """Who reads sees what the list has under its cursor."""
+        if self._reader is None:
+            return
+        if event.entry is None:
+            self._reader.action_leave()
+        else:
+            self._reader.show(event.entry, event.result, event.norm)
 
     def on_memory_list_marks_changed(self) -> None:
         """Ask which state the marked rows are in, and say how many there are."""
@@ -459,7 +490,7 @@ class BrowserRoom(Screen[None]):
 
     def action_toggle_markdown(self) -> None:
         """Render the content, or show it as it is."""
-        detail = self.query_one(MemoryDetail)
+        detail = self.panes.detail
         detail.as_markdown = not detail.as_markdown
 
     def action_toggle_blocks(self) -> None:
@@ -501,7 +532,7 @@ class BrowserRoom(Screen[None]):
         """The keys that work here."""
         from zeroclaw_tui.tui.screens.help import HelpScreen, key_sections
 
-        panes = (("In the list", self.rows), ("In the facets", self.query_one(FacetList)))
+        panes = (("In the list", self.rows), ("In the facets", self.panes.facet_list))
         dimmed = [(command, why) for command in BROWSER_COMMANDS if (why := self.why_not(command))]
         # That rows are no lines of notes is nothing a store lacks: it has no key for it either.
         because = "\n".join(dict.fromkeys(why for command, why in dimmed if command.action != "toggle_blocks"))
@@ -543,6 +574,17 @@ class BrowserRoom(Screen[None]):
         entry = self._entry_here()
         if self.library is not None and entry is not None:
             self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, entry)
+
+    def action_read(self) -> None:
+        """Read the memory under the cursor on the whole screen."""
+        from zeroclaw_tui.tui.rooms.reader import ReaderRoom
+
+        if self._reader is None and self._entry_here() is not None:
+            self._reader = ReaderRoom(self)
+            self.app.push_screen(self._reader, self._after_reading)
+
+    def _after_reading(self, _: None) -> None:
+        self._reader = None
 
     def action_toggle_mark(self) -> None:
         """Mark the memory under the cursor and go on to the next."""
@@ -688,7 +730,7 @@ class BrowserRoom(Screen[None]):
 
     async def _after_change(self, outcome: Outcome | None) -> None:
         """Memories went or came back, or a change failed, which may have done a part of it: all of it shows."""
-        self.query_one("#copies", Banner).hide()
+        self.panes.copies_banner.hide()
         self.panes.look_again(glows_news=outcome is not None and outcome.verb in ("undo", "redo"))
         if self.library is not None:
             await self._refresh_marks(self.library)
@@ -778,7 +820,7 @@ class BrowserRoom(Screen[None]):
         from zeroclaw_tui.curation.copies.copies import find_copies, summary, texts_of
         from zeroclaw_tui.tui.changes import worth_telling
 
-        banner = self.query_one("#copies", Banner)
+        banner = self.panes.copies_banner
         try:
             self._copies = await find_copies(library, await texts_of(library, action))
         except InspectorError as error:
@@ -794,7 +836,7 @@ class BrowserRoom(Screen[None]):
         from zeroclaw_tui.curation.copies.copies import Text, find_copies
         from zeroclaw_tui.tui.screens.copies import CopiesScreen
 
-        banner = self.query_one("#copies", Banner)
+        banner = self.panes.copies_banner
         found, self._copies = self._copies, ()
         if not (found and banner.has_class("-quiet")):
             entry = self._entry_here()
@@ -961,7 +1003,7 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
     memory, can = library.memory, library.memory.capabilities
     if memory.keeps_nothing and action not in _NEEDS_NO_MEMORIES | _WRITING and "app." not in action:
         return library.read_only_because
-    if action in _UNKNOWN_OF_LUCID and is_from_lucid(under_cursor):
+    if action in _UNKNOWN_OF_LUCID and under_cursor is not None and under_cursor.stage == _LUCID:
         return _UNKNOWN_OF_LUCID[action]
     if action in _WRITING and library.cannot_write_because is not None:
         return library.cannot_write_because

@@ -28,13 +28,12 @@ from zeroclaw_tui.tui.loader import (
     LoadFailed,
     OrderGrown,
     OrderLoaded,
-    Pace,
     PageLoaded,
     PartsLoaded,
     RecallLoaded,
     RowsLoaded,
 )
-from zeroclaw_tui.tui.view import FINDS, Mode, Part, View
+from zeroclaw_tui.tui.view import FINDS, Mode, Pace, Part, View
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.empty import Empty
 from zeroclaw_tui.tui.widgets.facets import FacetList
@@ -60,13 +59,22 @@ if TYPE_CHECKING:
 
 
 class BrowserPanes(Vertical):
-    """Header, search bar, facets, list and detail of one library; it looks, and changes nothing.
+    """Search bar, facets, list and detail of one library; it looks, and changes nothing.
 
     `clock` gives the moment that ages count from. Until `show_library` is called it says that the store is opening.
     """
 
     class LookedElsewhere(Message):
         """Another filter or search is looked at than before."""
+
+    class MemoryShown(Message):
+        """This memory is under the cursor now, an excerpt until the whole is there; None where nothing is."""
+
+        def __init__(self, entry: MemoryEntry | None, result: ScoredEntry | None, norm: float | None) -> None:
+            super().__init__()
+            self.entry = entry
+            self.result = result
+            self.norm = norm
 
     def __init__(self, clock: Callable[[], datetime], pace: Pace, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -93,8 +101,7 @@ class BrowserPanes(Vertical):
         self._told_places: set[str] = set()
 
     def compose(self) -> ComposeResult:
-        """Header, bar, banners, panes."""
-        yield StoreHeader(id="header")
+        """Bar, banners, panes."""
         yield SearchBar(id="search")
         yield FactLine(id="facts")
         yield Banner(id="failure")
@@ -122,6 +129,21 @@ class BrowserPanes(Vertical):
         return self.query_one(MemoryList)
 
     @property
+    def detail(self) -> MemoryDetail:
+        """The memory under the cursor."""
+        return self.query_one(MemoryDetail)
+
+    @property
+    def facet_list(self) -> FacetList:
+        """The counts beside the list."""
+        return self.query_one(FacetList)
+
+    @property
+    def copies_banner(self) -> Banner:
+        """Where it is told that a text lies elsewhere too."""
+        return self.query_one("#copies", Banner)
+
+    @property
     def is_searching(self) -> bool:
         """Whether the search bar stands where the facts stood."""
         return self.has_class("-searching")
@@ -131,8 +153,8 @@ class BrowserPanes(Vertical):
         """Whether what is typed goes into the search bar."""
         return self.query_one(SearchBar).input.has_focus
 
-    def show_library(self, library: Library, view: View) -> None:
-        """Show this store from now on."""
+    def show_library(self, library: Library, view: View, other_install: str | None = None) -> None:
+        """Show this store from now on; `other_install` is where another one lies, if there is one."""
         self.stop_loading()
         self.library, self._loader = library, Loader(self, library, self._pace)
         library.tell_before_first_call(self._tell_remote_call)
@@ -140,9 +162,13 @@ class BrowserPanes(Vertical):
         self._has_answered = False
         self.show_header()
         self.query_one("#failure", Banner).hide()
-        self.query_one("#copies", Banner).hide()
+        self.copies_banner.hide()
+        banner = self.query_one("#other-install", Banner)
+        banner.hide()
+        if other_install:
+            banner.show("quiet", f"Another install here: {other_install}", ": installs", "to see", "choose_install")
         self.query_one(Empty).show("Opening …")
-        self.query_one(MemoryDetail).show_nothing("")
+        self.detail.show_nothing("")
         self.close_search()
         if view.query and not library.memory.keeps_nothing:
             with self.prevent(Input.Changed):
@@ -155,7 +181,7 @@ class BrowserPanes(Vertical):
     def show_header(self) -> None:
         """Which store, and how it is scored now."""
         if self.library is not None:
-            self.query_one(StoreHeader).show(self.library)
+            self.screen.query_one(StoreHeader).show(self.library)
 
     def stop_loading(self) -> None:
         """Wait for no answer any more."""
@@ -192,7 +218,7 @@ class BrowserPanes(Vertical):
         self._trouble = ""
         if view.is_recall:
             self._light_up(NO_LIGHTS)
-        self.query_one(MemoryDetail).now = now
+        self.detail.now = now
         for facets in self._facet_lists():
             facets.mark(view)
         self.paint_lines()
@@ -440,7 +466,7 @@ class BrowserPanes(Vertical):
             self.recalled, self._milliseconds = event.result, event.milliseconds
             is_similar = event.result.mode == SIMILAR
             query = event.result.request.query
-            self.query_one(MemoryDetail).lights = NO_LIGHTS if is_similar else lights_of_message(query)
+            self.detail.lights = NO_LIGHTS if is_similar else lights_of_message(query)
             self.rows.show_results(event.result, self._edited)
             self._answered(bool(self.rows.row_count))
 
@@ -482,7 +508,7 @@ class BrowserPanes(Vertical):
     def _light_up(self, lights: Lights) -> None:
         """Light up what the rows on the screen were found by; what is lit already stays, with what it learnt."""
         sought = self.view.sought if lights else MemoryFilter()
-        detail = self.query_one(MemoryDetail)
+        detail = self.detail
         if sought != self._lit or (detail.lights and not lights):
             self._lit = sought
             self.rows.lights = detail.lights = lights
@@ -505,7 +531,8 @@ class BrowserPanes(Vertical):
         self.paint_lines()
         if not has_rows and self.library is not None:
             self.query_one(Empty).show(*self._why_empty(self.library))
-            self.query_one(MemoryDetail).show_nothing("")
+            self.detail.show_nothing("")
+            self.post_message(self.MemoryShown(None, None, None))
 
     def _why_empty(self, library: Library) -> EmptyWords:
         memory = library.memory
@@ -536,8 +563,16 @@ class BrowserPanes(Vertical):
             self._told_places.add(call.place)
             self.notify(call.words, markup=False)
 
+    def show_selected(self) -> None:
+        """Show what is under the cursor once more, for who has just begun to read it elsewhere."""
+        entry, result = self.rows.selected_entry, self.rows.selected_result
+        if entry is not None and self._loader is not None:
+            self._show_detail(entry, result)
+            self._loader.want_entry(entry, result)
+
     def _show_detail(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None = None) -> None:
-        self.query_one(MemoryDetail).show(entry, result, self.recalled, norm)
+        self.detail.show(entry, result, self.recalled, norm)
+        self.post_message(self.MemoryShown(entry, result, norm))
 
     def _show_rows(self, has_rows: bool) -> None:
         rows, screen = self.rows, self.screen
@@ -557,7 +592,7 @@ class BrowserPanes(Vertical):
         return bool(self.facets and self.facets.agent and len(self.facets.agent) > 1)
 
     def _paint_standing(self) -> None:
-        header = self.query_one(StoreHeader)
+        header = self.screen.query_one(StoreHeader)
         header.standing = one_line((self.library.memory.standing if self.library else None) or "")
 
     def _poll(self) -> None:
