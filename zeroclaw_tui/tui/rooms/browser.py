@@ -677,19 +677,19 @@ class BrowserRoom(Screen[None]):
         self.changes.begin(change)
 
     async def _create(self, library: Library) -> None:
-        from zeroclaw_tui.tui.screens.editor import EditorScreen
+        from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
         await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, None)))
 
     async def _edit(self, library: Library) -> None:
-        from zeroclaw_tui.tui.screens.editor import EditorScreen
+        from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
         row = await self._stored_here(library)
         if row is not None:
             await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, row)))
 
     async def _edit_externally(self, library: Library) -> None:
-        from zeroclaw_tui.tui.screens.editing import edit_externally
+        from zeroclaw_tui.tui.external_editor import edit_externally
 
         row = await self._stored_here(library)
         if row is not None:
