@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.recall import ScoredEntry
     from zeroclaw_tui.tui.changes import Changes
     from zeroclaw_tui.tui.rooms.panes import BrowserPanes
-    from zeroclaw_tui.tui.rooms.why.pane import Tab
     from zeroclaw_tui.tui.rooms.reader import ReaderRoom
+    from zeroclaw_tui.tui.rooms.why.pane import Tab
     from zeroclaw_tui.tui.widgets.memory_list import MemoryList
     from zeroclaw_tui.tui.widgets.status_bar import Banner
 
