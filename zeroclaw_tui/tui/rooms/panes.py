@@ -279,9 +279,10 @@ class BrowserPanes(Vertical):
             self.view = view
         self.paint_lines()
 
-    def step_out(self) -> None:
-        """From the bar or a pane to the list, then out of the search; never out of the program."""
+    def step_out(self) -> bool:
+        """From the bar or a pane to the list, then out of the search; gives whether there was a step to take."""
         rows, is_typing = self.rows, self.is_typing
+        has_step = self.is_searching or not rows.has_focus or self.has_class("-facets-on")
         if self.is_searching and (rows.has_focus or self.has_class("-empty") or not self.view.query):
             near = self.view.similar_to
             self.close_search()
@@ -290,6 +291,7 @@ class BrowserPanes(Vertical):
         elif not is_typing and self.screen.has_class("-narrow"):
             self.remove_class("-facets-on")
         rows.focus()
+        return has_step
 
     def toggle_facets(self) -> None:
         """Show the facets, or hide them."""

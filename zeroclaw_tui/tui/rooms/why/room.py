@@ -144,7 +144,7 @@ class WhyRoom(WorkingScreen):
         yield PromptPane(self.inquiry)
         yield NearPane(self.inquiry)
         yield StatusBar(id="status")
-        yield KeyLine(show_command_palette=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Ask, or wait for a message to be typed; look for what other programs write from then on."""
