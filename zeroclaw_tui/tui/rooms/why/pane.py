@@ -17,7 +17,9 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.tui.dialogs import Answer, Question, choice
 from zeroclaw_tui.tui.rooms.why.trial import SETTINGS, Name, Tried
+from zeroclaw_tui.tui.screens.choosing import profile_choices
 from zeroclaw_tui.tui.screens.history import StepPane
 from zeroclaw_tui.tui.widgets.empty import Empty, KeyHint
 
@@ -85,6 +87,13 @@ class Inquiry:
     def drop(self, name: Name) -> None:
         """Try that setting no more."""
         self.tried = next(one for one in SETTINGS if one.name == name).reset(self.tried)
+
+
+def profile_choice(library: Library) -> Question[str]:
+    """Asks whose scoring rules hold."""
+    choices, current = profile_choices(library)
+    answers = [Answer("", one.words, one.value, one.remark) for one in choices]
+    return choice("Score like which ZeroClaw?", answers, current)
 
 
 class TextPane(StepPane):
@@ -169,6 +178,10 @@ class Pane(Container):
 
     def open(self) -> None:
         """Do the primary thing."""
+
+    def is_in(self, widget: Widget) -> bool:
+        """Whether keys go to that widget; it learns of that itself only later than the next key comes."""
+        return self.screen.focused is widget
 
     def show_empty(self, words: EmptyWords) -> None:
         """Say why there is nothing to read."""

@@ -24,10 +24,12 @@ from zeroclaw_tui.memory.recall import RecallResult
 from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.scoring.what_if import Comparison, compare
+from zeroclaw_tui.tui.dialogs import Answer as Choice
+from zeroclaw_tui.tui.dialogs import Question, choice
 from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.looks import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.rooms.why.comparison_list import ComparisonList
-from zeroclaw_tui.tui.rooms.why.pane import EmptyWords, Pane
+from zeroclaw_tui.tui.rooms.why.pane import EmptyWords, Pane, profile_choice
 from zeroclaw_tui.tui.rooms.why.trial import (
     SETTINGS,
     NumberSetting,
@@ -40,11 +42,10 @@ from zeroclaw_tui.tui.rooms.why.trial import (
     idle_because,
 )
 from zeroclaw_tui.tui.rooms.why.trial_settings import SettingLine, TrialSettings
-from zeroclaw_tui.tui.screens.choice import Choice, ChoiceScreen
-from zeroclaw_tui.tui.screens.choosing import profile_choices
 from zeroclaw_tui.tui.widgets.empty import Empty
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.curation.hygiene.rules import RuleChange
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 
@@ -55,6 +56,7 @@ _REPLAY = "what-if-replay"
 _DIGITS = frozenset("0123456789")
 _POINT = "."
 _MOST_TYPED = 9
+_SIGN_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ class WhatIfPane(Pane):
     def chosen(self) -> MemoryEntry | None:
         """The memory under the cursor, where somebody is in the list or none is chosen otherwise."""
         rows = self._rows
-        return rows.entry if rows.has_focus or self.inquiry.entry is None else None
+        return rows.entry if self.is_in(rows) or self.inquiry.entry is None else None
 
     @property
     def setting(self) -> Setting:
@@ -224,18 +226,18 @@ class WhatIfPane(Pane):
         if self.typed is not None:
             self._try(self.setting.put(self.inquiry.tried, self._value_before_typing))
             return True
-        if self._rows.has_focus:
-            self._settings.focus()
+        if self.is_in(self._rows):
+            self.screen.set_focus(self._settings)
             return True
         return False
 
     def other_pane(self) -> None:
         """From the settings to the list, and back."""
         rows = self._rows
-        if rows.has_focus or not rows.display or self.has_class("-empty"):
-            self._settings.focus()
+        if self.is_in(rows) or not rows.display or self.has_class("-empty"):
+            self.screen.set_focus(self._settings)
         else:
-            rows.focus()
+            self.screen.set_focus(rows)
 
     def open(self) -> None:
         """Take what was typed, or choose from all there is."""
@@ -260,7 +262,7 @@ class WhatIfPane(Pane):
 
     def on_table_list_row_highlighted(self) -> None:
         """Whoever goes through the list chooses a memory."""
-        if self._rows.has_focus:
+        if self.is_in(self._rows):
             self.inquiry.entry = self._rows.entry
 
     def on_trial_settings_chosen(self) -> None:
@@ -365,8 +367,8 @@ class WhatIfPane(Pane):
             self.remove_class("-empty")
             rows.show(self.comparison, inquiry.entry)
         else:
-            if rows.has_focus:
-                self._settings.focus()
+            if self.is_in(rows):
+                self.screen.set_focus(self._settings)
             self.show_empty(_nothing_words(inquiry.tried, after))
             rows.set_rows(())
         # That there are no vectors here at all stands beside the weights.
@@ -412,23 +414,24 @@ class WhatIfPane(Pane):
 
     def _choose(self, setting: WordSetting) -> None:
         values = list(setting.choices(self.inquiry.tried, self._sessions))
-        choices = [Choice(at, setting.shown_words(value)) for at, value in enumerate(values)]
+        choices = [Choice("", setting.shown_words(value), at) for at, value in enumerate(values)]
 
         def take(at: int | None) -> None:
             if at is not None:
                 self._try(setting.put(self.inquiry.tried, values[at]))
 
         current = values.index(setting.get(self.inquiry.tried))
-        self.app.push_screen(ChoiceScreen(f"Which {setting.name}?", choices, current), take)
+        self.app.push_screen(choice(f"Which {setting.name}?", choices, current), take)
 
     def _choose_profile(self, setting: WordSetting) -> None:
         inquiry = self.inquiry
         tried = replace(inquiry.library, profile=ProfileChoice.by_hand(inquiry.trial.profile.version))
-        choices, current = profile_choices(tried)
-        screen = ChoiceScreen("Score like which ZeroClaw?", choices, current)
-        self.app.push_screen(
-            screen, lambda version: self._try(setting.put(inquiry.tried, version)) if version else None
-        )
+
+        def take(version: str | None) -> None:
+            if version is not None:
+                self._try(setting.put(inquiry.tried, version))
+
+        self.app.push_screen(profile_choice(tried), take)
 
 
 async def write_settings(app: App[Any], library: Library, trial: Trial, now: datetime, effect: str) -> bool:
@@ -438,14 +441,25 @@ async def write_settings(app: App[Any], library: Library, trial: Trial, now: dat
     changed meanwhile, WrongUse, BrokenConfig, Unreadable.
     """
     from zeroclaw_tui.curation.what_if import plan_settings_change, save_settings_change
-    from zeroclaw_tui.tui.screens.hygiene_rules import RuleReviewScreen
 
     change = await asyncio.to_thread(plan_settings_change, library, trial, now)
-    words = f"For this message, with all that is tried: {effect}." if effect else ""
-    if await app.push_screen_wait(RuleReviewScreen(change, words)) != "save":
+    save = Choice("y", "Save it", True, "the file of before is kept as a backup")
+    body = _change_content(change, effect)
+    if not await app.push_screen_wait(Question("This changes in config.toml", body, "Leave it as it is", [save])):
         return False
     await save_settings_change(library, change, now)
     return True
+
+
+def _change_content(change: RuleChange, effect: str) -> Content:
+    """The lines that change in the file, what should be known of them, and what the trial comes to."""
+    lines = [Content.styled(f"{sign} {_clean(text)}", _SIGN_LOOKS[sign]) for sign, text in change.lines]
+    lines = lines or [Content.styled("Nothing: the file says so already.", MUTED)]
+    if change.warnings:
+        lines += [Content(""), *(Content.styled(f"▲ {_clean(warning)}", WARNING) for warning in change.warnings)]
+    if effect:
+        lines += [Content(""), Content(f"For this message, with all that is tried: {_clean(effect)}.")]
+    return Content("\n").join(lines)
 
 
 def _headline(comparison: Comparison | None, tried: Tried, memories: int | None) -> Content:
