@@ -12,13 +12,14 @@ import pytest
 from audit_rows import PLAIN
 from support import small_store
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.audit import remedies
 from zeroclaw_tui.curation.audit.audit import audit_memories
 from zeroclaw_tui.curation.audit.findings import Finding, FindingKind
 from zeroclaw_tui.curation.audit.remedies import merge, plan_merge, recategorise
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.change import Stamp, StoredRow
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 from zeroclaw_tui.testing.contract import EVERY

@@ -10,10 +10,11 @@ import pytest
 from zeroclaw_tui.cli.arguments import inspector_parser, memory_arguments, open_options
 from zeroclaw_tui.cli.health import settings_shown
 from zeroclaw_tui.config.confirming import CONFIRMED, READ_ONLY, foreign_store, store_to_confirm
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.server_url import without_password
 from zeroclaw_tui.config.settings import confirm_store, confirmed_stores, save_theme, settings_file, settings_problem
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.errors import BrokenConfig, NoInstall, WrongUse
 
 SECRET = "hunter2"

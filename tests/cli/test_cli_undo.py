@@ -1,4 +1,4 @@
-"""`memory undo`: which change it takes back, the one that is named, and none where the last command did nothing."""
+"""`memory undo` and `redo`: which change, the one that is named, and none where the last command did nothing."""
 
 from __future__ import annotations
 
@@ -88,3 +88,27 @@ def test_an_earlier_change_to_what_changed_since_names_what_is_in_the_way(memory
     refused = memory("undo", "--id", str(number), "--yes")
     assert refused.code == 1
     assert "pet" in refused.err
+
+
+def test_redo_does_again_what_undo_took_back_until_something_else_is_changed(memory: Run, install: Path) -> None:
+    first, second = (memory("forget", key, "--yes", "--json").json["action"] for key in ("tz", "pet"))
+    assert memory("redo", "--yes").code == 1
+    memory("undo", "--yes")
+    memory("undo", "--yes")
+    assert {"tz", "pet"} <= _keys(install)
+    planned = memory("redo", "--dry-run", "--json").json
+    assert (planned["verb"], planned["dry_run"], planned["redone"]["number"]) == ("redo", True, first)
+    assert [entry["key"] for entry in planned["entries"]] == ["tz"]
+    assert "goes:  tz" in memory("redo", "--dry-run").out
+    assert {"tz", "pet"} <= _keys(install)
+    done = memory("redo", "--yes", "--json").json
+    assert (done["count"], done["redone"]["summary"], done["next"]["number"]) == (1, "deleted tz", second)
+    assert "Did again 1 change: deleted pet" in memory("redo", "--yes").out
+    assert _keys(install).isdisjoint({"tz", "pet"})
+    memory("undo", "--yes")
+    memory("store", "new", "text")
+    refused = memory("redo", "--yes")
+    assert (refused.code, "There is nothing to do again." in refused.err) == (1, True)
+    assert memory("redo", "--id", str(second), "--yes").code == 0
+    assert "pet" not in _keys(install)
+    assert "is not taken back" in memory("redo", "--id", str(second), "--yes").err

@@ -15,10 +15,11 @@ from copies_samples import OTHER, SECRET, Place, make_side_databases
 from support import small_store
 from support.left_texts import cache, snapshot
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.copies import databases, texts
 from zeroclaw_tui.curation.copies.copies import Copy, Text, find_copies, summary
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 
 DOOR = Text("id-gone", "door", SECRET)
 Make = Callable[..., Place]

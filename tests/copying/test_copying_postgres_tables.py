@@ -15,9 +15,10 @@ import pytest
 from support.postgres_place import PASSWORD, PostgresPlace
 from support.postgres_server import PostgresServer, running_postgres
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.tui.widgets.header import StoreHeader
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

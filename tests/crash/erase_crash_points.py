@@ -25,12 +25,13 @@ from support import kill_points, killing
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
 from zeroclaw_tui.backends.sqlite import store as _store
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.query import MemoryFilter
 
 Work = Callable[[Library], Coroutine[Any, Any, None]]

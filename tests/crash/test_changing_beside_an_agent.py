@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from support import small_store
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 

@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from zeroclaw_tui.backends.sqlite.schema import create_database
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import save_profile
 from zeroclaw_tui.curation import profile_choice
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter

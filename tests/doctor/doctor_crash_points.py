@@ -21,9 +21,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support import kill_points, killing, small_store
 
 from zeroclaw_tui.backends.sqlite.schema import HYDRATED, create_database
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.doctor import examination, repairs
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 ROWS = [{"content": f"memory {at} about the crossing " + "and the harbour " * (at % 7)} for at in range(200)]

@@ -13,11 +13,12 @@ import pytest
 from support import small_store
 from support.patient import NOW
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.changes import store_memory, undo
 from zeroclaw_tui.curation.doctor.examination import examine
 from zeroclaw_tui.curation.doctor.repairs import repair_finding
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused
 

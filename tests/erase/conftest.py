@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 
 Opened = Callable[[Path], AbstractAsyncContextManager[Library]]
 

@@ -9,12 +9,13 @@ import pytest
 from erase_samples import OTHERS, TEXT, bytes_left
 from support.redis_server import NO_SERVER, RedisServer, running_redis, server_program
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.changes import plan_purge, remove_memories, store_memory
 from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.query import MemoryFilter
 

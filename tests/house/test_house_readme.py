@@ -15,7 +15,7 @@ README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 
 
 def test_every_key_of_the_table_is_bound_and_every_bound_key_is_in_it() -> None:
-    from zeroclaw_tui.tui.commands import BROWSER_COMMANDS
+    from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 
     names = {"slash": "/", "question_mark": "?", "colon": ":", "escape": "esc", "asterisk": "*", "backslash": "\\"}
     bound = {

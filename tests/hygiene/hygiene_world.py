@@ -15,8 +15,9 @@ from typing import Any
 
 from support import golden, small_store
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.trash.trash import Trash
 
 NOW = datetime(2026, 3, 20, 12, 0, tzinfo=UTC)

@@ -17,9 +17,10 @@ from support import small_store
 
 from zeroclaw_tui.backends.answers import Budget, Retention
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 
 Make = Callable[..., Place]
 OLD, YOUNG = "2026-01-01T00:00:00+00:00", "2026-03-19T00:00:00+00:00"

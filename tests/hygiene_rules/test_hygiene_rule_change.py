@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.hygiene.rules import (
     RuleChange,
@@ -18,7 +19,7 @@ from zeroclaw_tui.curation.hygiene.rules import (
     with_rules,
     with_rules_of_file,
 )
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, Refused, WrongUse
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

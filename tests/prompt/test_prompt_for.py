@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from support.small_store import make
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.prompt import Prompt, prompt_for
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.injection import context_block

@@ -16,7 +16,7 @@ from support.settling import settled
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList

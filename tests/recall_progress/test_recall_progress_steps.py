@@ -11,8 +11,9 @@ import pytest
 from recall_progress_world import Service, configured
 from support.http_endpoints import HttpEndpoint
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 
 TEA = RecallRequest("tea", as_of="2026-03-02T00:00:00Z")

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from support.small_store import blob, make
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 
 ROWS: tuple[dict[str, Any], ...] = (
     {"key": "ramen", "content": "Likes ramen and rust coloured plates", "embedding": blob(1, 0, 0)},

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from support import small_store
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport
 from zeroclaw_tui.curation.doctor.examination import examine
 from zeroclaw_tui.curation.doctor.repairs import Repaired, repair_finding
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 
 NOW = datetime(2026, 11, 22, 7, 0, tzinfo=UTC)
 ROWS = [{"content": f"memory {at} about the harbour", "category": "core" if at % 3 else "daily"} for at in range(12)]

@@ -17,7 +17,16 @@ from trash_world import World
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories, repair, restore, store_memory, undo
+from zeroclaw_tui.curation.changes import (
+    edit_memory,
+    plan_purge,
+    redo,
+    remove_memories,
+    repair,
+    restore,
+    store_memory,
+    undo,
+)
 from zeroclaw_tui.curation.trash.file import for_reading
 from zeroclaw_tui.memory.change import (
     FILE,
@@ -552,3 +561,61 @@ async def test_undo_that_had_nothing_to_do_is_not_offered_again(world: World) ->
     assert [(await undo(world.library)).undone.verb for _ in range(2)] == ["edit", "store"]  # type: ignore[union-attr]
     with pytest.raises(NotThere, match="nothing to undo"):
         await undo(world.library)
+
+
+async def test_each_undo_is_taken_back_by_a_redo_in_turn(world: World) -> None:
+    states = [plain(await world.rows())]
+    first = await stored(world, "lang", "Prefers Rust")
+    states.append(plain(await world.rows()))
+    await edit_memory(world.library, first.id, Edit({"content": "Prefers Python"}), first.fingerprint)
+    states.append(plain(await world.rows()))
+    second = await stored(world, "tz", "Timezone is EST")
+    states.append(plain(await world.rows()))
+    await deleted(world, first.id, second.id)
+    states.append(plain(await world.rows()))
+    for state in reversed(states[:-1]):
+        world.later()
+        await undo(world.library)
+        assert plain(await world.rows()) == state
+    for verb, state in zip(("store", "edit", "store", "purge"), states[1:], strict=True):
+        world.later()
+        outcome = await redo(world.library)
+        assert outcome.redone is not None
+        assert (outcome.redone.verb, outcome.redone.open) == (verb, outcome.redone.count)
+        assert plain(await world.rows()) == state
+    with pytest.raises(NotThere, match="nothing to do again"):
+        await redo(world.library)
+    assert (await undo(world.library)).undone.verb == "purge"  # type: ignore[union-attr]
+    assert plain(await world.rows()) == states[3]
+    assert (await redo(world.library)).count == 2
+    assert plain(await world.rows()) == states[4]
+    assert len(await world.trash.numbers()) == 2
+
+
+async def test_another_change_ends_what_can_be_done_again(world: World) -> None:
+    row = await stored(world, "lang", "Prefers Rust")
+    await deleted(world, row.id)
+    purge = next(action for action in await world.trash.actions() if action.verb == "purge")
+    await undo(world.library)
+    await stored(world, "tz", "Timezone is EST")
+    with pytest.raises(NotThere, match="nothing to do again"):
+        await redo(world.library)
+    with pytest.raises(Refused, match="is not taken back by an undo"):
+        await redo(world.library, number=purge.number + 2)
+    assert (await redo(world.library, number=purge.number)).count == 1
+    assert [row.values["key"] for row in (await world.rows()).values()] == ["tz"]
+
+
+async def test_what_was_taken_back_and_changed_since_is_not_done_again_unasked(world: World) -> None:
+    row = await stored(world, "lang", "Prefers Rust")
+    await deleted(world, row.id)
+    purge = next(action for action in await world.trash.actions() if action.verb == "purge")
+    await undo(world.library)
+    there = (await world.rows())[row.id]
+    await edit_memory(world.library, row.id, Edit({"content": "Prefers Go"}), there.fingerprint)
+    with pytest.raises(Clashes, match="changed since"):
+        await redo(world.library, number=purge.number)
+    assert (await redo(world.library, number=purge.number, clash="overwrite")).count == 1
+    assert await world.rows() == {}
+    assert (await undo(world.library, number=purge.number)).count == 1
+    assert [one.values["content"] for one in (await world.rows()).values()] == ["Prefers Go"]

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from support.marks import plan_of_marked
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory, remove_memories
 from zeroclaw_tui.curation.copies.copies import find_copies, texts_of
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.change import Conflict, Edit, Keep, RowChange
 
 LINES = ["alpha one", "bravo two", "charlie three", "delta four"]

@@ -18,10 +18,9 @@ from textual.widget import Widget
 
 from zeroclaw_tui.backends.base import Capabilities, StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.install import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -31,7 +30,7 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
 from zeroclaw_tui.scoring.settings import ScoringSettings
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.browser import BrowserScreen
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 _TICKS = count()
@@ -267,9 +266,9 @@ async def settled(pilot: Pilot[Any]) -> None:
             quiet = quiet + 1 if all(worker.is_finished for worker in pilot.app.workers) else 0
 
 
-def browser(app: InspectorApp) -> BrowserScreen:
+def browser(app: InspectorApp) -> BrowserRoom:
     found = app.screen_stack[0]
-    assert isinstance(found, BrowserScreen)
+    assert isinstance(found, BrowserRoom)
     return found
 
 

@@ -12,8 +12,9 @@ from support.small_store import make
 from textual.app import App
 from textual.pilot import Pilot
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.screens.audit import AuditScreen
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK

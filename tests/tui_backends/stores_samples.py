@@ -14,9 +14,9 @@ from tui_samples import NOW, STILL, SampleMemory, memory, sample_config, sample_
 from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored, StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.none import NoneMemory
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.curation.switching import Candidate, Standing
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable

@@ -21,7 +21,7 @@ from tui_samples import NARROW, WIDE, browser, line, screen_text, screen_words, 
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.tui.app import InspectorApp
-from zeroclaw_tui.tui.commands import BROWSER_COMMANDS
+from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.screens.editor import EditorScreen
 from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
@@ -97,7 +97,7 @@ async def test_the_trait_alone_is_browsed_searched_and_says_what_it_lacks(tmp_pa
         await until(pilot, lambda: said(pilot) == ["This store keeps no vectors."])
         await pilot.press("slash", *"only")
         await settled(pilot)
-        recalled = browser(app).recalled
+        recalled = browser(app).panes.recalled
         assert recalled is not None
         assert len(recalled.results) == 1
         assert "no score" in screen_text(app)

@@ -14,9 +14,10 @@ from support.two_stores import install_of_two_stores
 from tui_samples import NOW, STILL, WIDE, browser, screen_text, screen_words, settled, until
 
 from zeroclaw_tui.config.confirming import store_to_confirm
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import confirm_store
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.switching import Candidate, candidates, chosen_words, standing_of
 from zeroclaw_tui.tui.app import InspectorApp
 
@@ -151,9 +152,9 @@ async def test_c_copies_the_shown_store_into_the_one_under_the_cursor(folder: Pa
         await settled(pilot)
         await pilot.press("b")
         await until(pilot, lambda: "3 answer" in screen_text(app))
-        await pilot.press("c")
+        await pilot.press("C")
         await until(pilot, lambda: any("These memories are in it already" in words for words in said(pilot)))
-        await pilot.press("j", "c")
+        await pilot.press("j", "C")
         await until(pilot, lambda: "Copy 2 memories to" in screen_text(app))
         assert "2 new" in screen_words(app)
         await pilot.press("y")

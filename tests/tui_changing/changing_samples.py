@@ -12,7 +12,7 @@ from tui_samples import SampleMemory, browser, settled, until
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.memory.change import Advance, Keep, Removal, Stamp, TriggersMissing
-from zeroclaw_tui.tui.screens.browser import BrowserScreen
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 
@@ -46,7 +46,7 @@ def rows_of(pilot: Pilot[Any]) -> MemoryList:
     return browser(pilot.app).query_one("#list", MemoryList)  # type: ignore[arg-type]
 
 
-def screen_of(pilot: Pilot[Any]) -> BrowserScreen:
+def screen_of(pilot: Pilot[Any]) -> BrowserRoom:
     return browser(pilot.app)  # type: ignore[arg-type]
 
 

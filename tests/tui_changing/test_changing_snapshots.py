@@ -15,7 +15,7 @@ from tui_samples import NARROW, WIDE, Inspector, hostile_memories, memory, sampl
 from zeroclaw_tui.curation.copies import copies
 from zeroclaw_tui.memory.change import Clashes, ClashFound, TriggersMissing
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.tui.screens.progress import Progress, ProgressScreen
+from zeroclaw_tui.tui.progress import Progress, ProgressScreen
 from zeroclaw_tui.tui.screens.trash_dialogs import ClashScreen
 
 Snap = Callable[..., bool]

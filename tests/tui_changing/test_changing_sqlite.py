@@ -15,7 +15,7 @@ from support.terminal import Terminal
 from tui_samples import NARROW, STILL, WIDE, click_text, screen_text, screen_words, settled
 
 from zeroclaw_tui.backends.sqlite.schema import create_database
-from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 
 MOMENT = "2026-01-02T03:04:05.000000001+00:00"

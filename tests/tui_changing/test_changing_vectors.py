@@ -10,7 +10,7 @@ from changing_samples import back, said, screen_of
 from support import small_store
 from tui_samples import NARROW, STILL, settled
 
-from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 
 CONFIG = '[memory]\nbackend = "sqlite"\nembedding_provider = "local"\nembedding_model = "words"\n'

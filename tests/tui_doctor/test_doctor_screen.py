@@ -17,23 +17,22 @@ from textual.pilot import Pilot
 from tui_trash_samples import NARROW, WIDE, ScreenApp, screen_text, screen_words, settled, until
 
 from zeroclaw_tui.config.embedding import EmbeddingConfig
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.install import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor import repairs
 from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.curation.reindex import Reindexed
 from zeroclaw_tui.memory.errors import Locked, Refused, Unreadable
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.browser import BrowserScreen
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.screens.confirm import QuestionScreen
 from zeroclaw_tui.tui.screens.doctor import DoctorScreen
 from zeroclaw_tui.tui.screens.doctor_repairs import ReindexScreen
-from zeroclaw_tui.tui.screens.doctor_words import vectors_body
-from zeroclaw_tui.tui.screens.error import ErrorScreen
-from zeroclaw_tui.tui.screens.progress import ProgressScreen
+from zeroclaw_tui.tui.words import vectors_body
+from zeroclaw_tui.tui.rooms.error import ErrorScreen
+from zeroclaw_tui.tui.progress import ProgressScreen
 
 
 def said(pilot: Pilot[Any]) -> str:
@@ -300,7 +299,7 @@ async def test_a_store_that_does_not_open_again_is_a_screen_of_its_own(
         await until(pilot, lambda: isinstance(app.screen, ErrorScreen))
         file.with_suffix(".away").rename(file)
         await pilot.press("r")
-        await until(pilot, lambda: isinstance(app.screen, BrowserScreen) and "key7" in screen_text(app))
+        await until(pilot, lambda: isinstance(app.screen, BrowserRoom) and "key7" in screen_text(app))
 
 
 async def test_where_nothing_is_to_be_repaired_the_sentences_have_all_the_room(doctor: Doctor) -> None:

@@ -11,12 +11,12 @@ from textual.pilot import Pilot
 from tui_snapshot_samples import Home
 from tui_trash_samples import NARROW, screen_words, until
 
-from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.browser import BrowserScreen
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.screens.confirm import QuestionScreen
-from zeroclaw_tui.tui.screens.error import ErrorScreen
+from zeroclaw_tui.tui.rooms.error import ErrorScreen
 
 
 def inspector(home: Home, **options: Any) -> InspectorApp:
@@ -45,7 +45,7 @@ async def test_capital_s_makes_the_database_and_opens_it(home: Home, is_there: b
         await shown(pilot, QuestionScreen)
         assert "MEMORY_SNAPSHOT.md brings 7 memories." in screen_words(app)
         await pilot.press("y")
-        await shown(pilot, BrowserScreen)
+        await shown(pilot, BrowserRoom)
         await until(pilot, lambda: "7 memories" in screen_words(app))
         assert "old_car" in screen_words(app)
     assert home.snapshot.exists()

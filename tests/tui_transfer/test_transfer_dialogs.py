@@ -12,10 +12,8 @@ from textual.pilot import Pilot
 from transfer_samples import Place, command, ready, said
 from tui_trash_samples import NARROW, WIDE, screen_words, until
 
-from zeroclaw_tui.tui.screens.asking import AnswersScreen, PathScreen
-from zeroclaw_tui.tui.screens.browser import BrowserScreen
-from zeroclaw_tui.tui.screens.confirm import QuestionScreen
-from zeroclaw_tui.tui.screens.transfer import ExportScreen
+from zeroclaw_tui.tui.dialogs import Form, Question
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.widgets.writing import LineInput
 
 
@@ -27,10 +25,10 @@ async def type_path(pilot: Pilot[Any], path: Path | str) -> None:
 async def import_from(pilot: Pilot[Any], path: Path) -> None:
     """Name the file, and wait until something is asked about it, or told."""
     await command(pilot, "import_file")
-    await until(pilot, lambda: isinstance(pilot.app.screen, PathScreen))
+    await until(pilot, lambda: isinstance(pilot.app.screen, Form))
     await type_path(pilot, path)
     await pilot.press("enter")
-    asks = (AnswersScreen,)
+    asks = (Question,)
     await until(pilot, lambda: isinstance(pilot.app.screen, asks) or pilot.app._notifications)
     await ready(pilot)
 
@@ -52,12 +50,12 @@ async def test_what_is_shown_goes_to_the_file_named(place: Place) -> None:
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await ready(pilot)
         await command(pilot, "export_shown")
-        await until(pilot, lambda: isinstance(app.screen, ExportScreen))
+        await until(pilot, lambda: isinstance(app.screen, Form))
         assert "Export 3 memories?" in screen_words(app)
         assert "~/zeroclaw-memories-2026-11-22.jsonl" in screen_words(app)
         assert "every column exactly" in screen_words(app)
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, BrowserScreen))
+        await until(pilot, lambda: isinstance(app.screen, BrowserRoom))
         await ready(pilot)
         assert " exported to ~/zeroclaw-memories-2026-11-22.jsonl" in said(pilot)
     written = (place.home / "zeroclaw-memories-2026-11-22.jsonl").read_text(encoding="utf-8").splitlines()
@@ -73,7 +71,7 @@ async def test_superseded_memories_that_stay_out_are_counted(place: Place) -> No
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await ready(pilot)
         await command(pilot, "export_shown")
-        await until(pilot, lambda: isinstance(app.screen, ExportScreen))
+        await until(pilot, lambda: isinstance(app.screen, Form))
         assert "Export 1 memory?" in screen_words(app)
         assert "1 superseded memory is left out; “superseded” in the facets takes it along." in screen_words(app)
         await pilot.press("escape")
@@ -84,17 +82,17 @@ async def test_only_what_the_filters_leave_is_exported(place: Place) -> None:
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await ready(pilot)
         browser = app.screen
-        assert isinstance(browser, BrowserScreen)
+        assert isinstance(browser, BrowserRoom)
         browser.look(browser.view.toggled("category", "core"))
         await ready(pilot)
         await command(pilot, "export_shown")
-        await until(pilot, lambda: isinstance(app.screen, ExportScreen))
+        await until(pilot, lambda: isinstance(app.screen, Form))
         assert "Export 2 memories? core" in screen_words(app)
         await type_path(pilot, "~/core.csv")
         await pilot.pause()
         assert "CSV: a table for other programs" in screen_words(app)
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, BrowserScreen))
+        await until(pilot, lambda: isinstance(app.screen, BrowserRoom))
         await ready(pilot)
     text = (place.home / "core.csv").read_text(encoding="utf-8")
     assert "peanuts" in text
@@ -106,13 +104,13 @@ async def test_a_name_that_says_no_format_is_asked_about(place: Place) -> None:
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await ready(pilot)
         await command(pilot, "export_shown")
-        await until(pilot, lambda: isinstance(app.screen, ExportScreen))
+        await until(pilot, lambda: isinstance(app.screen, Form))
         await type_path(pilot, "~/memories")
         await pilot.press("enter")
         await pilot.pause()
         assert "The name does not say which format." in screen_words(app)
         await pilot.press("tab", "right", "right", "right", "enter")
-        await until(pilot, lambda: isinstance(app.screen, BrowserScreen))
+        await until(pilot, lambda: isinstance(app.screen, BrowserRoom))
         await ready(pilot)
     assert "peanuts" in (place.home / "memories").read_text(encoding="utf-8")
 
@@ -127,11 +125,11 @@ async def test_a_file_that_is_there_is_only_replaced_when_a_person_says_so(
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await ready(pilot)
         await command(pilot, "export_shown")
-        await until(pilot, lambda: isinstance(app.screen, ExportScreen))
+        await until(pilot, lambda: isinstance(app.screen, Form))
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, QuestionScreen))
+        await until(pilot, lambda: isinstance(app.screen, Question))
         await pilot.press(key)
-        await until(pilot, lambda: isinstance(app.screen, BrowserScreen))
+        await until(pilot, lambda: isinstance(app.screen, BrowserRoom))
         await ready(pilot)
     assert (there.read_text(encoding="utf-8") != "mine") is is_replaced
 
@@ -141,12 +139,12 @@ async def test_a_file_that_cannot_be_written_is_one_sentence(place: Place) -> No
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await ready(pilot)
         await command(pilot, "export_shown")
-        await until(pilot, lambda: isinstance(app.screen, ExportScreen))
+        await until(pilot, lambda: isinstance(app.screen, Form))
         await type_path(pilot, "~/no/such/folder/x.jsonl")
         await pilot.press("enter")
         await until(pilot, lambda: bool(said(pilot)))
         assert "no/such/folder" in said(pilot)
-        assert isinstance(app.screen, BrowserScreen)
+        assert isinstance(app.screen, BrowserRoom)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +170,7 @@ async def test_a_file_comes_in_by_the_policy_chosen_and_goes_back_with_u(
         assert "1 new · 1 whose id or key is taken" in screen_words(app), said(pilot)
         assert "Taken: food" in screen_words(app)
         await pilot.press(key)
-        await until(pilot, lambda: isinstance(app.screen, BrowserScreen))
+        await until(pilot, lambda: isinstance(app.screen, BrowserRoom))
         await ready(pilot)
         now = place.contents()
         assert now["food"] == food
@@ -191,7 +189,7 @@ async def test_nothing_is_imported_by_accident(place: Place) -> None:
         await ready(pilot)
         await import_from(pilot, place.exported("in.jsonl", [{"key": "pet", "content": "Has a cat"}]))
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, BrowserScreen))
+        await until(pilot, lambda: isinstance(app.screen, BrowserRoom))
         await ready(pilot)
     assert place.contents() == before
 
@@ -208,7 +206,7 @@ async def test_a_file_of_another_shape_is_one_sentence(place: Place, text: str) 
         await ready(pilot)
         await import_from(pilot, path)
         assert said(pilot)
-        assert isinstance(app.screen, BrowserScreen)
+        assert isinstance(app.screen, BrowserRoom)
     assert place.contents() == before
 
 
@@ -224,4 +222,4 @@ async def test_a_store_that_is_only_read_takes_no_import(place: Place) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: bool(said(pilot)))
         assert "read-only" in said(pilot)
-        assert isinstance(app.screen, BrowserScreen)
+        assert isinstance(app.screen, BrowserRoom)

@@ -15,10 +15,10 @@ from support import small_store
 from textual.pilot import Pilot
 from tui_trash_samples import Clock
 
-from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.browser import BrowserScreen
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 ROWS = (
@@ -65,7 +65,7 @@ async def ready(pilot: Pilot[Any]) -> None:
     async with asyncio.timeout(20):
         while quiet < 3:
             await pilot.pause()
-            asks = not isinstance(pilot.app.screen, BrowserScreen)
+            asks = not isinstance(pilot.app.screen, BrowserRoom)
             running = [one for one in pilot.app.workers if not one.is_finished and not (asks and one.group == "change")]
             quiet = 0 if running else quiet + 1
 

@@ -29,9 +29,10 @@ from tui_trash_samples import (
     until,
 )
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.trash.trash import TrashRow
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.tui.screens import trash as trash_module

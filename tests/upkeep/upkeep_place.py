@@ -15,6 +15,7 @@ from typing import Any
 from support.small_store import blob, make
 from support.whole_store import everything, hits
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.audit.audit import audit_memories
 from zeroclaw_tui.curation.audit.remedies import merge, plan_merge, recategorise
@@ -22,7 +23,7 @@ from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.hygiene.plan import plan_hygiene
 from zeroclaw_tui.curation.hygiene.run import run_hygiene
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate, plan_hydrate
 from zeroclaw_tui.curation.snapshot.snapshot import snapshot_file, write_snapshot
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import

@@ -9,8 +9,9 @@ import pytest
 from support.config_forms import FIRST, ROWS
 from support.small_store import make
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 
 MakeConfig = Callable[..., MemoryConfig]
 

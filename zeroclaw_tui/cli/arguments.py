@@ -8,21 +8,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from zeroclaw_tui import __version__
-from zeroclaw_tui.cli.changing_options import add_changing_verbs
-from zeroclaw_tui.cli.onboard_options import add_onboard
-from zeroclaw_tui.cli.reading_options import add_reading_verbs, add_verb
-from zeroclaw_tui.cli.scoring_options import add_scoring_verbs
-from zeroclaw_tui.cli.upkeep_options import add_upkeep_verbs
 from zeroclaw_tui.config.document.masking import masked_text
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.config.server_url import is_url
-from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.memory.errors import WrongUse
 
 SHELLS = ("bash", "zsh")
 VERBS_HERE = (
     "list", "get", "recall", "search", "stats", "facets", "health", "store", "edit", "forget", "purge", "clear",
-    "erase", "undo", "trash", "hygiene", "audit", "snapshot", "hydrate", "doctor", "compact", "reindex", "export",
-    "import", "copy", "explain", "similar", "prompt", "evaluate",
+    "erase", "undo", "redo", "trash", "hygiene", "audit", "snapshot", "hydrate", "doctor", "compact", "reindex",
+    "export", "import", "copy", "explain", "similar", "prompt", "evaluate",
 )  # fmt: skip
 VERBS_TO_COME = ("tail",)
 MAKING = ("store", "import")
@@ -115,6 +110,8 @@ def zeroclaw_parser() -> Parser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
     )
+    from zeroclaw_tui.cli.onboard_options import add_onboard
+
     add_onboard(commands, "set up the memory in config.toml, with questions or by flags")
     return parser
 
@@ -189,6 +186,12 @@ def agents_given(given: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _fill_memory(parser: argparse.ArgumentParser) -> None:
+    # The inspector starts without any of these.
+    from zeroclaw_tui.cli.changing_options import add_changing_verbs
+    from zeroclaw_tui.cli.reading_options import add_reading_verbs, add_verb
+    from zeroclaw_tui.cli.scoring_options import add_scoring_verbs
+    from zeroclaw_tui.cli.upkeep_options import add_upkeep_verbs
+
     _add_common(parser, before_verb=True)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
 

@@ -21,7 +21,7 @@ one agent only, and `zeroclaw memory undo` brings everything back. Superseded me
 
 
 def add_changing_verbs(verb: AddVerb, add_common: AddCommon) -> None:
-    """store, edit, forget, purge, clear, erase, undo and trash."""
+    """store, edit, forget, purge, clear, erase, undo, redo and trash."""
     _add_store(verb("store", "store a memory; one of that key and agent is replaced, as ZeroClaw does it"))
     _add_edit(verb("edit", "change a memory in place, by its exact key or its id"))
 
@@ -51,6 +51,11 @@ def add_changing_verbs(verb: AddVerb, add_common: AddCommon) -> None:
     which.add_argument("--list", action="store_true", help="only list the changes made here, each with its number")
     _add_clash(undo)
     _add_dry_run(undo)
+
+    redo = verb("redo", "do again what undo took back last, unless another change came since")
+    redo.add_argument("--id", type=positive, metavar="N", help="the change of this number, whatever came since")
+    _add_clash(redo)
+    _add_dry_run(redo)
 
     _add_trash(
         verb("trash", "what was deleted: list it, restore it, let go of it; the history of a memory"), add_common

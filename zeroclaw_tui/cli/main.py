@@ -25,7 +25,7 @@ from zeroclaw_tui.cli.arguments import (
     zeroclaw_parser,
 )
 from zeroclaw_tui.cli.output import note
-from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, InspectorError, WrongUse
 
 DEBUG_VARIABLE = "ZEROCLAW_TUI_DEBUG"
@@ -117,10 +117,12 @@ def _inspect(arguments: Sequence[str]) -> int:
             hint="Without one, `zeroclaw memory list`, `get`, `recall`, `stats`, `facets` and `health` answer the same,"
             " for scripts with --json.",
         )
-    from zeroclaw_tui.tui.app import run_inspector
+    from zeroclaw_tui.tui.app import DEMO_WANTED, run_inspector
 
     if not given.demo:
-        return run_inspector(options)
+        code = run_inspector(options)
+        if code != DEMO_WANTED:
+            return code
     with _demo_options(given.read_only) as demo:
         return run_inspector(demo)
 

@@ -17,7 +17,7 @@ from zeroclaw_tui.cli.output import note
 from zeroclaw_tui.cli.recalling import check_recall, recall
 from zeroclaw_tui.cli.removing import clear, forget, purge
 from zeroclaw_tui.cli.trash import trash
-from zeroclaw_tui.cli.undoing import undo
+from zeroclaw_tui.cli.undoing import redo, undo
 from zeroclaw_tui.cli.upkeep import CHANGING as CHANGING_UPKEEP
 from zeroclaw_tui.cli.upkeep import verb_on_configs, verb_on_library
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -57,10 +57,11 @@ _VERBS: dict[str, Callable[[Library, argparse.Namespace, datetime], Awaitable[in
     "clear": clear,
     "erase": erase,
     "undo": undo,
+    "redo": redo,
     "trash": trash,
 }
 
-_CHANGING = ("store", "edit", "forget", "purge", "clear", "erase", "undo", *CHANGING_UPKEEP)
+_CHANGING = ("store", "edit", "forget", "purge", "clear", "erase", "undo", "redo", *CHANGING_UPKEEP)
 
 
 def answer(given: argparse.Namespace) -> int:

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from zeroclaw_tui.backends.listing import moment as _moment
 from zeroclaw_tui.memory.text import cut, display_text, one_line
 
 BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
@@ -103,14 +102,18 @@ def size_shown(size: int) -> str:
 
 def moment_shown(timestamp: str) -> str:
     """Date and minute on the clock it was written by; what is no moment is shown as it is."""
-    if _moment(timestamp) is None:
+    from zeroclaw_tui.backends.listing import moment
+
+    if moment(timestamp) is None:
         return cut(one_line(timestamp[:200]), LONGEST_TIMESTAMP) or "no date"
     return timestamp.strip().replace("T", " ")[:16]
 
 
 def date_shown(timestamp: str) -> str:
     """The date of a moment."""
-    return moment_shown(timestamp)[:10] if _moment(timestamp) is not None else moment_shown(timestamp)
+    from zeroclaw_tui.backends.listing import moment
+
+    return moment_shown(timestamp)[:10] if moment(timestamp) is not None else moment_shown(timestamp)
 
 
 def _rendered(part: Part, coloured: bool) -> str:

@@ -277,7 +277,7 @@ def _version_lines(version: Version) -> Iterator[Line]:
 def _done(version: Version) -> str:
     """What was done, in a word: an undo brings back, takes away or changes."""
     if version.before is None:
-        return f"{version.verb}: here again" if version.verb in ("undo", "restore") else version.verb
+        return f"{version.verb}: here again" if version.verb in ("undo", "redo", "restore") else version.verb
     return f"{version.verb}: gone" if version.after is None else version.verb
 
 

@@ -1,11 +1,12 @@
-"""`memory undo`: take back the last change, or the one of a number.
+"""`memory undo` and `memory redo`: take back the last change, or do again what was; or the one of a number.
 
-Its document is that of every change (see `told`) with "undone": {"number", "verb", "at", "summary", "count"} of the
-change that was taken back, or with --dry-run would be, and "next": the same of the one that another undo would take
-back, or null. With --list it is {"backend", "location", "actions"}, the newest first, each with "open" (how much of it
-is not taken back yet) and "until" (when the trash lets go of it, RFC 3339) besides. Exit code 1 where there is nothing
-to take back or the last command changed nothing, after a no, and where something came in between: then each memory is
-named with what is in its way.
+The document of an undo is that of every change (see `told`) with "undone": {"number", "verb", "at", "summary",
+"count"} of the change that was taken back, or with --dry-run would be, and "next": the same of the one that another
+undo would take back, or null. With --list it is {"backend", "location", "actions"}, the newest first, each with "open"
+(how much of it is not taken back yet) and "until" (when the trash lets go of it, RFC 3339) besides. Exit code 1 where
+there is nothing to take back or the last command changed nothing, after a no, and where something came in between: then
+each memory is named with what is in its way. A redo has "redone" in the place of "undone", and "next" is what another
+redo would do.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 from collections.abc import Awaitable, Iterator
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
 from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.guarding import Progress, check_writable, telling_clashes, with_triggers
@@ -26,20 +28,20 @@ from zeroclaw_tui.cli.told import (
     tell_document,
     tell_notes,
 )
-from zeroclaw_tui.curation.audit.findings import excerpt_of
-from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.curation.changes import Outcome, change_numbered, last_change
+from zeroclaw_tui.curation.changes import Outcome, change_numbered, last_change, undone_change
+from zeroclaw_tui.curation.changes import redo as do_again
 from zeroclaw_tui.curation.changes import undo as take_back
 from zeroclaw_tui.curation.hygiene.words import COMES_AGAIN, is_taken_back_hygiene
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.trash.trash import Action
-from zeroclaw_tui.memory.change import AGENTS, AUDIT_LOG, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW, RowChange
+from zeroclaw_tui.curation.trash.trash import REVERSING, Action
+from zeroclaw_tui.curation.trash.words import reversal_words, summary_words
+from zeroclaw_tui.memory.change import Batches, RowChange
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere
-from zeroclaw_tui.memory.text import counted, cut, one_line, padded
+from zeroclaw_tui.memory.text import counted, cut, padded
 
 SAMPLES = 3
 MOST_LISTED = 100
-_OTHERS = {FILE: "file", AUDIT_LOG: "audit entry", OTHER_ROW: "row", AGENTS: "agent", EMBEDDING_CACHE: "cached vector"}
+_DONE = {"undo": "undone", "redo": "redone"}
 
 
 async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -57,8 +59,9 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
     if last is None:
         raise NotThere("There is nothing to take back.", hint="`zeroclaw memory trash list` shows what was deleted.")
     if given.dry_run:
-        return _tell_plan(library, given, last)
-    if not given.yes and not confirm("Take it back?", _plan_lines(library, last)):
+        return _tell_plan(library, given, last, last.open, library.trash.open_changes(last.number))
+    lines = _plan_lines(last, last.open, library.trash.open_changes(last.number))
+    if not given.yes and not confirm("Take it back?", lines):
         return REFUSED
     with Progress("Taking back", last.open) as progress:
 
@@ -69,6 +72,31 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
 
         outcome = await with_triggers(library, given, lambda: telling_clashes(work), asks=True)
     return REFUSED if outcome is None else await _tell_done(library, given, outcome, last.open)
+
+
+async def redo(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Say what was taken back last and what doing it again does, ask, and do it."""
+    if not given.dry_run:
+        check_writable(library, given)
+        check_can_ask("redo", yes=given.yes)
+        await library.trash.settle(library.memory)
+    change = await undone_change(library, given.id)
+    numbers = await library.trash.numbers_to_redo(change.number)
+    count = change.count - change.open
+    if given.dry_run:
+        return _tell_plan(library, given, change, count, library.trash.changes_numbered(numbers))
+    lines = _plan_lines(change, count, library.trash.changes_numbered(numbers))
+    if not given.yes and not confirm("Do it again?", lines):
+        return REFUSED
+    with Progress("Doing again", count) as progress:
+
+        def work() -> Awaitable[Outcome]:
+            return do_again(
+                library, expected=change.number, number=given.id, clash=given.clash, advance=progress.advance
+            )
+
+        outcome = await with_triggers(library, given, lambda: telling_clashes(work), asks=True)
+    return REFUSED if outcome is None else await _tell_done(library, given, outcome, count)
 
 
 async def _list(library: Library, given: argparse.Namespace) -> int:
@@ -83,65 +111,54 @@ async def _list(library: Library, given: argparse.Namespace) -> int:
     wide = max(6, len(str(actions[0].number)))
     write_lines([(Styled(f"{padded('id', wide, right=True)}  {padded('done', 16)}  change", DIM),)])
     for action in actions:
-        summary = one_line(masked(action.summary)) or action.verb
-        mark = "" if action.open or action.verb == "undo" else "taken back: "
+        summary = summary_words(action)
+        mark = "" if action.open or action.verb in REVERSING else "taken back: "
         beginning = f"{padded(str(action.number), wide, right=True)}  {padded(moment_shown(action.at), 16)}  {mark}"
         write_lines([(beginning, cut(summary, max(20, width() - len(beginning))))])
     return DONE
 
 
-def _tell_plan(library: Library, given: argparse.Namespace, last: Action) -> int:
+def _tell_plan(library: Library, given: argparse.Namespace, change: Action, count: int, rows: Batches) -> int:
     if given.json:
-        entries = [row_as_json(change.row) for change in islice(_changes(library, last), MOST_ENTRIES)]
-        planned = Outcome("undo", last.open)
-        tell_document(library, planned, dry_run=True, entries=entries, undone=action_as_json(last))
+        entries = [row_as_json(row.row) for row in islice(_each(rows), MOST_ENTRIES)]
+        planned = Outcome("redo" if given.verb == "redo" else "undo", count)
+        told: dict[str, Any] = {_DONE[planned.verb]: action_as_json(change)}
+        tell_document(library, planned, dry_run=True, entries=entries, **told)
     else:
-        write_lines(_plan_lines(library, last))
+        write_lines(_plan_lines(change, count, rows))
         note(NOTHING_DONE)
     return DONE
 
 
 async def _tell_done(library: Library, given: argparse.Namespace, outcome: Outcome, wanted: int) -> int:
     tell_notes(outcome)
-    undone = outcome.undone
+    is_redo = outcome.verb == "redo"
+    change = outcome.redone if is_redo else outcome.undone
     if given.json:
-        following = await library.trash.last()
-        tell_document(
-            library,
-            outcome,
-            undone=action_as_json(undone) if undone else None,
-            next=action_as_json(following) if following else None,
-        )
+        following = await (library.trash.last_undone() if is_redo else library.trash.last())
+        told: dict[str, Any] = {_DONE[outcome.verb]: action_as_json(change) if change else None}
+        tell_document(library, outcome, **told, next=action_as_json(following) if following else None)
     else:
-        what = f": {one_line(masked(undone.summary))}" if undone else ""
-        write_lines([(Styled("✓", GREEN), f" Took back {counted(outcome.count, 'change')}{what}")])
+        what = f": {summary_words(change)}" if change else ""
+        done = "Did again" if is_redo else "Took back"
+        write_lines([(Styled("✓", GREEN), f" {done} {counted(outcome.count, 'change')}{what}")])
         write_lines(left_alone_lines(outcome))
     if is_taken_back_hygiene(outcome):
         note(f"zeroclaw: {COMES_AGAIN}")
     if outcome.cancelled:
-        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(wanted, 'change')}; undo again for the rest.")
+        again = f"{outcome.verb} again for the rest"
+        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(wanted, 'change')}; {again}.")
     return INTERRUPTED if outcome.cancelled else DONE
 
 
-def _plan_lines(library: Library, last: Action) -> Iterator[Line]:
-    yield (f"The change {last.number}, {moment_shown(last.at)}: ", one_line(masked(last.summary)) or last.verb)
-    for change in islice(_changes(library, last), SAMPLES):
-        yield ("  ", cut(_what_happens(change), max(20, width() - 2)))
-    if last.open > SAMPLES:
-        yield (Styled(f"  … {last.open - SAMPLES:,} more", DIM),)
+def _plan_lines(change: Action, count: int, rows: Batches) -> Iterator[Line]:
+    yield (f"The change {change.number}, {moment_shown(change.at)}: ", summary_words(change))
+    for row in islice(_each(rows), SAMPLES):
+        yield ("  ", cut(reversal_words(row), max(20, width() - 2)))
+    if count > SAMPLES:
+        yield (Styled(f"  … {count - SAMPLES:,} more", DIM),)
 
 
-def _what_happens(change: RowChange) -> str:
-    if change.row.table != MEMORIES:
-        return f"{_OTHERS.get(change.row.table, change.row.table)} as before:  {one_line(change.row.id)}"
-    entry = change.row.entry()
-    key = one_line(masked(entry.key))
-    if change.before is None:
-        return f"goes:  {key}"
-    text = excerpt_of(entry.content)
-    return f'{"comes back" if change.after is None else "is again"}:  {key}  "{text}"'
-
-
-def _changes(library: Library, action: Action) -> Iterator[RowChange]:
-    for batch in library.trash.open_changes(action.number)():
+def _each(rows: Batches) -> Iterator[RowChange]:
+    for batch in rows():
         yield from batch

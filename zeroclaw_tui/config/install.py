@@ -32,3 +32,21 @@ class Install:
     def config_file(self) -> Path | None:
         """The config.toml, whether or not it exists; None for a lone store."""
         return self.config_dir / "config.toml" if self.config_dir else None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOptions:
+    """What was asked for on the command line; None or False where nothing was."""
+
+    path: Path | None = None
+    config_dir: Path | None = None
+    workspace: Path | None = None
+    backend: str | None = None
+    location: str | None = None
+    profile: str | None = None
+    agent: str | None = None
+    read_only: bool = False
+    backend_by_scheme: bool = False
+    """Whether `backend` was not named, but is what the URL's scheme means."""
+    is_made: bool = False
+    """Whether a store that is named and is not there will be made."""

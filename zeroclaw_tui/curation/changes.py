@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.files import look_at_files, put_files_back
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.side_databases import put_rows_back
 from zeroclaw_tui.curation.superseded import superseded_hidden
-from zeroclaw_tui.curation.trash.trash import Action, TrashRow, Verb
+from zeroclaw_tui.curation.trash.trash import REVERSING, Action, TrashRow, Verb
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
     FILE,
@@ -295,7 +295,8 @@ class Outcome:
     """What a change did. `action` is None when nothing changed or nothing may be undone.
 
     `count` rows were done; `changed` and `gone` are ids left alone because they changed or went meanwhile. `row` is
-    the row as it is now after a store or an edit. `undone` is the action an undo took back. `notes` are sentences.
+    the row as it is now after a store or an edit. `undone` is the action an undo took back, `redone` the one a redo did
+    again. `notes` are sentences.
     `renamed` maps old keys to those they came back under.
     """
 
@@ -307,6 +308,7 @@ class Outcome:
     cancelled: bool = False
     row: StoredRow | None = None
     undone: Action | None = None
+    redone: Action | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -437,8 +439,10 @@ async def change_numbered(library: Library, number: int) -> Action:
     action = await library.trash.action(number)
     if action.store != library.trash.store:
         raise Refused(f"The change {number} was made in another store, {one_line(action.store)}.", hint="Open that.")
-    if action.verb == "undo":
-        raise Refused(f"The change {number} is an undo itself.", hint="`zeroclaw memory undo --list` names the others.")
+    if action.verb in REVERSING:
+        hint = "`zeroclaw memory undo --list` names the others."
+        what = "an undo" if action.verb == "undo" else "a redo"
+        raise Refused(f"The change {number} is {what} itself.", hint=hint)
     if not action.open:
         raise Refused(f"The change {number} is taken back already.", hint="Nothing was changed.")
     return action
@@ -473,12 +477,61 @@ async def undo(
         latest = await library.trash.last() if number is None else await change_numbered(library, number)
         if latest is None or latest.number != wanted:
             raise Refused("Another change came in between.", hint="Look at it, then undo again.")
-        numbers = await library.trash.open_numbers(wanted)
+        numbers = await library.trash.numbers_to_undo(wanted)
         outcome = await _taken_back(library, "undo", action, numbers, clash, advance)
         count = outcome.count if outcome.cancelled else latest.open
         return replace(outcome, count=count, undone=await library.trash.action(wanted))
 
     return await carried_out(library, "undo", f"undid: {target.summary}", work, advance)
+
+
+async def undone_change(library: Library, number: int | None = None) -> Action:
+    """The change that a redo does again: the one taken back last, or that of a number.
+
+    Raises NotThere where nothing was taken back or another change came since, Refused for a number that is not taken
+    back.
+    """
+    if number is None:
+        last = await library.trash.last_undone()
+        if last is None:
+            raise NotThere("There is nothing to do again.", hint="Only an undo that no other change came after can be.")
+        return last
+    action = await library.trash.action(number)
+    if action.store != library.trash.store:
+        raise Refused(f"The change {number} was made in another store, {one_line(action.store)}.", hint="Open that.")
+    if not await library.trash.numbers_to_redo(number):
+        raise Refused(f"The change {number} is not taken back by an undo.", hint="Nothing was changed.")
+    return action
+
+
+async def redo(
+    library: Library,
+    *,
+    expected: int | None = None,
+    number: int | None = None,
+    clash: Clash = "refuse",
+    advance: Advance | None = None,
+) -> Outcome:
+    """Do again what the last undo took back, or the change of a `number`. Raises NotThere, Refused, Clashes.
+
+    With `expected`, the number of the change that was shown, it is Refused when another one would be done by now.
+    """
+    refuse_read_only(library)
+    await library.trash.settle(library.memory)
+    target = await undone_change(library, number)
+    wanted = target.number if expected is None else expected
+
+    async def work(action: int, advance: Advance) -> Outcome:
+        latest = await undone_change(library, number)
+        if latest.number != wanted:
+            raise Refused("Another change came in between.", hint="Look at it, then redo again.")
+        numbers = await library.trash.numbers_to_redo(wanted)
+        outcome = await _taken_back(library, "redo", action, numbers, clash, advance)
+        redone = await library.trash.action(wanted)
+        count = outcome.count if outcome.cancelled else redone.open - latest.open
+        return replace(outcome, count=count, redone=redone)
+
+    return await carried_out(library, "redo", f"did again: {target.summary}", work, advance)
 
 
 async def restore(
@@ -611,6 +664,8 @@ def _done_before(verb: Verb, count: int, *, forever: bool) -> str:
         return f"{were} deleted for ever before that."
     if verb in ("undo", "restore"):
         return f"{were} taken back before that; the same again goes on."
+    if verb == "redo":
+        return f"{were} done again before that; the same again goes on."
     return f"{were} done before that, which undo takes back."
 
 
@@ -618,7 +673,7 @@ async def _done_all_the_same(
     library: Library, outcome: Outcome, action: int, error: InspectorError, *, forever: bool
 ) -> Outcome:
     """The outcome of a change whose end could not be noted: what the trash kept is enough to take it back."""
-    said = _NOT_NOTED.format("" if outcome.verb == "undo" else " and undo takes it back")
+    said = _NOT_NOTED.format("" if outcome.verb in REVERSING else " and undo takes it back")
     note = f"{_NOT_CLEANED if forever else said} {error.message}"
     found = None
     if not forever:

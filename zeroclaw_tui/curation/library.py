@@ -15,6 +15,7 @@ from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
 from zeroclaw_tui.curation.recall import recall_memories, recall_steps
 from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.curation.trash.trash import Trash
+from zeroclaw_tui.embeddings.addresses import host_of
 from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder
 from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.embeddings.patient import PatientEmbedder
@@ -22,6 +23,7 @@ from zeroclaw_tui.embeddings.remote_calls import Tell
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
+from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.scanner import ScanMode, scan
 from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, SearchMode
 
@@ -54,6 +56,18 @@ class Library:
     def read_only_because(self) -> str | None:
         """Why nothing can be changed here, in a sentence; None when it can."""
         return self.memory.read_only_because
+
+    @property
+    def cannot_write_because(self) -> str | None:
+        """The same, and why its backend changes nothing at all; None where it can."""
+        if self.memory.read_only_because is not None or self.memory.capabilities.write:
+            return self.memory.read_only_because
+        return self.memory.capabilities.why_not.get("write") or str(self.memory.refuse_to_write())
+
+    @property
+    def embedding_host(self) -> str:
+        """The host that texts are sent to for their vectors."""
+        return one_line(host_of(self.config.embedding.provider) or self.config.embedding.provider)
 
     async def scanned(self, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
         """The same rows, each with what ZeroClaw of this profile withholds it from the agent for, by its full content.

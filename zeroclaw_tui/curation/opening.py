@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.factory import backend_of_file
 from zeroclaw_tui.backends.profiles import backend_profile
 from zeroclaw_tui.config.given_path import install_to_be
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.install import Install, OpenOptions
 from zeroclaw_tui.config.layouts import exists, expand, is_folder, lone_server
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import find_installs, home_folder, install_at
@@ -19,25 +19,6 @@ from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.server_url import SCHEME, backend_of, is_connection_string, is_url, without_password
 from zeroclaw_tui.config.settings import settings_problem
 from zeroclaw_tui.memory.errors import NoInstall, Unreadable, WrongUse
-
-
-@dataclass(frozen=True, slots=True)
-class OpenOptions:
-    """What was asked for on the command line; None or False where nothing was."""
-
-    path: Path | None = None
-    config_dir: Path | None = None
-    workspace: Path | None = None
-    backend: str | None = None
-    location: str | None = None
-    profile: str | None = None
-    agent: str | None = None
-    read_only: bool = False
-    backend_by_scheme: bool = False
-    """Whether `backend` was not named, but is what the URL's scheme means."""
-    is_made: bool = False
-    """Whether a store that is named and is not there will be made."""
-
 
 _NAMED = "the URL given"
 _BY_CONTENT = "known by what is in the file"

@@ -17,10 +17,19 @@ from zeroclaw_tui.config.settings import saved_profile
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.scoring.generations import VERSIONS as SCHEMA_VERSIONS
 from zeroclaw_tui.scoring.generations import generation_made_by
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, parse_version, profile_for
+from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, ScoringProfile, parse_version, profile_for
 
 ASK_SECONDS = 2.0
 _FIRST_WITH_AGENTS = "G3"
+_RULES = {
+    "hides_superseded": "superseded hidden",
+    "decays_cli": "old ones decay",
+    "prefix_words": "word* is a prefix",
+    "star_lists_recent": "* lists the newest",
+    "one_injection_rule": "one injection rule",
+    "normalises_keyword_only": "keyword scores 0..1",
+    "scans_content": "content scanner",
+}
 
 
 ASSUMED = "assumed"
@@ -44,6 +53,24 @@ class ProfileChoice:
     def by_hand(cls, version: str) -> ProfileChoice:
         """The choice a person makes while looking."""
         return cls.of(version, "chosen here")
+
+
+def known_rules(current: str) -> list[tuple[str, str]]:
+    """A version of each set of rules, `current` among them, oldest first, with what its rules have that those of the
+    version before have not."""
+    versions = sorted({*LANDMARKS, current}, key=parse_version)
+    profiles = [profile_for(version) for version in versions]
+    before = (None, *profiles)
+    return [(profile.version, _news(profile, earlier)) for profile, earlier in zip(profiles, before, strict=False)]
+
+
+def _news(profile: ScoringProfile, before: ScoringProfile | None) -> str:
+    if before is None:
+        return "the first rules"
+    news = [words for name, words in _RULES.items() if getattr(profile, name) and not getattr(before, name)]
+    if profile.agent_scope != "none" and before.agent_scope == "none":
+        news.append("agents apart")
+    return ", ".join(news) or "nothing a list would show"
 
 
 async def choose_profile(config: MemoryConfig, memory: Memory, given: str | None) -> ProfileChoice:

@@ -129,7 +129,8 @@ def let_go_of_words(file: Path) -> None:
 def put_rows_back(changes: Sequence[RowChange], keep: Keep) -> list[str]:
     """Put deleted entries back, with their numbers where those are free, and values that were changed. Blocks.
 
-    Gives sentences. An entry that is there again, and a value that is another by now, are left alone. Raises
+    Entries that were not there before go again. Gives sentences. An entry that is there again, or another by now, and a
+    value that is another by now, are left alone. Raises
     InspectorError kinds, and what `keep` raises.
     """
     notes = []
@@ -142,18 +143,23 @@ def put_rows_back(changes: Sequence[RowChange], keep: Keep) -> list[str]:
             known = columns_of(connection, AUDIT_LOG)
             taken = present(connection, file, [change.row for change in some])
             entries = [change for change in some if change.after is None and change.row.id not in taken]
-            now = {id(change): _now(connection, file, change.after) for change in some if change.after is not None}
+            going = [change for change in some if change.before is None and change.row.id in taken]
+            kept = [change for change in some if change.before is not None]
+            now = {id(change): _now(connection, file, change.after) for change in kept if change.after is not None}
             values = [
-                change for change in some if change.after is not None and now[id(change)] == change.after.fingerprint
+                change for change in kept if change.after is not None and now[id(change)] == change.after.fingerprint
             ]
-            keep([RowChange(change.after, change.before, reverses=change.number) for change in [*entries, *values]])
+            done = [*entries, *values, *going]
+            keep([RowChange(change.after, change.before, reverses=change.number) for change in done])
             for change in entries:
                 _insert(connection, known, change.row)
             for change in values:
                 _update(connection, change.row)
+            for change in going:
+                connection.execute(f"DELETE FROM {AUDIT_LOG} WHERE id = ?", (change.row.handle,))
             others = sum(
                 change.after is not None and now[id(change)] not in (change.after.fingerprint, change.row.fingerprint)
-                for change in some
+                for change in kept
             )
             if others:
                 notes.append(f"{file}: {others:,} rows changed or went since and were left as they are.")
@@ -225,8 +231,7 @@ def _insert(connection: sqlite3.Connection, known: Sequence[str], row: StoredRow
 def _by_file(changes: Sequence[RowChange]) -> Mapping[Path, list[RowChange]]:
     found: dict[Path, list[RowChange]] = {}
     for change in changes:
-        if change.before is not None:
-            found.setdefault(_file_of(change.row), []).append(change)
+        found.setdefault(_file_of(change.row), []).append(change)
     return found
 
 

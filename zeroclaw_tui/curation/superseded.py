@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from zeroclaw_tui.curation.library import Library
+from typing import TYPE_CHECKING
+
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
 
 OPTION = "--superseded show"
 """What a command takes them along by."""

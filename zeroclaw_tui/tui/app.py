@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,30 +21,30 @@ from textual.theme import Theme
 
 from zeroclaw_tui.memory.errors import DONE, REFUSED, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui import opening
 from zeroclaw_tui.tui.commands import InspectorCommands
+from zeroclaw_tui.tui.format import shown_words, with_tilde
 from zeroclaw_tui.tui.leaving import Guarded, finish_writing, holds_text
-from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.browser import BrowserScreen
-from zeroclaw_tui.tui.screens.error import ErrorScreen
-from zeroclaw_tui.tui.screens.installs import InstallsScreen, place_of
-from zeroclaw_tui.tui.screens.working import shown_words
-from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
-from zeroclaw_tui.tui.view import View
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom
+from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
+from zeroclaw_tui.tui.view import Pace, View
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.config.install import OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.opening import OpenOptions
     from zeroclaw_tui.curation.switching import Candidate, Standing
-    from zeroclaw_tui.tui.screens.stores import Stores
+    from zeroclaw_tui.tui.rooms.error import WayOn
+    from zeroclaw_tui.tui.rooms.stores import Stores
 
+DEMO_WANTED = -1
+"""What the inspector ends with when a person without an install wants to look at the demo."""
 _NO_MOTION = ("NO_MOTION", "SSH_CONNECTION", "SSH_TTY")
 
 
 def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None = None) -> int:
-    """Open the inspector on what the options mean; gives the exit code when a person leaves it."""
+    """Open the inspector on what the options mean; gives the exit code when a person leaves it, or DEMO_WANTED."""
     app = InspectorApp(options, clock=clock or _now)
     code = app.run()
     if app.has_failed:
@@ -60,7 +61,7 @@ class InspectorApp(App[int]):
 
     TITLE = "zeroclaw"
     # Textual reads a screen's own sheet only when the screen is pushed; the first one is not.
-    CSS_PATH = "screens/browser.tcss"
+    CSS_PATH = "rooms/browser.tcss"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {InspectorCommands}
 
     def __init__(
@@ -81,7 +82,7 @@ class InspectorApp(App[int]):
         self._lister = lister
         self._asker = asker
         self._pace = pace or Pace()
-        self._browser = BrowserScreen(clock, self._pace)
+        self._browser = BrowserRoom(clock, self._pace)
         self._configs: tuple[MemoryConfig, ...] = ()
         self._chosen = 0
         self._library: Library | None = None
@@ -95,7 +96,7 @@ class InspectorApp(App[int]):
             self.animation_level = "none"
         self.register_theme(ZEROCLAW_DARK)
         self.register_theme(ZEROCLAW_LIGHT)
-        self._own_theme = self.theme = ZEROCLAW_DARK.name
+        self._own_theme = self.theme = first_theme(os.environ, self.console.color_system)
 
     def get_default_screen(self) -> Screen[Any]:
         """The browser, empty until a store is open."""
@@ -161,30 +162,33 @@ class InspectorApp(App[int]):
 
     def action_make_store(self) -> None:
         """Make the database that is not there from its snapshot, once a person wants that."""
-        from zeroclaw_tui.tui.screens.making import make_from_snapshot
+        from zeroclaw_tui.tui.rooms.error import ErrorScreen
+        from zeroclaw_tui.tui.transfer import make_from_snapshot
 
         screen = self.screen
         if isinstance(screen, ErrorScreen):
-            make_from_snapshot(self, self._configs[self._chosen], self._options.profile, partial(screen.dismiss, True))
+            make_from_snapshot(
+                self, self._configs[self._chosen], self._options.profile, partial(screen.dismiss, "again")
+            )
 
-    def on_browser_screen_installs_wanted(self) -> None:
+    def on_browser_room_installs_wanted(self) -> None:
         """Show the candidates."""
         self._choose_install()
 
-    def on_browser_screen_stores_wanted(self, event: BrowserScreen.StoresWanted) -> None:
+    def on_browser_room_stores_wanted(self, event: BrowserRoom.StoresWanted) -> None:
         """Show the stores this config knows."""
         self.action_choose_store()
         if event.copies:
-            self.notify("Choose where to: c copies these memories to the store under the cursor.", markup=False)
+            self.notify("Choose where to: C copies these memories to the store under the cursor.", markup=False)
 
     def action_choose_store(self) -> None:
         """Look at another store, also where the one that was meant does not open."""
-        from zeroclaw_tui.tui.screens.stores import StoresScreen
+        from zeroclaw_tui.tui.rooms.stores import StoresRoom
 
         if self._configs:
-            self.push_screen(StoresScreen(self._stores(), self._library), self._use_store)
+            self.push_screen(StoresRoom(self._stores(), self._library), self._use_store)
 
-    def on_browser_screen_profile_chosen(self, event: BrowserScreen.ProfileChosen) -> None:
+    def on_browser_room_profile_chosen(self, event: BrowserRoom.ProfileChosen) -> None:
         """Remember whose rules a person wants for this store."""
         self._keep(partial(opening.save_profile, version=event.version))
 
@@ -205,11 +209,10 @@ class InspectorApp(App[int]):
             self._is_leaving = False
 
     async def _throws_away(self) -> bool:
-        from zeroclaw_tui.tui.screens.saving import Question
+        from zeroclaw_tui.tui.dialogs import yes_or_no
 
-        question = Question("Quit without saving what you typed?", no="go on typing", yes="quit and throw it away")
-        answer = await self.push_screen_wait(question)
-        return answer is True
+        title = "Quit without saving what you typed?"
+        return await self.push_screen_wait(yes_or_no(title, None, "Go on typing", "Quit and throw it away")) is True
 
     def _handle_exception(self, error: Exception) -> None:
         # Textual's own way out prints a traceback with all that the memories hold, and has no public switch.
@@ -232,12 +235,14 @@ class InspectorApp(App[int]):
             self._exit_code = error.exit_code
             snapshot = await self._snapshot_to_make_from()
             has_others, knows_stores = len(self._configs) > 1, bool(self._configs)
+            from zeroclaw_tui.tui.rooms.error import ErrorScreen
+
             screen = ErrorScreen(error, has_others=has_others, knows_stores=knows_stores, snapshot=snapshot)
             self.push_screen(screen, self._after_error)
             return
         self._exit_code = DONE
         before, self._library = self._library, library
-        self._show(library)
+        await self._show(library)
         if before is not None:
             await before.close()
 
@@ -250,16 +255,20 @@ class InspectorApp(App[int]):
             # What keeps the store from being opened is told already, and is the reason here too.
             return None
 
-    def _show(self, library: Library, view: View | None = None) -> None:
+    async def _show(self, library: Library, view: View | None = None) -> None:
         self._use_saved_theme(self._configs[self._chosen])
-        others = [place_of(config) for at, config in enumerate(self._configs) if at != self._chosen]
+        others = [
+            mask_secrets(with_tilde(str(config.install.root)))
+            for at, config in enumerate(self._configs)
+            if at != self._chosen
+        ]
         agent = self._options.agent
         shown = view or View(filter=MemoryFilter(agent=(agent,) if agent else None))
-        self._browser.show_store(library, shown, ", ".join(others) or None)
+        await self._browser.show_store(library, shown, ", ".join(others) or None)
 
     def _stores(self) -> Stores:
-        from zeroclaw_tui.tui.screens.copying import copy_to
-        from zeroclaw_tui.tui.screens.stores import Stores
+        from zeroclaw_tui.tui.rooms.stores import Stores
+        from zeroclaw_tui.tui.transfer import copy_to
 
         started = self._configs[self._chosen]
         current = self._library.config if self._library is not None else started
@@ -277,7 +286,10 @@ class InspectorApp(App[int]):
         async def copy(library: Library, candidate: Candidate) -> str | None:
             return await copy_to(self, library, candidate, profile, patience)
 
-        return Stores(find, ask, confirm, copy)
+        async def of_file(path: Path) -> Candidate:
+            return await asyncio.to_thread(opening.candidate_of_file, path)
+
+        return Stores(find, ask, confirm, copy, of_file)
 
     def _use_store(self, candidate: Candidate | None) -> None:
         if candidate is not None:
@@ -285,6 +297,8 @@ class InspectorApp(App[int]):
             self.run_worker(self._switch(candidate), group="open", exclusive=True)
 
     async def _switch(self, candidate: Candidate) -> None:
+        from zeroclaw_tui.tui.rooms.error import ErrorScreen
+
         opening_words = f"Opening {one_line(candidate.name)} …"
         timer = self.set_timer(self._pace.patience, lambda: self.notify(opening_words, markup=False))
         try:
@@ -313,7 +327,7 @@ class InspectorApp(App[int]):
         if before is None or not before.memory.keeps_nothing:
             # Where nothing is stored nothing can be looked for, and a person who comes back wants what was there.
             self._kept_view = self._browser.view
-        self._show(library, self._kept_view.fitting(library.memory.capabilities))
+        await self._show(library, self._kept_view.fitting(library.memory.capabilities))
         if before is not None:
             await before.close()
 
@@ -335,14 +349,26 @@ class InspectorApp(App[int]):
             self._told[said] = now + shown
             super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
-    def _after_error(self, try_again: bool | None) -> None:
-        if try_again:
+    def _after_error(self, way_on: WayOn | Path | None) -> None:
+        if isinstance(way_on, Path):
+            self._options = replace(self._options, path=way_on, config_dir=None, workspace=None, location=None)
+            self.open_store()
+        elif way_on == "demo":
+            self.exit(DEMO_WANTED)
+        elif way_on == "again":
             self.open_store(self._chosen)
         else:
             self._choose_install()
 
     def _choose_install(self) -> None:
-        self.push_screen(InstallsScreen(self._configs, self._chosen), self._use_install)
+        from zeroclaw_tui.tui.dialogs import Answer, choice
+
+        answers = [
+            Answer("", place_of(config), number, f"{config.backend} · {one_line(config.install.rule)}")
+            for number, config in enumerate(self._configs)
+        ]
+        question = choice(f"{len(answers)} installs are here. Which one?", answers, self._chosen)
+        self.push_screen(question, self._use_install)
 
     def _use_install(self, chosen: int | None) -> None:
         if chosen is not None:
@@ -368,6 +394,11 @@ class InspectorApp(App[int]):
                 save(self._configs[self._chosen])
         except InspectorError as error:
             self.notify(str(error), title=error.title, severity="warning", markup=False)
+
+
+def place_of(config: MemoryConfig) -> str:
+    """Where an install keeps its memory, for people; two of one config dir differ in it."""
+    return one_line(mask_secrets(with_tilde(str(config.install.root))))
 
 
 def _now() -> datetime:

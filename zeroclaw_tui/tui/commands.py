@@ -1,12 +1,14 @@
-"""Every command of the browser, declared once: bindings, footer, palette and help all come from here."""
+"""What a command is, and how bindings, footer and palette come from it; each room declares its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+from rich.cells import cell_len, set_cell_size
 from textual.binding import Binding, BindingType
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -14,7 +16,12 @@ from textual.events import Key
 from textual.screen import Screen
 
 from zeroclaw_tui.memory.text import display_text, mask_secrets
-from zeroclaw_tui.tui.looks import MUTED
+from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG
+
+_BRACES = re.compile(r"\{(\w+)\}")
+_WORDS = re.compile(r"[^\W_]+(?:-\w+)*")
+_NAME, _PALETTE, _PALETTE_EDGES = 16, 110, 8
+"""Cells of a name, of a line of the palette at most, and of what stands beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +30,8 @@ class Command:
 
     `name` is the word in the footer, `sentence` what palette and help say.
     A `priority` command also works while typing, unless its screen's `check_action` says else. One that `writes` is
-    dimmed where nothing can be changed.
+    dimmed where nothing can be changed. `also` are other words that people look for it by, `line` is what does the same
+    in a shell, behind `zeroclaw memory`, with facts of the room in braces; without them SYNONYMS and LINES hold.
     """
 
     id: str
@@ -36,6 +44,8 @@ class Command:
     priority: bool = False
     in_palette: bool = True
     writes: bool = False
+    also: str = ""
+    line: str = ""
 
     def binding(self) -> Binding:
         """The binding of its keys."""
@@ -56,130 +66,100 @@ CHANGE = "Change"
 LOOK = "Look"
 PANES = "Panes"
 PROGRAM = "Program"
-
-CHANGE_COMMANDS = (
-    Command("edit", "e", "edit", "edit", "Edit this memory", CHANGE, in_footer=True, writes=True),
-    Command("delete", "d", "delete", "delete", "Delete the marked memories, or this one", CHANGE, True, writes=True),
-    Command("undo", "u", "undo", "undo", "Take back the last change", CHANGE, in_footer=True, writes=True),
-    Command("mark", "space", "toggle_mark", "mark", "Mark this memory, or take its mark away", CHANGE, in_footer=True),
-    Command("new", "n", "create", "new", "Write a new memory", CHANGE, writes=True),
-    Command("edit.external", "E", "edit_externally", "$EDITOR", "Edit this memory in $EDITOR", CHANGE, writes=True),
-    Command(
-        "show.again",
-        "U",
-        "show_again",
-        "show again",
-        "Show this superseded memory to the agent again",
-        CHANGE,
-        writes=True,
-    ),
-    Command("mark.range", "v", "mark_range", "mark to here", "Mark from the last marked memory to this one", CHANGE),
-    Command("mark.all", "asterisk", "mark_all", "mark all", "Mark all memories shown", CHANGE),
-    Command("mark.none", "backslash", "mark_none", "mark none", "Take all marks away", CHANGE),
-    Command("delete.shown", "", "delete_shown", "delete all", "Delete all memories shown …", CHANGE, writes=True),
-    Command(
-        "erase",
-        "",
-        "erase",
-        "erase",
-        "Erase the marked memories or this one, or a text, from every place for ever …",
-        CHANGE,
-        writes=True,
-    ),
-    Command("trash", "T", "show_trash", "trash", "What was deleted, and bring it back", CHANGE),
-    Command("history", "h", "show_history", "history", "What was done here to this memory", CHANGE),
-    Command("copies", "C", "show_copies", "also found in", "Where else the text of this memory lies", CHANGE),
-)
-
 UPKEEP = "Upkeep"
-UPKEEP_COMMANDS = (
-    Command(
-        "hygiene", "H", "show_upkeep('hygiene')", "hygiene", "What ZeroClaw's hygiene would take, and when", UPKEEP
-    ),
-    Command("audit", "A", "show_upkeep('audit')", "audit", "What pollutes this store", UPKEEP),
-    Command("snapshot", "S", "show_upkeep('snapshot')", "snapshot", "Write, compare and hydrate a snapshot", UPKEEP),
-    Command("doctor", "D", "show_upkeep('doctor')", "doctor", "What is wrong with this store, and its repair", UPKEEP),
-    Command("stats", "I", "show_upkeep('stats')", "stats", "How much is remembered, and how it grew", UPKEEP),
-    Command("re-embed", "R", "re_embed", "re-embed", "Make the vector of this memory anew", UPKEEP, writes=True),
-    Command("export", "", "export_shown", "export", "Export the memories shown to a file …", UPKEEP),
-    Command("import", "", "import_file", "import", "Import memories from a file …", UPKEEP, writes=True),
-    Command("copy.to", "", "copy_to_store", "copy to", "Copy all memories to another store …", UPKEEP),
-)
 
-SCORE_COMMANDS = (
-    Command("explain", "x", "explain", "explain", "Why this memory is recalled for a message, or not", WHY, True),
-    Command("what-if", "w", "what_if", "what-if", "What other weights and thresholds would recall", WHY, True),
-    Command("prompt", "P", "show_prompt", "prompt", "The text ZeroClaw puts before a message", WHY),
-    Command("similar", "s", "similar", "similar", "Memories near this one", WHY),
-)
 
-BROWSER_COMMANDS = (
-    # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
-    Command("search", "slash", "open_search", "search", "Search the memories", FIND, in_footer=True, priority=True),
-    Command(
-        "filter",
-        "F",
-        "choose_filters",
-        "filter",
-        "Filter by category, session, agent, namespace, age",
-        FIND,
-        in_footer=True,
-    ),
-    # A narrow footer shows the first of them only, and what changes memories beside it.
-    SCORE_COMMANDS[0],
-    *CHANGE_COMMANDS,
-    *SCORE_COMMANDS[1:],
-    *UPKEEP_COMMANDS,
-    Command(
-        "search.mode",
-        "ctrl+f",
-        "next_mode",
-        "mode",
-        "Next search mode: recall, contains, words, regex, similar",
-        FIND,
-        in_footer=True,
-        priority=True,
-    ),
-    Command("filter.length", "l", "choose_length", "length", "Filter by the length of the content", FIND),
-    Command("filter.clear", "", "clear_filters", "no filter", "Remove every filter", FIND),
-    Command("order", "o", "choose_order", "order", "Choose the order of the list", LOOK, in_footer=True),
-    Command(
-        "profile",
-        "p",
-        "choose_profile",
-        "profile",
-        "Choose whose scoring rules recall follows",
-        LOOK,
-        in_footer=True,
-    ),
-    Command("blocks", "B", "toggle_blocks", "blocks", "Show lines together as the blocks a person sees, or not", LOOK),
-    Command("markdown", "m", "toggle_markdown", "markdown", "Show the content as Markdown or plain", LOOK),
-    Command("reload", "r", "reload", "reload", "Read the store again; after a failure: try again", LOOK),
-    Command("copy", "y", "copy_content", "copy", "Copy the content", LOOK, in_footer=True),
-    Command("copy.json", "Y", "copy_json", "copy JSON", "Copy the memory as JSON", LOOK),
-    Command("facets", "f", "toggle_facets", "facets", "Show or hide the facets", PANES),
-    Command("pane.facets", "1", "focus_pane('facets')", "facets", "Go to the facets", PANES, in_palette=False),
-    Command("pane.list", "2", "focus_pane('list')", "list", "Go to the list", PANES, in_palette=False),
-    Command("pane.detail", "3", "focus_pane('detail')", "detail", "Go to the detail", PANES, in_palette=False),
-    Command("step.out", "escape", "step_out", "out", "One step out; never quits", PANES, in_palette=False),
-    Command("backend", "b", "choose_backend", "backend", "Look at another store this config knows", PROGRAM),
-    Command("installs", "i", "choose_install", "installs", "Choose another install found here", PROGRAM),
-    Command("notices", "N", "show_notices", "notices", "What should be known about this store", PROGRAM),
-    Command("theme", "", "app.change_theme", "theme", "Choose the colours", PROGRAM),
-    Command("help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, in_footer=True),
-    Command(
-        "palette",
-        "colon,ctrl+p",
-        "app.command_palette",
-        "commands",
-        "Find a command by its name",
-        PROGRAM,
-        False,
-        False,
-        False,
-    ),
-    Command("quit", "q", "app.quit", "quit", "Quit", PROGRAM, in_footer=True),
-)
+SYNONYMS = {
+    "audit": "junk clean pollution duplicates secrets",
+    "changes": "trash restore undo history deleted recover log",
+    "clean up": "audit junk pollution duplicates secrets purge",
+    "copies": "backups leftovers also found",
+    "copy": "clipboard yank",
+    "copy JSON": "clipboard yank",
+    "copy to": "migrate move transfer",
+    "copy to it": "migrate move transfer",
+    "delete": "remove forget purge",
+    "delete all": "purge remove forget",
+    "edit": "change fix correct",
+    "erase": "gdpr wipe destroy for good",
+    "explain": "why reason stages miss score",
+    "export": "save dump backup",
+    "facets": "side counts",
+    "filter": "narrow chips facet category session",
+    "health": "doctor check repair fix",
+    "history": "versions changes log",
+    "hygiene": "retention archive expire clean",
+    "import": "load bring mem0 openclaw",
+    "keys": "help shortcuts bindings",
+    "length": "size long short",
+    "mark": "select",
+    "mark all": "select everything",
+    "mark none": "select unmark",
+    "mark to here": "select range",
+    "new": "add store write create",
+    "notices": "warnings",
+    "numbers": "stats statistics growth size count",
+    "only these": "session category same filter",
+    "open a file": "path r-mem memory-rs markdown import",
+    "order": "sort date newest oldest",
+    "profile": "scoring version rules",
+    "prompt": "injected context block",
+    "quit": "exit leave close",
+    "re-embed": "vector embedding reindex",
+    "redo": "again undo",
+    "reload": "refresh retry look again",
+    "search": "find query look for recall",
+    "show again": "superseded supersede",
+    "similar": "near neighbours related vector",
+    "snapshot": "backup hydrate",
+    "stages": "explain why reason miss score",
+    "stores": "backend switch database",
+    "theme": "colours color dark light",
+    "undo": "restore revert take back",
+    "what-if": "weights threshold tune try",
+    "$EDITOR": "editor vim emacs",
+}
+"""Other words that people look for a command by, for its name."""
+LINES = {
+    "clean up": "audit",
+    "changes": "trash list",
+    "copy": "get {key}",
+    "copy JSON": "get {key} --json",
+    "copy to": "copy --to {backend}",
+    "copy to it": "copy --to {backend}",
+    "delete": "forget {key}",
+    "delete all": "purge {filter}",
+    "edit": "edit {key}",
+    "erase": "erase {text}",
+    "explain": "explain {key} --query {query}",
+    "export": "export {file} {filter}",
+    "facets": "facets {filter}",
+    "filter": "list {filter}",
+    "health": "doctor",
+    "history": "trash history {key}",
+    "hygiene": "hygiene --dry-run",
+    "import": "import {file}",
+    "new": "store {key} {content}",
+    "no filter": "list",
+    "notices": "health",
+    "numbers": "stats",
+    "only these": "list {filter}",
+    "open": "get {key}",
+    "profile": "recall {query} --profile {version}",
+    "prompt": "prompt {query}",
+    "re-embed": "reindex",
+    "read": "get {key}",
+    "redo": "redo",
+    "search": "recall {query}",
+    "show again": "edit {key} --unsupersede",
+    "similar": "similar {key}",
+    "snapshot": "snapshot --diff",
+    "stages": "explain {key} --query {query}",
+    "stores": "health",
+    "undo": "undo",
+    "what-if": "recall {query} --vector-weight {number} --keyword-weight {number}",
+}
+"""What does the same in a shell, behind `zeroclaw memory`, for the name of a command; in braces facts of the room."""
 
 
 def bindings(commands: Iterable[Command]) -> list[BindingType]:
@@ -229,23 +209,71 @@ class SaysWhyNot(Protocol):
         ...
 
 
+@runtime_checkable
+class HasLines(Protocol):
+    """A screen whose commands have a `zeroclaw memory` line that does the same."""
+
+    def line_facts(self) -> Mapping[str, str]:
+        """What stands in the braces of LINES here, quoted for a shell; what is unknown is left out.
+
+        `store` is what names the store, for the end of every line.
+        """
+        ...
+
+
+def line_of(screen: Screen[Any], command: Command) -> str:
+    """The line for a shell that does what a command does here; "" where there is none."""
+    template = command.line or LINES.get(command.name)
+    if not template:
+        return ""
+    facts = screen.line_facts() if isinstance(screen, HasLines) else {}
+    line = _BRACES.sub(lambda found: facts.get(found[1], found[1].upper()), template)
+    return " ".join(f"zeroclaw memory {line} {facts.get('store', '')}".split())
+
+
+def match(command: Command, typed: str) -> int:
+    """How well a command fits what was typed, 0 for not at all; every typed word has to be found.
+
+    The beginning of its name is worth most, then that of a synonym, of a word of its sentence, then any part.
+    """
+    total = 0
+    for word in typed.casefold().split():
+        name, also, sentence = (
+            command.name.casefold(),
+            command.also or SYNONYMS.get(command.name, ""),
+            command.sentence.casefold(),
+        )
+        worth = max(
+            8 * name.startswith(word),
+            6 * _begins(name, word),
+            5 * _begins(also, word),
+            3 * _begins(sentence, word),
+            1 * (len(word) > 2 and word in f"{name} {also} {sentence}"),
+        )
+        if not worth:
+            return 0
+        total += worth
+    return total
+
+
+def _begins(text: str, word: str) -> bool:
+    return any(part.startswith(word) for part in _WORDS.findall(text))
+
+
 class InspectorCommands(Provider):
-    """The palette's view of the commands of the screen it was opened on."""
+    """The palette's view of the commands of the screen it was opened on: a line each, the key at its end."""
 
     async def discover(self) -> Hits:
         """Every command, before anything is typed."""
         for command in self._commands():
-            words = Content.styled(command.sentence, self._style(command))
-            yield DiscoveryHit(words, self._run(command), command.sentence, help=self._keys(command))
+            yield DiscoveryHit(self._line(command), self._run(command), command.sentence)
 
     async def search(self, query: str) -> Hits:
-        """The commands whose sentence matches."""
-        matcher = self.matcher(query)
+        """The commands that have every word that was typed, in name, synonyms or sentence."""
         for command in self._commands():
-            score = matcher.match(command.sentence)
-            if score > 0:
-                words = matcher.highlight(command.sentence).stylize_before(self._style(command))
-                yield Hit(score, words, self._run(command), command.sentence, help=self._keys(command))
+            worth = match(command, query)
+            if worth:
+                yield Hit(worth, self._line(command), self._run(command), command.sentence)
 
     def _commands(self) -> Iterable[Command]:
         return self.screen.palette_commands() if isinstance(self.screen, HasCommands) else ()
@@ -253,8 +281,21 @@ class InspectorCommands(Provider):
     def _why_not(self, command: Command) -> str | None:
         return self.screen.why_not(command) if isinstance(self.screen, SaysWhyNot) else None
 
-    def _style(self, command: Command) -> str:
-        return MUTED if self._why_not(command) else ""
+    def _line(self, command: Command) -> Content:
+        """Name, sentence and key on one line of the width that the palette has."""
+        keys = self._keys(command)
+        room = max(20, min(_PALETTE, self.app.size.width - _PALETTE_EDGES) - _NAME - cell_len(keys) - 2)
+        sentence = (
+            set_cell_size(command.sentence, room)
+            if cell_len(command.sentence) <= room
+            else (set_cell_size(command.sentence, room - 1) + "…")
+        )
+        is_dim = self._why_not(command) is not None
+        return Content.assemble(
+            (set_cell_size(command.name, _NAME), MUTED if is_dim else STRONG),
+            (sentence, MUTED if is_dim else ""),
+            ("  " + keys, MUTED if is_dim else ACCENT),
+        )
 
     def _run(self, command: Command) -> partial[Any]:
         because = self._why_not(command)
@@ -262,7 +303,7 @@ class InspectorCommands(Provider):
             return partial(self.app.notify, shown_sentence(because), severity="warning", markup=False)
         return partial(self.screen.run_action, command.action)
 
-    def _keys(self, command: Command) -> str | None:
+    def _keys(self, command: Command) -> str:
         if not command.keys:
-            return None
+            return ""
         return self.app.get_key_display(Binding(command.keys.split(",")[0], command.action, id=command.id))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal
 
 from rich.cells import cell_len, split_graphemes
 
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
 
 NO_VALUE = "–"
 ELLIPSIS = "…"
@@ -94,6 +95,28 @@ def fit(text: str, cells: int, align: Literal["left", "right"] = "left") -> str:
     return padding + shown if align == "right" else shown + padding
 
 
+def next_line(text: str, start: int, width: int) -> tuple[str, int]:
+    """The line of at most `width` cells that begins at `start`, and where the next one begins.
+
+    It ends at a line feed, else at the last blank that fits, which is swallowed, else within a word.
+    """
+    line_end = text.find("\n", start)
+    if line_end < 0:
+        line_end = len(text)
+    end = _fitting(text, start, line_end, width)
+    if end >= line_end:
+        return text[start:line_end], line_end + 1
+    if text[end] != " ":
+        blank = text.rfind(" ", start, end)
+        if blank < 0 or not text[start:blank].strip(" "):
+            return text[start:end], end
+        end = blank
+    following = end
+    while following < line_end and text[following] == " ":
+        following += 1
+    return text[start:end], following + (following == line_end)
+
+
 def _head(text: str, cells: int) -> str:
     """The longest beginning of at most so many cells, without a blank or a joiner at its end."""
     if text.isascii() and text.isprintable():
@@ -109,6 +132,18 @@ def _head(text: str, cells: int) -> str:
     return head
 
 
+def _fitting(text: str, start: int, line_end: int, width: int) -> int:
+    window = text[start : min(line_end, start + 2 * width + 16)]
+    if window.isascii():
+        return min(start + width, line_end)
+    used = 0
+    for begin, end, cells in split_graphemes(window)[0]:
+        if used + cells > width:
+            return start + (begin or end)
+        used += cells
+    return start + len(window)
+
+
 def _span(seconds: float) -> str:
     if seconds < _HOUR:
         return f"{int(seconds // _MINUTE)} min"
@@ -119,3 +154,30 @@ def _span(seconds: float) -> str:
     if seconds < _YEAR:
         return f"{int(seconds // _MONTH)} mo"
     return f"{int(seconds // _YEAR)} y"
+
+
+def with_tilde(location: str) -> str:
+    """A path, or a sentence with paths, with a tilde for the home folder."""
+    return location.replace(f"{Path.home()}/", "~/")
+
+
+def shorten_path(path: str, cells: int) -> str:
+    """The end of a path, cut after a slash where one is near: `…/workspace/memory/brain.db`."""
+    scheme, mark, address = path.partition("://")
+    if mark and scheme.isalnum() and cell_len(path) > cells:
+        # The name of the backend stands beside it, and nobody but the address tells one server from another.
+        path = address.rpartition("@")[2]
+    if cell_len(path) <= cells:
+        return path
+    if cells < 2:
+        return "…"[:cells]
+    tail = path
+    while cell_len(tail) > cells - 1:
+        tail = tail[1:]
+    slash = next((at for at, letter in enumerate(tail) if letter in ("/:" if mark else "/")), -1)
+    return "…" + (tail[slash:] if 0 <= slash < len(tail) // 2 else tail)
+
+
+def shown_words(text: str) -> str:
+    """A sentence that may hold a path, a key or a value, as it is shown: cleaned, masked, short for the home folder."""
+    return display_text(mask_secrets(with_tilde(text)))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
@@ -15,7 +17,7 @@ from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
 from zeroclaw_tui.memory.hidden_text import plain_sequences
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.tui.format import ELLIPSIS, fit
+from zeroclaw_tui.tui.format import ELLIPSIS, fit, next_line
 
 MOST_LIT = 20_000
 """More places than this are not lit in one text."""
@@ -30,16 +32,36 @@ _BEFORE = 40
 _EDGE, _NO_EDGE = "\ufdd0", "\ufffd"
 _JOINER = "\u200d"
 _LEAD = 12
+_LONGEST_MESSAGE = 2_000
+_WORD = re.compile(r"\w+")
 
 Clean = Callable[[str], str]
 
 
-class Lights:
-    """The matches of what is looked for. A pattern that is too slow for the screen lights nothing any more."""
+class MessageWords:
+    """The whole words of a message, in any case: what the keyword stage of a recall finds in a memory."""
 
-    def __init__(self, search: TextSearch | None = None) -> None:
+    def __init__(self, message: str) -> None:
+        words = dict.fromkeys(map(str.casefold, _WORD.findall(message[:_LONGEST_MESSAGE])))
+        alternatives = "|".join(map(re.escape, words))
+        self._pattern = re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE) if words else None
+
+    def spans(self, text: str, seconds: float, most: int) -> tuple[Sequence[Span], bool]:
+        """Where they stand, from left to right; a few words are never too slow."""
+        found = self._pattern.finditer(text) if self._pattern is not None else ()
+        return [match.span() for match in islice(found, most)], False
+
+
+class Lights:
+    """The matches of what is looked for. A pattern that is too slow for the screen lights nothing any more.
+
+    `colour` is the name that they are lit in has among the colours of scores.
+    """
+
+    def __init__(self, search: TextSearch | MessageWords | None = None, colour: str = "final") -> None:
         self._search = search
         self._times_over = 0
+        self.colour = colour
 
     @classmethod
     def of(cls, filter: MemoryFilter) -> Lights:
@@ -59,6 +81,12 @@ class Lights:
 
 
 NO_LIGHTS = Lights()
+
+
+@lru_cache(maxsize=4)
+def lights_of_message(message: str) -> Lights:
+    """For the words of a message that is recalled by, in the colour of the keyword score."""
+    return Lights(MessageWords(message), "keyword")
 
 
 @lru_cache(maxsize=4)
@@ -94,9 +122,37 @@ def lit_cell(text: str, cells: int, lights: Lights) -> tuple[str, Sequence[Span]
         start, lead = _start_before(shown, spans[0][0]), ELLIPSIS
     window = lead + shown[start:]
     fitted = fit(window, cells)
-    kept = _same(window, fitted)
+    kept = same_beginning(window, fitted)
     moved = ((first - start + len(lead), last - start + len(lead)) for first, last in spans)
     return fitted, [(max(0, first), min(last, kept)) for first, last in moved if first < kept and last > 0]
+
+
+def lit_lines(text: str, widths: Sequence[int], lights: Lights) -> list[tuple[str, Sequence[Span]]]:
+    """A text on at most as many lines as there are widths in cells, broken at words, with its matches on each.
+
+    When the first match would lie behind the last line it begins shortly before that match.
+    """
+    room = sum(widths)
+    looked_at = text[: 4 * room + _LONGEST_MESSAGE]
+    shown, spans = cleaned(looked_at, lights.spans(looked_at), one_line)
+    if spans and cell_len(shown[: spans[0][1]]) > room * 3 // 4:
+        # Where little is left behind the match, what stands before it fills the lines.
+        start = min(_start_before(shown, spans[0][0]), max(1, len(shown) - room * 9 // 10))
+        shown = ELLIPSIS + shown[start:]
+        spans = [(first - start + 1, last - start + 1) for first, last in spans]
+    lines: list[tuple[str, Sequence[Span]]] = []
+    at = 0
+    for number, cells in enumerate(widths, 1):
+        if at >= len(shown):
+            break
+        line, after = next_line(shown, at, cells)
+        if number == len(widths) and (after < len(shown) or len(looked_at) < len(text)):
+            line = fit(shown[at : at + cells + 1] + ELLIPSIS, cells).rstrip()
+        kept = at + same_beginning(line, shown[at : at + len(line)])
+        here = [(max(at, first), min(last, kept)) for first, last in spans if first < kept and last > at]
+        lines.append((line, [(first - at, last - at) for first, last in here]))
+        at = after
+    return lines
 
 
 def unlit_beginnings(entries: Iterable[MemoryEntry], lights: Lights) -> Sequence[Handle]:
@@ -139,8 +195,8 @@ def _start_before(text: str, at: int) -> int:
     return start
 
 
-def _same(one: str, other: str) -> int:
-    """How many characters both begin with."""
+def same_beginning(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
     length = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
     return min(len(one), len(other)) if length is None else length
 

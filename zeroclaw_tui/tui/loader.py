@@ -3,43 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from textual.screen import Screen
+from textual.dom import DOMNode
+from textual.message import Message
 from textual.worker import Worker
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted
-from zeroclaw_tui.memory.query import NEWEST_STORED, Facets, MemoryFilter, Sort
-from zeroclaw_tui.memory.recall import ScoredEntry
+from zeroclaw_tui.memory.query import NEWEST_STORED, Facets, MemoryFilter, Page, Sort
+from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
+from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.lighting import Lights, parts_with_matches, unlit_beginnings
-from zeroclaw_tui.tui.messages import (
-    Ask,
-    EntryLoaded,
-    FacetsLoaded,
-    FindCounted,
-    Loaded,
-    LoadFailed,
-    OrderGrown,
-    OrderLoaded,
-    PageLoaded,
-    PartsLoaded,
-    RecallLoaded,
-    RowsLoaded,
-    StoreChanged,
-)
-from zeroclaw_tui.tui.similar_ranking import MOST_SHOWN, similar_ranking
 from zeroclaw_tui.tui.view import Mode, Part, View
+from zeroclaw_tui.tui.view import Pace as Pace
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.similar import SimilarMemory, SimilarResult
 
 GOES_BY = (NotReachable, Locked)
 """Failures after which a store may answer again by itself."""
@@ -49,32 +36,146 @@ MANY_ROWS = 20_000
 """Of more rows only the first are asked for in order, and others as they come into sight."""
 ORDER_PART = 2_000
 _READ_WHOLE = 20
+_MOST_SIMILAR = 50
+_SCALES = {"vector": "cosine of vectors", "rare words": "shared rare words"}
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """What of the inspector depends on time.
+@dataclass(slots=True)
+class Ask:
+    """One question to the library, numbered; nobody waits for its answer once a newer one replaced it."""
 
-    `debounce` and `poll` are seconds: of rest before a search starts, and between two looks for changes (None: never).
-    `patience` is how many seconds a change may take before its progress is shown. `stopwatch` gives the seconds that
-    search times are read from.
+    number: int
+    is_stale: bool = False
+    is_answered: bool = False
+
+
+class Loaded(Message):
+    """An answer; to be dropped when its question is stale by the time it is handled."""
+
+    def __init__(self, ask: Ask) -> None:
+        super().__init__()
+        self.ask = ask
+
+    @property
+    def is_stale(self) -> bool:
+        """True when a newer question replaced the one this answers."""
+        return self.ask.is_stale
+
+
+class PageLoaded(Loaded):
+    """The first rows of a listing; `milliseconds` is how long they took."""
+
+    def __init__(self, ask: Ask, page: Page, milliseconds: float) -> None:
+        super().__init__(ask)
+        self.page = page
+        self.milliseconds = milliseconds
+
+
+class FacetsLoaded(Loaded):
+    """Counts of what the filter leaves; `others` has, for a part that narrows, the counts without it."""
+
+    def __init__(self, ask: Ask, facets: Facets, others: Mapping[Part, Facets]) -> None:
+        super().__init__(ask)
+        self.facets = facets
+        self.others = others
+
+
+class OrderLoaded(Loaded):
+    """The handles of the rows in order, with the first rows as they are now; `is_refresh` for the same view again.
+
+    Of very many rows there may be the first handles only; `total` says how many there are in all.
     """
 
-    debounce: float = 0.12
-    poll: float | None = 1.0
-    patience: float = 0.3
-    stopwatch: Callable[[], float] = time.perf_counter
+    def __init__(
+        self,
+        ask: Ask,
+        handles: Sequence[Handle],
+        total: int,
+        first: Sequence[MemoryEntry],
+        *,
+        is_refresh: bool = False,
+    ) -> None:
+        super().__init__(ask)
+        self.is_refresh = is_refresh
+        self.handles = handles
+        self.total = total
+        self.first = first
+
+
+class OrderGrown(Loaded):
+    """The same handles and some behind them, or all."""
+
+    def __init__(self, ask: Ask, handles: Sequence[Handle], *, is_whole: bool) -> None:
+        super().__init__(ask)
+        self.handles = handles
+        self.is_whole = is_whole
+
+
+class RowsLoaded(Loaded):
+    """Rows that the list wanted."""
+
+    def __init__(self, ask: Ask, entries: Sequence[MemoryEntry]) -> None:
+        super().__init__(ask)
+        self.entries = entries
+
+
+class EntryLoaded(Loaded):
+    """One memory with its full content and the norm of its vector, and its scores when it was recalled."""
+
+    def __init__(self, ask: Ask, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None) -> None:
+        super().__init__(ask)
+        self.entry = entry
+        self.norm = norm
+        self.result = result
+
+
+class RecallLoaded(Loaded):
+    """A recall's answer and how long it took."""
+
+    def __init__(self, ask: Ask, result: RecallResult, milliseconds: float) -> None:
+        super().__init__(ask)
+        self.result = result
+        self.milliseconds = milliseconds
+
+
+class FindCounted(Loaded):
+    """How many memories contain the query, and how many hold all of its words, None where that is the same."""
+
+    def __init__(self, ask: Ask, count: int, words: int | None = None) -> None:
+        super().__init__(ask)
+        self.count = count
+        self.words = words
+
+
+class PartsLoaded(Loaded):
+    """Of memories whose first match lies behind the beginning that a list has of them, the part with it."""
+
+    def __init__(self, ask: Ask, parts: Mapping[Handle, str]) -> None:
+        super().__init__(ask)
+        self.parts = parts
+
+
+class LoadFailed(Loaded):
+    """A question that could not be answered."""
+
+    def __init__(self, ask: Ask, error: InspectorError) -> None:
+        super().__init__(ask)
+        self.error = error
+
+
+class StoreChanged(Message):
+    """Another process has written."""
 
 
 class Loader:
-    """One library's questions and answers, for one screen.
+    """One library's questions and answers, for one part of the screen.
 
     Listing and recall share the group "list": what the list shows has one author at a time. Each of its questions
     interrupts the one before.
     """
 
-    def __init__(self, screen: Screen[Any], library: Library, pace: Pace) -> None:
-        self._screen = screen
+    def __init__(self, node: DOMNode, library: Library, pace: Pace) -> None:
+        self._node = node
         self._library = library
         self._pace = pace
         self._numbers = count(1)
@@ -141,7 +242,7 @@ class Loader:
         for ask in self._asks.values():
             ask.is_stale = True
         for group in ("list", "rows", "order", "entry", "poll", "vectors"):
-            self._screen.workers.cancel_group(self._screen, group)
+            self._node.workers.cancel_group(self._node, group)
 
     def _interrupt(self) -> None:
         ask = self._asks.get("list")
@@ -161,8 +262,8 @@ class Loader:
         # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
         asking = partial(self._answer, ask, question)
         description = f"{group} {ask.number}"
-        worker: Worker[None] = Worker(self._screen, asking, group=group, description=description)
-        self._screen.workers.add_worker(worker, start=True, exclusive=exclusive)
+        worker: Worker[None] = Worker(self._node, asking, group=group, description=description)
+        self._node.workers.add_worker(worker, start=True, exclusive=exclusive)
 
     async def _answer(self, ask: Ask, question: Callable[[Ask], Awaitable[None]]) -> None:
         while not ask.is_stale:
@@ -180,7 +281,7 @@ class Loader:
 
     def _post(self, message: Loaded) -> None:
         if not message.is_stale:
-            self._screen.post_message(message)
+            self._node.post_message(message)
 
     async def _list(self, ask: Ask, view: View, now: datetime, keep_place: bool) -> None:
         chosen = view.listing_filter(now)
@@ -263,10 +364,10 @@ class Loader:
         started = self._pace.stopwatch()
         text = view.query if view.similar_to is None else None
         request = view.request(now, self._library.config, self._library.memory.recall_limit)
-        near = similar_steps(self._library, entry=view.similar_to, text=text, limit=MOST_SHOWN)
+        near = similar_steps(self._library, entry=view.similar_to, text=text, limit=_MOST_SIMILAR)
         async with aclosing(near) as steps:
             async for found in steps:
-                self._post(RecallLoaded(ask, similar_ranking(found, request), self._since(started)))
+                self._post(RecallLoaded(ask, _similar_ranking(found, request), self._since(started)))
                 if self._counted != _what_is_counted(view):
                     await self._count(ask, view, now)
 
@@ -307,12 +408,12 @@ class Loader:
             if not await self._library.memory.health_check():
                 return
             self._is_away = False
-            self._screen.post_message(StoreChanged())
+            self._node.post_message(StoreChanged())
         version = await self._library.memory.data_version()
         before, self._version = self._version, version
         # Without an earlier version a listing is under way that is newer than any.
         if before is not None and version != before:
-            self._screen.post_message(StoreChanged())
+            self._node.post_message(StoreChanged())
             if "vectors" in self._asks:
                 # Brought up to date now, the next recall need not wait for it.
                 await self._library.memory.prepare_vectors()
@@ -324,3 +425,35 @@ class Loader:
 def _what_is_counted(view: View) -> tuple[object, ...]:
     """What the counts of a view depend on, besides the moment."""
     return (view.filter, view.age, view.sought)
+
+
+def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResult:
+    """The nearest memories with a part of the score that says by what they are near: a cosine, or words."""
+    is_by_vector = found.way == "vector"
+    compared = f"{count_text(found.looked_at)} compared by {'their vectors' if is_by_vector else 'rare words'}"
+    return RecallResult(
+        request=request,
+        backend=found.backend,
+        location=found.location,
+        profile="",
+        profile_source="",
+        mode=SIMILAR,
+        weights=(0.0, 0.0),
+        threshold=0.0,
+        scale=_SCALES[found.way],
+        results=tuple(_scored(near, is_by_vector) for near in found.results),
+        notes=(compared,) if found.because is None else (compared, found.because),
+        awaits_vector=found.awaits_vector,
+    )
+
+
+def _scored(near: SimilarMemory, is_by_vector: bool) -> ScoredEntry:
+    return ScoredEntry(
+        near.entry,
+        near.rank,
+        None,
+        vector_score=near.score if is_by_vector else None,
+        keyword_score=None if is_by_vector else near.score,
+        stage=SIMILAR,
+        shared=near.shared,
+    )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 # Each function imports on use: what reads databases and counts vectors must not delay the first frame.
 if TYPE_CHECKING:
+    from zeroclaw_tui.config.install import OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.opening import OpenOptions
     from zeroclaw_tui.curation.switching import Candidate, Standing
     from zeroclaw_tui.curation.transfer.target import Target
 
@@ -47,6 +47,18 @@ async def ask_candidate(candidate: Candidate, profile: str | None) -> Standing:
     from zeroclaw_tui.curation.switching import standing_of
 
     return await standing_of(candidate, profile)
+
+
+def candidate_of_file(path: Path) -> Candidate:
+    """A file or folder as a store to look at, of the kind its content says.
+
+    Blocks for a few file looks. Raises Unreadable or WrongUse for one that holds no memories.
+    """
+    from zeroclaw_tui.config.install import OpenOptions
+    from zeroclaw_tui.curation.opening import configs_for
+    from zeroclaw_tui.curation.switching import Candidate
+
+    return Candidate(configs_for(OpenOptions(path=path))[0], "opened here")
 
 
 def confirm_candidate(candidate: Candidate) -> Candidate:

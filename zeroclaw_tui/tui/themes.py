@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from textual.app import App
@@ -25,7 +26,7 @@ ZEROCLAW_DARK = Theme(
         "score-vector": "#5fb8c9",
         "score-keyword": "#dcb861",
         "score-final": "#f0834a",
-        "faint": "#7a726b",
+        "faint": "#968d85",
         "footer-key-foreground": "#f0834a",
         "footer-background": "#171413",
         "footer-item-background": "#171413",
@@ -62,7 +63,7 @@ ZEROCLAW_LIGHT = Theme(
         "score-vector": "#0f7285",
         "score-keyword": "#8a6500",
         "score-final": "#bf4f17",
-        "faint": "#8c837b",
+        "faint": "#6f665f",
         "footer-key-foreground": "#bf4f17",
         "footer-background": "#fbf8f4",
         "footer-item-background": "#fbf8f4",
@@ -83,11 +84,13 @@ ZEROCLAW_LIGHT = Theme(
     },
 )
 
+_SIXTEEN_COLOURS = "standard"
+_LIGHT_GROUNDS = ("7", "15")
 _ANSI = {
     "text": "ansi_default",
     "muted": "ansi_default",
     "faint": "ansi_bright_black",
-    "final": "ansi_red",
+    "final": "ansi_default",
     "vector": "ansi_cyan",
     "keyword": "ansi_yellow",
     "good": "ansi_green",
@@ -98,6 +101,18 @@ _ANSI = {
     "marked": "ansi_default",
 }
 _FALLBACK = {True: ("#5fb8c9", "#dcb861"), False: ("#0f7285", "#8a6500")}
+
+
+def first_theme(environment: Mapping[str, str], colours: str | None) -> str:
+    """The theme to start with: ours, or the terminal's own colours where it has but sixteen.
+
+    `colours` is the name that Rich has for what a terminal can show. Dark or light goes by COLORFGBG, in which
+    terminals (rxvt, Konsole, iTerm2) name the colours of text and ground by their numbers, "0;15" for black on white.
+    """
+    is_light = environment.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_GROUNDS
+    if colours == _SIXTEEN_COLOURS:
+        return "ansi-light" if is_light else "ansi-dark"
+    return ZEROCLAW_LIGHT.name if is_light else ZEROCLAW_DARK.name
 
 
 def score_colours(app: App[Any]) -> dict[str, Color]:
@@ -116,8 +131,8 @@ def score_colours(app: App[Any]) -> dict[str, Color]:
     vector, keyword = _FALLBACK[app.current_theme.dark]
     return {
         "text": foreground,
-        "muted": background.blend(foreground, 0.68),
-        "faint": Color.parse(variables["faint"]) if "faint" in variables else background.blend(foreground, 0.45),
+        "muted": background.blend(foreground, 0.76),
+        "faint": Color.parse(variables["faint"]) if "faint" in variables else background.blend(foreground, 0.58),
         "final": accent,
         "vector": Color.parse(variables.get("score-vector", vector)),
         "keyword": Color.parse(variables.get("score-keyword", keyword)),

@@ -1,8 +1,9 @@
-"""What is being looked at: filters, order and search as one frozen value."""
+"""What is being looked at: filters, order and search as one frozen value; and at which pace."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -13,7 +14,6 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, NO_DATE, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Capabilities
@@ -27,6 +27,21 @@ VALUE_PARTS: tuple[Literal["category", "session", "agent", "namespace"], ...] = 
     "namespace",
 )
 _LONGEST_CHIP = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What of the inspector depends on time.
+
+    `debounce` and `poll` are seconds: of rest before a search starts, and between two looks for changes (None: never).
+    `patience` is how many seconds a change may take before its progress is shown. `stopwatch` gives the seconds that
+    search times are read from.
+    """
+
+    debounce: float = 0.12
+    poll: float | None = 1.0
+    patience: float = 0.3
+    stopwatch: Callable[[], float] = time.perf_counter
 
 
 class Mode(StrEnum):
@@ -89,23 +104,16 @@ LENGTHS = (
     Length("over 100 KB", over=100 * 1024),
 )
 
-ORDERS: tuple[tuple[Sort, str], ...] = (
-    (Sort(SortField.STORED, True), "newest first"),
-    (Sort(SortField.STORED, False), "oldest first"),
-    (Sort(SortField.UPDATED, True), "last changed first"),
-    (Sort(SortField.UPDATED, False), "longest unchanged first"),
-    (Sort(SortField.KEY, False), "by key"),
-    (Sort(SortField.KEY, True), "by key, backwards"),
-    (Sort(SortField.CATEGORY, False), "by category"),
-    (Sort(SortField.CATEGORY, True), "by category, backwards"),
-    (Sort(SortField.CONTENT, False), "by content"),
-    (Sort(SortField.CONTENT, True), "by content, backwards"),
-    (Sort(SortField.SIZE, True), "biggest first"),
-    (Sort(SortField.SIZE, False), "smallest first"),
-    (Sort(SortField.AGE, True), "youngest first"),
-    (Sort(SortField.AGE, False), "eldest first"),
+ORDERS: tuple[tuple[Sort, str, str], ...] = (
+    (Sort(SortField.AGE, True), "newest first", "oldest first"),
+    (Sort(SortField.STORED, True), "last stored first", "first stored first"),
+    (Sort(SortField.UPDATED, True), "last changed first", "longest unchanged first"),
+    (Sort(SortField.KEY, False), "by key", "by key, backwards"),
+    (Sort(SortField.CATEGORY, False), "by category", "by category, backwards"),
+    (Sort(SortField.CONTENT, False), "by content", "by content, backwards"),
+    (Sort(SortField.SIZE, True), "biggest first", "smallest first"),
 )
-"""Every order with its words; of each field the one a person wants first comes first."""
+"""Each column in the order a person wants first, in words, and the words of the same turned round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +186,7 @@ class View:
     @property
     def order_words(self) -> str:
         """The order, in words."""
-        return next(words for sort, words in ORDERS if sort == self.sort)
+        return order_words(self.sort)
 
     def has(self, part: Part, value: str) -> bool:
         """Whether this value narrows the list."""
@@ -242,7 +250,15 @@ class View:
         """By that field in its first order, or turned round when it is the field already."""
         if self.sort.field is chosen:
             return replace(self, sort=Sort(chosen, not self.sort.descending))
-        return replace(self, sort=next(sort for sort, _ in ORDERS if sort.field is chosen))
+        return replace(self, sort=next(sort for sort, *_ in ORDERS if sort.field is chosen))
+
+    def part_of(self, entry: MemoryEntry) -> tuple[Part, str]:
+        """What the memories most like this one share with it: its session, else its category, else its agent."""
+        if entry.session_id:
+            return "session", entry.session_id
+        if entry.category or not entry.agent:
+            return "category", entry.category
+        return "agent", entry.agent
 
     @property
     def chips(self) -> tuple[Chip, ...]:
@@ -286,6 +302,8 @@ class View:
 
         `limit` is that of another program's recall, None for a turn of ZeroClaw's.
         """
+        from zeroclaw_tui.scoring.injection import RECALL_LIMIT
+
         agents = self.filter.agent
         if agents is not None:
             agents = config.readable_by(agents)
@@ -311,6 +329,12 @@ class View:
         return filter.but(
             older_than=_days_before(now, age.over), newer_than=_days_before(now, age.under), undated=age.undated
         )
+
+
+def order_words(sort: Sort) -> str:
+    """An order as it stands over the list."""
+    first, words, turned = next(order for order in ORDERS if order[0].field is sort.field)
+    return words if sort == first else turned
 
 
 def value_words(part: Part, value: str) -> str:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY
-from zeroclaw_tui.curation.superseded import hidden_fact
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.query import Facets, Superseded
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import count_text, score_text
 from zeroclaw_tui.tui.view import FINDS, Mode, View
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.config.memory_config import EmbeddingConfig
 
 EmptyWords = tuple[str, str, tuple[tuple[str, str], ...]]
 _USUAL_SCALES = ("0..1", "raw bm25")
@@ -55,7 +57,7 @@ def fact_words(facets: Facets | None, view: View) -> tuple[str, ...]:
         return ("",)
     told = [blocks_words(facets.total) if view.shows_blocks else memories_words(facets.total)]
     if facets.superseded and view.filter.superseded is Superseded.HIDE:
-        told.append(hidden_fact(facets.superseded))
+        told.append(f"{count_text(facets.superseded)} superseded hidden")
     if facets.not_embedded and facets.not_embedded < facets.total:
         told.append(f"{count_text(facets.not_embedded)} not embedded")
     return tuple(" · ".join(told[:length]) for length in range(len(told), 0, -1))
@@ -84,7 +86,11 @@ def vector_words(recalled: RecallResult | None, place: str, resting: float) -> s
     not asked again after a failure."""
     if recalled is not None and recalled.awaits_vector:
         return f"asking {one_line(place)} for the query's vector …"
-    if recalled is not None and resting and any(KEYWORD_HITS_ONLY in note for note in recalled.notes):
+    if recalled is None or not resting:
+        return ""
+    from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY
+
+    if any(KEYWORD_HITS_ONLY in note for note in recalled.notes):
         return f"{one_line(place)} is not asked again for {math.ceil(resting)} s, r asks at once"
     return ""
 
@@ -251,3 +257,10 @@ def _scope(view: View) -> tuple[str, ...]:
         return tuple(chip.words for chip in view.chips)
     unused = view.unused_by_recall()
     return tuple(chip.words for chip in view.chips if chip not in unused)
+
+
+def endpoint_host(embedding: EmbeddingConfig) -> str:
+    """The host that texts are sent to which get a vector."""
+    from zeroclaw_tui.embeddings.addresses import host_of
+
+    return one_line(host_of(embedding.provider) or embedding.provider)

@@ -15,10 +15,10 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.browser import BrowserScreen
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -81,7 +81,7 @@ async def recall_tea(pilot: Pilot[None]) -> MemoryList:
     """Ask for tea, and put the cursor on the first of lucid's rows."""
     await settled(pilot)
     screen = pilot.app.screen_stack[0]
-    assert isinstance(screen, BrowserScreen)
+    assert isinstance(screen, BrowserRoom)
     await pilot.press("slash", *"tea", "enter")
     await settled(pilot)
     await pilot.press("down")
@@ -124,7 +124,7 @@ async def test_keys_that_change_say_why_they_do_not(tmp_path: Path, program: Luc
             await settled(pilot)
             # The same sentence is not put up twice.
             assert sentence in said(pilot), key
-            assert isinstance(app.screen, BrowserScreen)
+            assert isinstance(app.screen, BrowserRoom)
             assert len(rows.marks) == 0
         await pilot.press("asterisk")
         await settled(pilot)
@@ -140,10 +140,10 @@ async def test_other_keys_on_lucid_s_rows_do_not_fail(tmp_path: Path, program: L
         for key in ("y", "Y", "h", "C"):
             await pilot.press(key)
             await settled(pilot)
-            if not isinstance(app.screen, BrowserScreen):
+            if not isinstance(app.screen, BrowserRoom):
                 await pilot.press("escape")
                 await settled(pilot)
-            assert isinstance(app.screen, BrowserScreen), key
+            assert isinstance(app.screen, BrowserRoom), key
     assert app.return_code in (None, 0)
 
 

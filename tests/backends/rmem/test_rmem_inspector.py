@@ -13,11 +13,11 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.browser import BrowserScreen
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -55,7 +55,7 @@ async def test_it_is_browsed_recalled_and_restored_from(tmp_path: Path) -> None:
     async with app.run_test(size=(150, 40)) as pilot:
         await settled(pilot)
         screen = app.screen_stack[0]
-        assert isinstance(screen, BrowserScreen)
+        assert isinstance(screen, BrowserRoom)
         rows = screen.query_one(MemoryList)
         shown = screen_text(app)
         assert "rmem (ZeroClaw would use markdown)" in shown

@@ -203,7 +203,7 @@ class Kitchen:
 class WhyApp(App[None]):
     """The room over an empty screen, and what it gave back."""
 
-    CSS_PATH = Path(__file__).parents[3] / "zeroclaw_tui" / "tui" / "screens" / "browser.tcss"
+    CSS_PATH = Path(__file__).parents[3] / "zeroclaw_tui" / "tui" / "rooms" / "browser.tcss"
 
     def __init__(self, kitchen: Kitchen, tab: Tab, key: str | None, request: RecallRequest, **options: Any) -> None:
         super().__init__()

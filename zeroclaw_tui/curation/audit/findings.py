@@ -22,6 +22,11 @@ FindingKind = Literal[
 
 KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
 
+SAFE_TO_REMOVE: frozenset[FindingKind] = frozenset(
+    {"assistant replies", "recall blobs", "tool results", "heartbeat and cron"}
+)
+"""What programs saved by themselves: nothing in it was said to be remembered, so that nothing is lost with it."""
+
 TOO_SHORT = 20
 """Characters: ZeroClaw saves no user message below that."""
 TOO_LONG = 4000

@@ -29,7 +29,7 @@ SHORT: Mapping[RuleName, str] = {
 """A rule in a word or two, beside the thing it takes."""
 
 COMES_AGAIN = (
-    "ZeroClaw does this hygiene itself when it next starts, unless the rules change: c in the hygiene screen (H), "
+    "ZeroClaw does this hygiene itself when it next starts, unless the rules change: enter on a rule of hygiene (H), "
     "or [memory] in config.toml."
 )
 """What is to be known after a run was taken back: its rules still hold."""

@@ -22,7 +22,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 
 _ROWS_AT_ONCE = 500
 
-TAKING_BACK = ("undo", "restore")
+TAKING_BACK = ("undo", "redo", "restore")
 
 
 async def never_happened(kept: Sequence[States], memory: Memory) -> list[int]:

@@ -54,6 +54,7 @@ _ACTION = f"""SELECT a.number, a.verb, a.at, a.moment, a.summary, a.size, s.name
   (SELECT count(*) FROM kept WHERE action = a.number AND taken_back = 0 AND {_LOOKED_AT}) AS open_looked_at,
   (SELECT count(*) FROM kept WHERE action = a.number AND taken_back = 0 AND {_UNSEEN}) AS open_unseen
   FROM actions a JOIN stores s ON s.number = a.store"""
+_REVERSING = "('undo', 'redo')"
 _IS_EMPTY = f"EXISTS (SELECT 1 FROM kept WHERE action = a.number AND {EMPTY})"
 _KEPT = """SELECT k.number, k.action, k.reverses, a.verb, a.at, a.moment, s.name AS store, k.before, k.content, k.after,
   k.content_after, b.before AS blob, b.after AS blob_after
@@ -142,18 +143,54 @@ def action(connection: sqlite3.Connection, number: int) -> ActionFacts | None:
 
 
 def last(connection: sqlite3.Connection, store: str) -> ActionFacts | None:
-    """The newest action that is no undo and has a change not taken back.
+    """The newest action that is neither undo nor redo and has a change not taken back.
 
     Where it changed memories, what came along with them does not count.
     """
     query = (
-        f"{_ACTION} WHERE s.name = ? AND a.verb <> 'undo' AND iif("
+        f"{_ACTION} WHERE s.name = ? AND a.verb NOT IN {_REVERSING} AND iif("
         "EXISTS (SELECT 1 FROM kept WHERE action = a.number AND table_name = 'memories'),"
         f"EXISTS (SELECT 1 FROM kept WHERE action = a.number AND {_LOOKED_AT} AND taken_back = 0),"
         "EXISTS (SELECT 1 FROM kept WHERE action = a.number AND table_name <> '' AND taken_back = 0))"
         " ORDER BY a.number DESC LIMIT 1"
     )
     return next((_action(row) for row in _dicts(connection, query, (store,))), None)
+
+
+def last_undone(connection: sqlite3.Connection, store: str) -> ActionFacts | None:
+    """The action that the newest undo, not done again since, took back; None where another change came after that."""
+    query = f"""SELECT max(undo.number) FROM actions undo JOIN stores s ON s.number = undo.store
+      WHERE s.name = ? AND undo.verb = 'undo'
+      AND EXISTS (SELECT 1 FROM kept WHERE action = undo.number AND table_name <> '' AND taken_back = 0)
+      AND NOT EXISTS (SELECT 1 FROM actions a WHERE a.store = undo.store AND a.number > undo.number
+        AND a.verb NOT IN {_REVERSING} AND NOT {_IS_EMPTY})"""
+    (undo,) = connection.execute(query, (store,)).fetchone()
+    query = f"""WITH RECURSIVE below(number) AS (SELECT reverses FROM kept WHERE action = ? UNION
+      SELECT k.reverses FROM below JOIN kept k ON k.number = below.number JOIN actions a ON a.number = k.action
+      WHERE a.verb IN {_REVERSING})
+      SELECT max(a.number) FROM below JOIN kept k ON k.number = below.number JOIN actions a ON a.number = k.action
+      WHERE a.verb NOT IN {_REVERSING}"""
+    (done,) = connection.execute(query, (undo,)).fetchone()
+    return None if done is None else action(connection, done)
+
+
+def numbers_to_reverse(connection: sqlite3.Connection, action: int, verb: str) -> list[int]:
+    """The kept changes that an "undo" of an action reverses, or a "redo"; the newest first.
+
+    An undo reverses what the action did, or a redo did again last; a redo what undos did. Rows that were in the way
+    and were replaced come along.
+    """
+    chosen = "= 'undo'" if verb == "redo" else "<> 'undo'"
+    query = f"""WITH RECURSIVE chain(root, number, verb) AS (
+      SELECT number, number, '' FROM kept WHERE action = :action AND table_name <> '' UNION
+      SELECT chain.root, k.number, a.verb FROM chain JOIN kept k ON k.reverses = chain.number
+      JOIN actions a ON a.number = k.action WHERE a.verb IN {_REVERSING}),
+      last(number) AS (SELECT max(k.number) FROM chain JOIN kept k ON k.number = chain.number
+        WHERE k.taken_back = 0 AND k.table_name <> '' AND chain.verb {chosen} GROUP BY chain.root)
+      SELECT number FROM last UNION SELECT replaced.number FROM last JOIN kept k ON k.number = last.number
+        JOIN kept replaced ON replaced.action = k.action AND replaced.reverses IS NULL AND replaced.taken_back = 0
+        AND replaced.table_name <> '' ORDER BY 1 DESC"""
+    return [number for (number,) in connection.execute(query, {"action": action})]
 
 
 def newest_if_empty(connection: sqlite3.Connection, store: str) -> ActionFacts | None:
@@ -602,7 +639,7 @@ def _deletes_again(connection: sqlite3.Connection, reverses: int | None) -> bool
     if reverses is None:
         return False
     query = (
-        "SELECT 1 FROM kept restore JOIN kept first ON first.number = restore.reverses"
-        " WHERE restore.number = ? AND first.deleted = 1"
+        "WITH RECURSIVE below(number) AS (VALUES (?) UNION SELECT k.reverses FROM below JOIN kept k USING (number))"
+        " SELECT 1 FROM below JOIN kept first USING (number) WHERE first.deleted = 1"
     )
     return connection.execute(query, (reverses,)).fetchone() is not None

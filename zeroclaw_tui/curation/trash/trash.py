@@ -35,10 +35,12 @@ _COUNTED = (MEMORIES, FILE, AUDIT_LOG)
 Answer = TypeVar("Answer")
 
 Verb = Literal[
-    "store", "edit", "forget", "purge", "clear", "restore", "undo", "clean", "hygiene", "snapshot", "hydrate", "import",
-    "merge", "recategorise", "copy",
+    "store", "edit", "forget", "purge", "clear", "restore", "undo", "redo", "clean", "hygiene", "snapshot", "hydrate",
+    "import", "merge", "recategorise", "copy",
 ]  # fmt: skip
 """What a person did. "restore" brings chosen rows back from the trash, "clean" removes copies of a text elsewhere."""
+REVERSING: tuple[Verb, ...] = ("undo", "redo")
+"""What is done to another action: an undo takes it back, a redo does again what an undo took back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,12 @@ class TrashRow:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One step in the history of one memory: what was done to it, and the row before and after."""
+    """One step in the history of one memory: what was done to it, and the row before and after.
 
+    `number` is how the trash names the kept change.
+    """
+
+    number: int
     action: int
     verb: Verb
     at: str
@@ -110,6 +116,7 @@ class Trash:
         self._clock = clock
         self._places = Places(install.config_dir)
         self._under_way: dict[int, ActionUnderWay] = {}
+        self._begun_here: set[int] = set()
 
     async def adopt(self, other: str, *, read_only: bool) -> None:
         """Take over what is kept under another name of this store, where nothing is kept under its own.
@@ -128,6 +135,10 @@ class Trash:
     def now(self) -> datetime:
         """The moment it is."""
         return self._clock()
+
+    def was_begun_here(self, action: int) -> bool:
+        """Whether an action was begun by this very object, and not in an earlier session or by another process."""
+        return action in self._begun_here
 
     async def begin(self, verb: Verb, summary: str) -> int:
         """Note that an action begins, and hold the lock that tells other processes so; gives its number.
@@ -203,9 +214,22 @@ class Trash:
             trash_file.let_go(descriptor)
 
     async def last(self) -> Action | None:
-        """The last action on this store, other than an undo, with something not yet taken back."""
+        """The last action on this store, other than an undo or a redo, with something not yet taken back."""
         facts = await self._read(lambda connection: journal.last(connection, self.store))
         return None if facts is None else self._action(facts)
+
+    async def last_undone(self) -> Action | None:
+        """The action on this store that an undo took back last, where nothing but undos and redos came since."""
+        facts = await self._read(lambda connection: journal.last_undone(connection, self.store))
+        return None if facts is None else self._action(facts)
+
+    async def numbers_to_undo(self, action: int) -> list[int]:
+        """The kept changes that an undo of an action reverses: its own, or what a redo did again; the last first."""
+        return await self._read(lambda connection: journal.numbers_to_reverse(connection, action, "undo")) or []
+
+    async def numbers_to_redo(self, action: int) -> list[int]:
+        """The kept changes that a redo of an action reverses, those of undos; none where none took it back."""
+        return await self._read(lambda connection: journal.numbers_to_reverse(connection, action, "redo")) or []
 
     async def last_if_empty(self) -> Action | None:
         """The last action on this store, where that changed nothing."""
@@ -236,10 +260,6 @@ class Trash:
         """The kept changes of these numbers, the last first, in batches."""
         newest_first = sorted(set(numbers), reverse=True)
         return lambda: self._batches(lambda connection: newest_first)
-
-    async def open_numbers(self, action: int) -> list[int]:
-        """The numbers of `open_changes`."""
-        return await self._read(partial(journal.numbers_of_action, action=action, only_open=True)) or []
 
     async def tables_of(self, numbers: Sequence[int]) -> dict[int, str]:
         """What each of these kept changes belongs to: a table, or a file."""
@@ -296,6 +316,28 @@ class Trash:
         name = self._places.name(path)
         return await self._versions(lambda connection: journal.numbers_of_file(connection, name))
 
+    async def numbers_of_change(self, action: int) -> list[int]:
+        """The kept changes of an action that a person meant: memories, files, entries; in the order they were made."""
+
+        def read(connection: sqlite3.Connection) -> list[int]:
+            numbers = journal.numbers_of_action(connection, action, only_open=False)[::-1]
+            tables = journal.tables_of(connection, numbers)
+            return [number for number in numbers if tables.get(number) in _COUNTED] or numbers
+
+        return await self._read(read) or []
+
+    async def versions(self, numbers: Sequence[int]) -> list[Version]:
+        """The kept changes of these numbers, in their order; those gone meanwhile left out."""
+        return await self._versions(lambda connection: numbers)
+
+    async def forget_change(self, action: int) -> None:
+        """Let go for ever of all that is kept of an action, with earlier versions of its memories. Zeroes it."""
+        descriptor = await self._locked()
+        try:
+            await asyncio.to_thread(self._forget, action)
+        finally:
+            trash_file.let_go(descriptor)
+
     async def usage(self) -> TrashUsage:
         """How much it holds and how long it keeps it."""
         days, most_bytes = trash_limits(self._install)
@@ -351,6 +393,7 @@ class Trash:
         limits = trash_limits(self._install)
         action = ActionUnderWay(self.file, self.store, descriptor, (verb, summary, self._clock()), limits)
         self._under_way[action.number] = action
+        self._begun_here.add(action.number)
         return action.number
 
     def _settle(self, action: int, struck: Sequence[int]) -> None:
@@ -388,6 +431,17 @@ class Trash:
             except sqlite3.Error as error:
                 raise self._not_wiped(error) from error
         return going
+
+    def _forget(self, action: int) -> None:
+        with self._writing() as connection:
+            with trash_file.transaction(connection):
+                journal.forget_numbers(connection, journal.numbers_of_action(connection, action, only_open=False))
+                journal.drop_actions(connection, [action])
+                journal.count_anew(connection)
+            try:
+                trash_file.wipe(connection)
+            except sqlite3.Error as error:
+                raise self._not_wiped(error) from error
 
     def _erase(self, holds: Callable[[str | bytes], bool]) -> int:
         with self._writing() as connection:
@@ -427,7 +481,7 @@ class Trash:
         found = await self._read(lambda connection: journal.kept_rows(connection, choose(connection)))
         here = self._places.here
         return [
-            Version(kept.action, _verb(kept.verb), kept.at, here(kept.before), here(kept.after))
+            Version(kept.number, kept.action, _verb(kept.verb), kept.at, here(kept.before), here(kept.after))
             for kept in found or []
             if kept.before != kept.after
         ]

@@ -1,1 +1,1 @@
-"""The rooms of the inspector, each with its words, its commands and its sheet."""
+"""The rooms of the inspector: each one thing a person does, on a screen of its own."""

@@ -17,14 +17,13 @@ from textual.widgets.option_list import Option
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.copies.copies import Copy, clean_copies
+from zeroclaw_tui.curation.trash.words import undone_words
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.format import NO_VALUE, count_text, fit
+from zeroclaw_tui.tui.changes import tail
+from zeroclaw_tui.tui.format import NO_VALUE, count_text, fit, with_tilde
 from zeroclaw_tui.tui.looks import ACCENT, MUTED
-from zeroclaw_tui.tui.screens.trash_words import undone_words
-from zeroclaw_tui.tui.widgets.header import with_tilde
 from zeroclaw_tui.tui.widgets.plain_content import next_line
-from zeroclaw_tui.tui.widgets.trash_rows import tail
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library

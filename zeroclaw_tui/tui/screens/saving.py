@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
 from functools import partial
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.app import App
 from textual.binding import Binding, BindingType
 
-from zeroclaw_tui.curation.changes import Outcome, edit_memory, repair, store_memory
-from zeroclaw_tui.memory.change import EDITABLE, Conflict, Draft, Edit, StoredRow, TriggersMissing, Value
+from zeroclaw_tui.curation.changes import Outcome, edit_memory, store_memory
+from zeroclaw_tui.memory.change import EDITABLE, Conflict, Draft, Edit, StoredRow, Value
 from zeroclaw_tui.memory.errors import NotThere
+from zeroclaw_tui.tui.changes import repairing
 from zeroclaw_tui.tui.screens.choice import Choice, ChoiceScreen
 from zeroclaw_tui.tui.screens.conflict import ConflictScreen
 from zeroclaw_tui.tui.screens.editor_form import draft_of
@@ -81,17 +82,3 @@ async def _store_anew(app: App[Any], library: Library, base: StoredRow, wanted: 
     can = library.memory.capabilities.editable
     fields = {name: base.values.get(name) for name in EDITABLE if name in can or name in ("key", "category", "content")}
     return await save_new(app, library, draft_of({**fields, **wanted}, base.agent))
-
-
-async def repairing(app: App[Any], library: Library, change: Callable[[], Awaitable[Outcome]]) -> Outcome:
-    """Make a change; where triggers are missing put them back first, if a person wants that."""
-    try:
-        return await change()
-    except TriggersMissing as missing:
-        question = Question(
-            f"{missing.message}\nPut ZeroClaw's triggers back and save?", no="save nothing", yes="repair, then save"
-        )
-        if not await app.push_screen_wait(question):
-            raise
-    await repair(library)
-    return await change()

@@ -12,8 +12,6 @@ from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.decide import SCANNER_WINDOW
-from zeroclaw_tui.scoring.injection import in_prompt_order
 from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
 from zeroclaw_tui.tui.format import absolute_time, relative_age, score_text, size_text
 from zeroclaw_tui.tui.widgets.ranked_rows import is_from_lucid, why_not_injected
@@ -71,9 +69,9 @@ def fact_parts(entry: MemoryEntry, norm: float | None) -> list[str]:
     if entry.withheld:
         parts.append(f"✗ withheld from the agent: {_part(entry.withheld)}")
     if entry.superseded_by == "":
-        parts.append("→ no longer current, and nothing says by what (U shows it again)")
+        parts.append("→ no longer current, and nothing says by what")
     elif entry.superseded_by is not None:
-        parts.append(f"→ superseded by {_part(entry.superseded_by) or 'another'} (U shows it again)")
+        parts.append(f"→ superseded by {_part(entry.superseded_by) or 'another'}")
     parts.append(_part(entry.id) if _UUID.fullmatch(entry.id) else f"id {_part(entry.id)}")
     return parts
 
@@ -204,6 +202,8 @@ def _rank(rank: int | None, recall: RecallResult, profile: ScoringProfile) -> st
     request = recall.request
     if profile.agent_scope == "after" and request.agents is not None and request.layer == "agent":
         return f"rank {rank}"
+    from zeroclaw_tui.scoring.decide import SCANNER_WINDOW
+
     window = SCANNER_WINDOW if profile.scans_content and request.layer == "agent" else 1
     return f"rank {rank} of up to {request.limit * _CANDIDATES * window}"
 
@@ -231,6 +231,8 @@ def _injection(result: ScoredEntry, recall: RecallResult) -> Spans:
     if not result.injected:
         words = why_not_injected(result)
         return [("✗ ", "bad"), (words if words == "not injected" else f"not injected: {words}", "text")]
+    from zeroclaw_tui.scoring.injection import in_prompt_order
+
     above = [each.entry.id for each in in_prompt_order(recall.results)].index(result.entry.id) + 1
     return [("✓ ", "good"), (f"injected as entry {above} of {recall.injected}", "text")]
 

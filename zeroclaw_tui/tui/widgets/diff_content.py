@@ -1,4 +1,4 @@
-"""A difference between two texts, wrapped to the width a little at a time."""
+"""A difference between two texts, wrapped to the width a little at a time, and a pane to read it in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zeroclaw_tui.tui.widgets.plain_content import next_line
 
 _AT_ONCE = 10_000
 _GUTTER = 2
-_COLOURS: dict[Sign, str] = {"+": "good", "-": "bad", " ": "muted", "…": "faint"}
+_COLOURS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "text", " ": "muted", "…": "faint"}
 
 
 class DiffContent(Widget):

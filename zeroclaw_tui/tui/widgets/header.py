@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -13,18 +12,19 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from zeroclaw_tui.curation.profile_choice import ASSUMED
 from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.tui.format import shorten_path, with_tilde
 from zeroclaw_tui.tui.looks import MUTED, STRONG_ACCENT, WARNING
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.profile_choice import ProfileChoice
 
+ASSUMED = "assumed"
 _NAME = "zeroclaw"
 READ_ONLY = "read-only"
 _GAP = 2
-_LEAST_PATH = 24
+_LEAST_PATH = 20
 
 
 class StoreHeader(Widget):
@@ -57,14 +57,16 @@ class StoreHeader(Widget):
     def render(self) -> RenderResult:
         """The line, at this width."""
         width = self.content_size.width
-        badge = f"  ▲ {self.notices} {'notice' if self.notices == 1 else 'notices'} (N)" if self.notices else ""
-        badge = f"  {READ_ONLY}{badge}" if self.is_read_only else badge
+        badge = f"  {READ_ONLY}" if self.is_read_only else ""
         badge = f"  ◌ {self.standing}{badge}" if self.standing else badge
-        room = width - len(_NAME) - _GAP * 2 - cell_len(badge)
+        notices = f" · {self.notices} {'notice' if self.notices == 1 else 'notices'}" if self.notices else ""
+        room = width - len(_NAME) - _GAP * 2 - cell_len(badge) - len(notices)
         wanted = min(cell_len(self.location), _LEAST_PATH)
         right = next((words for words in self.scoring if cell_len(words) <= room - wanted), "")
         if not right and self.scoring:
             right = self.scoring[-1]
+        right += notices
+        room += len(notices)
         path = shorten_path(self.location, max(0, room - cell_len(right)))
         gap = " " * max(1, width - len(_NAME) - _GAP - cell_len(path) - cell_len(right) - cell_len(badge))
         return Content.assemble((_NAME, STRONG_ACCENT), " " * _GAP, path, gap, (right, MUTED), (badge, WARNING))
@@ -91,11 +93,13 @@ def scoring_words(library: Library) -> tuple[str, ...]:
         return (f"{long_name} · its own ranking", name)
     parts, short = _parts_words(library)
     version = profile.profile.version
+    assumed = f" ({ASSUMED})" if profile.source == ASSUMED else ""
+    told = f"{name} · {_version_words(profile)}{assumed}"
     return (
         f"{long_name} · scoring {version} ({profile.source}) · {parts}",
-        f"{name} · scoring {version} ({profile.source}) · {short}",
-        f"{name} · {_version_words(profile)} · {short}",
-        f"{name} · {short}",
+        f"{told} · {parts}",
+        *((f"{told} · {short}",) if short else ()),
+        told,
     )
 
 
@@ -119,44 +123,23 @@ def needing_attention(library: Library) -> tuple[str, ...]:
 
 
 def _version_words(profile: ProfileChoice) -> str:
-    """The version in the fewest words that neither pass for the store's own nor take an assumption for a fact."""
+    """The version in words that do not pass for the store's own."""
     if profile.profile.newer is not None:
         return f"{profile.profile.newer} scored as {profile.profile.version}"
-    return f"scoring {profile.profile.version}{'?' if profile.source == ASSUMED else ''}"
-
-
-def shorten_path(path: str, cells: int) -> str:
-    """The end of a path, cut after a slash where one is near: `…/workspace/memory/brain.db`."""
-    scheme, mark, address = path.partition("://")
-    if mark and scheme.isalnum() and cell_len(path) > cells:
-        # The name of the backend stands beside it, and nobody but the address tells one server from another.
-        path = address.rpartition("@")[2]
-    if cell_len(path) <= cells:
-        return path
-    if cells < 2:
-        return "…"[:cells]
-    tail = path
-    while cell_len(tail) > cells - 1:
-        tail = tail[1:]
-    slash = next((at for at, letter in enumerate(tail) if letter in ("/:" if mark else "/")), -1)
-    return "…" + (tail[slash:] if 0 <= slash < len(tail) // 2 else tail)
+    return f"scoring {profile.profile.version}"
 
 
 def _parts_words(library: Library) -> tuple[str, str]:
+    """What recall works with, and the same in few words; that it is by keywords alone is never told without why."""
     own = library.memory.recalls_by
     if own is not None:
         return (own, own)
     if library.why_no_vectors:
         configured = library.memory.capabilities.vectors
-        return ("keyword only: no embeddings configured" if configured else "keyword only", "keyword only")
+        return ("keyword only: no embeddings configured" if configured else "keyword only: as this store always", "")
     if library.settings.search_mode == "bm25":
-        return ("keyword only: search_mode is bm25", "keyword only")
+        return ("keyword only: search_mode is bm25", "")
     if library.settings.search_mode == "embedding":
-        return ("vectors only: search_mode is embedding", "vectors only")
+        return ("vectors only: search_mode is embedding", "")
     words = f"hybrid {library.settings.vector_weight:g} / {library.settings.keyword_weight:g}"
     return (words, words)
-
-
-def with_tilde(location: str) -> str:
-    """A path, or a sentence with paths, with a tilde for the home folder."""
-    return location.replace(f"{Path.home()}/", "~/")

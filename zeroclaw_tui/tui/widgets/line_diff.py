@@ -9,7 +9,7 @@ from typing import Literal
 from zeroclaw_tui.memory.text import display_text
 from zeroclaw_tui.tui.merging import equal_blocks
 
-Sign = Literal["+", "-", " ", "…"]
+Sign = Literal["+", "-", "~", " ", "…"]
 
 CONTEXT = 3
 MOST_SHOWN = 200_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,7 +17,7 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import Sort, SortField
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import ELLIPSIS, fit, relative_age, size_text
-from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights, lit_cell, segments
+from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights, lit_cell, same_beginning, segments
 from zeroclaw_tui.tui.themes import score_colours
 
 MARK = "▌"
@@ -31,8 +32,12 @@ EMPTY_CONTENT = "(empty)"
 GONE = "(no longer there)"
 WIDE = 100
 _LONGEST_LOOKED_AT = 4096
-_LEAST_MEMORY = 14
-_GOOD_MEMORY = 26
+_GENERATED = re.compile(r"\d{4}|[0-9a-f]{8}-[0-9a-f]{4}")
+FLOOR = 40
+"""The letters of a memory that a list of 80 columns has room for; other columns give way for them."""
+_LEAST_MEMORY = 20
+_LEAST_KEY = 14
+_SHORTEST_KEY = 10
 _CATEGORY = 12
 _SHORT_CATEGORY = 8
 
@@ -52,6 +57,7 @@ class RowStyles:
     vector: Style
     keyword: Style
     match: Style
+    keyword_match: Style
     bad: Style
     mark: Style
 
@@ -70,12 +76,14 @@ class RowStyles:
             blank=ground,
             text=on("text", bold=row == "cursor"),
             muted=on("muted"),
-            faint=on("faint"),
+            # On the cursor's ground the faintest would not be legible.
+            faint=on("faint" if row == "plain" else "muted"),
             final=on("final", bold=True),
             vector=on("vector"),
             keyword=on("keyword"),
             bad=on("bad"),
             match=on("final", bold=True, underline=True),
+            keyword_match=on("keyword", bold=True, underline=True),
             mark=on("final" if row == "cursor" or is_marked else "good" if row == "glowing" else "faint"),
         )
 
@@ -137,32 +145,33 @@ class Layout:
 def browse_layout(width: int, show_agent: bool, sort: Sort) -> Layout:
     """Category, key, first line, size and age for a width in cells.
 
-    Ordered by the last change, the age is that of the change. The agent is shown, and the category in full, where
-    that leaves the memory good room. What a narrow list has no room for is left out; the memory itself always stays.
+    Ordered by the last change, the age is that of the change. Until the memory has FLOOR cells there give way, in this
+    order, the size, the agent, the category and cells of the key; in a still narrower list also flag, age and key.
     """
-    is_wide = width >= WIDE
     by_update = sort.field is SortField.UPDATED
     age = SortField.UPDATED if by_update else SortField.AGE
-    before = [
+    columns = [
         Column("category", "category", _SHORT_CATEGORY, lead=0, sort=SortField.CATEGORY),
-        Column("key", "key", min(32, max(16, width * 2 // 9)), sort=SortField.KEY),
+        Column("key", "key", _LEAST_KEY, sort=SortField.KEY),
         Column("flag", "", 1, lead=1),
-    ]
-    after = [
+        Column("memory", "memory", 0, lead=1, sort=SortField.CONTENT),
+        *([Column("agent", "agent", 12 if width >= WIDE else 8)] if show_agent else []),
         Column("size", "size", 6, align="right", sort=SortField.SIZE),
-        Column("age", "updated" if by_update else "age", 8 if is_wide or by_update else 6, 2, "right", age),
+        Column("age", "updated" if by_update else "age", 8 if by_update else 6, 2, "right", age),
     ]
-    if _rest(width, [*before, *after]) - (_CATEGORY - _SHORT_CATEGORY) >= _GOOD_MEMORY:
-        before[0] = replace(before[0], width=_CATEGORY)
-    agent = Column("agent", "agent", 12 if is_wide else 8)
-    if show_agent and _rest(width, [*before, agent, *after]) >= _GOOD_MEMORY:
-        after.insert(0, agent)
-    for name in ("size", "category", "flag"):
-        if _rest(width, [*before, *after]) >= _LEAST_MEMORY:
-            break
-        before, after = _without(before, name), _without(after, name)
-    memory = Column("memory", "memory", max(1, _rest(width, [*before, *after])), lead=1, sort=SortField.CONTENT)
-    return Layout((*before, memory, *after), width)
+    for name in ("size", "agent", "category"):
+        if _rest(width, columns) < FLOOR:
+            columns = _without(columns, name)
+    spare = _rest(width, columns) - FLOOR
+    if spare >= _CATEGORY - _SHORT_CATEGORY + 2:
+        columns = _widened(columns, "category", _CATEGORY)
+        spare = _rest(width, columns) - FLOOR
+    best_key = min(32, max(16, width * 2 // 9))
+    columns = _widened(columns, "key", max(_SHORTEST_KEY, min(best_key, _LEAST_KEY + spare)))
+    for name in ("flag", "age", "key"):
+        if _rest(width, columns) < _LEAST_MEMORY:
+            columns = _without(columns, name)
+    return Layout(tuple(_widened(columns, "memory", max(1, _rest(width, columns)))), width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +186,10 @@ class Look:
     """What to show of memories whose first match lies behind their beginning."""
 
 
-def browse_row(entry: MemoryEntry, layout: Layout, look: Look, styles: RowStyles) -> Pieces:
-    """One memory of a listing."""
+def browse_row(
+    entry: MemoryEntry, layout: Layout, look: Look, styles: RowStyles, neighbours: Sequence[str] = ()
+) -> Pieces:
+    """One memory of a listing; `neighbours` are the keys above and below it."""
     is_hidden = entry.superseded_by is not None or entry.withheld is not None
     plain = styles.faint if is_hidden else styles.text
     quiet = styles.faint if is_hidden else styles.muted
@@ -187,7 +198,7 @@ def browse_row(entry: MemoryEntry, layout: Layout, look: Look, styles: RowStyles
         pieces.append(Segment(" " * column.lead, styles.blank))
         match column.name:
             case "key":
-                pieces += key_pieces(entry.key, column.width, plain, styles, look.lights)
+                pieces += key_pieces(entry.key, column.width, plain, styles, look.lights, neighbours)
             case "memory":
                 words = _withheld_words(entry.withheld, column.width) if entry.withheld else ""
                 pieces += [Segment(words, styles.bad)] if words else []
@@ -219,9 +230,49 @@ def absent_row(layout: Layout, styles: RowStyles, words: str = ELLIPSIS) -> Piec
     return [Segment(fit(words, max(0, layout.width - 1)), styles.faint)]
 
 
-def key_pieces(key: str, cells: int, plain: Style, styles: RowStyles, lights: Lights = NO_LIGHTS) -> Pieces:
-    """A key on one line; an empty one says so."""
-    return _lit(key, cells, lights, plain, styles.match) or [Segment(fit(EMPTY_KEY, cells), styles.faint)]
+def key_pieces(
+    key: str,
+    cells: int,
+    plain: Style,
+    styles: RowStyles,
+    lights: Lights = NO_LIGHTS,
+    neighbours: Sequence[str] = (),
+) -> Pieces:
+    """A key on one line; an empty one says so, and one too long is cut where it tells least."""
+    looked_at = key[:_LONGEST_LOOKED_AT]
+    if not lights.spans(looked_at):
+        looked_at = cut_key(looked_at, cells, neighbours)
+    return _lit(looked_at, cells, lights, plain, styles.match) or [Segment(fit(EMPTY_KEY, cells), styles.faint)]
+
+
+def cut_key(key: str, cells: int, neighbours: Sequence[str] = ()) -> str:
+    """A key in at most so many cells, cut where that tells it from its neighbours.
+
+    One made by a program (`telegram_12345_499`, a UUID) is cut in the middle, for it differs from others at its end;
+    so is one that the cut at the end would make look like the key above or below it, just before they part.
+    """
+    shown = one_line(key)
+    if cell_len(shown) <= cells or cells < _SHORTEST_KEY:
+        return shown
+    tail = (cells - 1) // 2
+    head = cells - 1 - tail
+    if _GENERATED.search(shown):
+        return _cells_of(shown, head) + ELLIPSIS + _cells_of(shown, tail, from_end=True)
+    shared = max((same_beginning(shown, one_line(other)) for other in neighbours if other != key), default=0)
+    if len(_cells_of(shown, cells - 1)) > shared:
+        return shown
+    parting = shown[max(head, shared - 1) :]
+    if cell_len(parting) <= tail:
+        return _cells_of(shown, head) + ELLIPSIS + _cells_of(shown, tail, from_end=True)
+    return _cells_of(shown, head) + ELLIPSIS + _cells_of(parting, tail)
+
+
+def _cells_of(text: str, cells: int, *, from_end: bool = False) -> str:
+    """The beginning or the end of a text in at most so many cells."""
+    part = text[-cells:] if from_end else text[:cells]
+    while cell_len(part) > cells:
+        part = part[1:] if from_end else part[:-1]
+    return part
 
 
 def memory_pieces(content: str, cells: int, plain: Style, styles: RowStyles, lights: Lights = NO_LIGHTS) -> Pieces:
@@ -254,9 +305,13 @@ def _spills(column: Column, sort: Sort | None) -> bool:
 
 
 def _rest(width: int, columns: Sequence[Column]) -> int:
-    """Cells left for the memory: the mark before, one cell after, and its own lead taken off."""
-    return width - 3 - sum(column.lead + column.width for column in columns)
+    """Cells left for the memory: the mark before and one cell after taken off."""
+    return width - 2 - sum(column.lead + (0 if column.name == "memory" else column.width) for column in columns)
 
 
 def _without(columns: Sequence[Column], name: str) -> list[Column]:
     return [column for column in columns if column.name != name]
+
+
+def _widened(columns: Sequence[Column], name: str, width: int) -> list[Column]:
+    return [replace(column, width=width) if column.name == name else column for column in columns]

@@ -1,4 +1,4 @@
-"""Which memories are marked: by the id of their row, each in the state it was marked in, wherever the list goes."""
+"""Which memories are marked: by the id of their row, wherever the list goes, or all that a filter leaves."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.query import MemoryFilter
 
 
 class Marks:
     """Marked rows in the order of marking; a row is one memory, or a block of several.
 
     A mark set on a row of the list holds at once; which state that row has is asked of the store (`waiting`) and
-    brought by `settle`. Every verb but counting what is shown takes as long for a hundred thousand marks as for one.
+    brought by `settle`. All that a list shows is marked by its filter alone (`mark_every`), whatever their number: the
+    rows are then those that pass it when they are asked for, but for the ones whose mark was taken away.
     """
 
     def __init__(self) -> None:
+        self._every: MemoryFilter | None = None
+        self._total = 0
+        self._without: dict[str, Handle] = {}
         self._handles: dict[str, Handle] = {}
         self._stamps: dict[str, tuple[Stamp, ...]] = {}
         self._waiting: dict[str, None] = {}
@@ -24,14 +29,35 @@ class Marks:
         """The row that was marked last: where a range begins."""
 
     def __len__(self) -> int:
-        return len(self._handles)
+        return len(self._handles) if self._every is None else max(0, self._total - len(self._without))
 
     def __contains__(self, id: str) -> bool:
-        return id in self._handles
+        return id in self._handles if self._every is None else id not in self._without
+
+    @property
+    def every(self) -> MemoryFilter | None:
+        """The filter that all marked memories pass, None where they are marked one by one."""
+        return self._every
+
+    @property
+    def without(self) -> frozenset[str]:
+        """The ids that pass it and have no mark."""
+        return frozenset(self._without)
+
+    def mark_every(self, filter: MemoryFilter, total: int) -> None:
+        """Mark all `total` rows that pass a filter, at once."""
+        self.clear()
+        self._every, self._total = filter, total
+
+    def count_every(self, total: int) -> None:
+        """So many rows pass that filter by now."""
+        self._total = total
 
     @property
     def memories(self) -> int | None:
         """How many memories the marked rows are; None while that is asked for."""
+        if self._every is not None:
+            return None if self._every.blocks else len(self)
         if self._waiting:
             return None
         # A line can be marked by itself and with its block.
@@ -61,12 +87,23 @@ class Marks:
     def toggle(self, entry: MemoryEntry) -> bool:
         """Mark a row, or take its mark away; whether it is marked now."""
         self.anchor = entry.handle
+        if self._every is not None:
+            if entry.id in self._without:
+                del self._without[entry.id]
+                return True
+            self._without[entry.id] = entry.handle
+            return False
         if entry.id in self._handles:
             self._forget(entry.id)
             return False
         self._handles[entry.id] = entry.handle
         self._waiting[entry.id] = None
         return True
+
+    def mark(self, entry: MemoryEntry) -> None:
+        """Mark a row of which it is not known yet what state it is in."""
+        if entry.id not in self:
+            self.toggle(entry)
 
     def put(self, stamps: Iterable[Stamp]) -> None:
         """Mark all of these memories, each a row, in the state they have."""
@@ -112,6 +149,8 @@ class Marks:
         self._waiting.clear()
         self._memories = 0
         self.anchor = None
+        self._every, self._total = None, 0
+        self._without.clear()
 
     def _forget(self, id: str) -> None:
         self._handles.pop(id, None)

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TypeAlias
 
 from textual import events
 from textual.geometry import Region, Size
+from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.query import Sort
-from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
-from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights
-from zeroclaw_tui.tui.widgets import list_messages
+from zeroclaw_tui.memory.query import Sort, SortField
+from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
+from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights, lights_of_message
 from zeroclaw_tui.tui.widgets.cursor_list import HEADING_LINES, CursorList
 from zeroclaw_tui.tui.widgets.list_rows import RowState
 from zeroclaw_tui.tui.widgets.loaded_rows import MOST_ASKED, LoadedRows, position
 from zeroclaw_tui.tui.widgets.marks import Marks
-from zeroclaw_tui.tui.widgets.ranked_rows import Ranking
+from zeroclaw_tui.tui.widgets.ranked_rows import FELL_OUT, Ranking
 from zeroclaw_tui.tui.widgets.row_painter import RowPainter
 
 _GLOW_SECONDS = 1.2
@@ -49,12 +48,55 @@ class MemoryList(CursorList):
     lights: reactive[Lights] = reactive(NO_LIGHTS, repaint=False)
     """What is lit up in keys and memories of a listing."""
 
-    RowsWanted: TypeAlias = list_messages.RowsWanted
-    OrderWanted: TypeAlias = list_messages.OrderWanted
-    RowHighlighted: TypeAlias = list_messages.RowHighlighted
-    RowOpened: TypeAlias = list_messages.RowOpened
-    SortWanted: TypeAlias = list_messages.SortWanted
-    MarksChanged: TypeAlias = list_messages.MarksChanged
+    class Said(Message):
+        """Something a list says."""
+
+        def __init__(self, list_: MemoryList) -> None:
+            super().__init__()
+            self.list = list_
+
+        @property
+        def control(self) -> MemoryList:
+            """The list it came from."""
+            return self.list
+
+    class RowsWanted(Said):
+        """Rows are in sight, or about to be, that are not loaded; `put_rows` brings them."""
+
+        def __init__(self, list_: MemoryList, handles: Sequence[Handle]) -> None:
+            super().__init__(list_)
+            self.handles = handles
+
+    class OrderWanted(Said):
+        """Rows are in sight whose handles are not known; `show_more` brings the order for `rows` at least."""
+
+        def __init__(self, list_: MemoryList, rows: int) -> None:
+            super().__init__(list_)
+            self.rows = rows
+
+    class RowHighlighted(Said):
+        """The cursor stands on another memory, or the memory under it has arrived or changed.
+
+        `result` is its part in a recall.
+        """
+
+        def __init__(self, list_: MemoryList, entry: MemoryEntry, result: ScoredEntry | None) -> None:
+            super().__init__(list_)
+            self.entry = entry
+            self.result = result
+
+    class RowOpened(RowHighlighted):
+        """A memory was chosen for reading."""
+
+    class SortWanted(Said):
+        """A heading was clicked."""
+
+        def __init__(self, list_: MemoryList, field: SortField) -> None:
+            super().__init__(list_)
+            self.field = field
+
+    class MarksChanged(Said):
+        """A mark was set or taken away by hand."""
 
     def __init__(
         self,
@@ -88,7 +130,8 @@ class MemoryList(CursorList):
         """The recall result under the cursor; None in a listing."""
         if self._ranking is None or not 0 <= self.cursor < self._row_count:
             return None
-        return self._ranking.rows[self.cursor].result
+        result = self._ranking.rows[self.cursor].result
+        return None if result.stage == FELL_OUT else result
 
     def show_page(self, entries: Sequence[MemoryEntry], total: int | None) -> None:
         """Show the first rows of a listing whose whole order is not known yet; `total` is how many there will be.
@@ -200,12 +243,16 @@ class MemoryList(CursorList):
         is_known = self._ranking is not None or self._is_whole_order or self._marks_shown == len(self.marks.handles)
         return self._marks_shown if is_known else None
 
-    def show_results(self, result: RecallResult) -> None:
-        """Show the ranked answer to a recall; the same query again keeps the cursor on its memory."""
+    def show_results(self, result: RecallResult, edited: MemoryEntry | None = None) -> None:
+        """Show the ranked answer to a recall; the same query again keeps the cursor on its memory.
+
+        A memory that was just `edited` stays in sight behind the results when it is none of them any more.
+        """
         is_same_query = self._recall is not None and self._recall.request.query == result.request.query
         kept = self._handle_at(self.cursor) if is_same_query else None
         self._recall = result
-        ranking = self._painter.ranking = Ranking.of(result)
+        ranking = Ranking.of(result, edited)
+        self._painter.rank(ranking, NO_LIGHTS if result.mode == SIMILAR else lights_of_message(result.request.query))
         self._handles = [row.result.entry.handle for row in ranking.rows]
         self._is_ordered = self._is_whole_order = False
         row = position(self._handles, kept, 0)
@@ -280,7 +327,7 @@ class MemoryList(CursorList):
             if field is not None:
                 self.post_message(self.SortWanted(self, field))
             return
-        row = self._row_of_line(place.y - HEADING_LINES + self.scroll_offset.y)
+        row, _ = self._painter.row_of(place.y - HEADING_LINES + self.scroll_offset.y)
         if row is None or row >= self._row_count:
             return
         self.cursor = row
@@ -295,11 +342,11 @@ class MemoryList(CursorList):
             return self._painter.blank()
         if y < HEADING_LINES:
             return self._painter.heading()
-        row = self._row_of_line(y - HEADING_LINES + self.scroll_offset.y)
+        row, part = self._painter.row_of(y - HEADING_LINES + self.scroll_offset.y)
         if row is not None and row >= self._row_count:
             return self._painter.blank()
         state = self._state_of(row)
-        return self._painter.kept(row, state) or self._draw(row, state)
+        return self._painter.kept(row, part, state) or self._draw(row, part, state)
 
     def _state_of(self, row: int | None) -> RowState:
         if row == self.cursor and self.can_focus:
@@ -308,14 +355,16 @@ class MemoryList(CursorList):
             return "glowing"
         return "plain"
 
-    def _draw(self, row: int | None, state: RowState) -> Strip:
+    def _draw(self, row: int | None, part: int, state: RowState) -> Strip:
         entry = None if row is None else self._entry_at(row)
         is_marked = entry is not None and entry.id in self.marks
         if row is None or self._ranking is not None:
-            return self._painter.ranked(row, state, is_marked)
+            return self._painter.ranked(row, part, state, is_marked)
         handle = self._handle_at(row)
         has_gone = handle is not None and self._loaded.has_gone(handle)
-        return self._painter.listed(row, state, entry, has_gone, is_marked)
+        beside = (self._entry_at(row - 1), self._entry_at(row + 1))
+        neighbours = [other.key for other in beside if other is not None]
+        return self._painter.listed(row, state, entry, has_gone, is_marked, neighbours)
 
     def _end_glow(self, handles: frozenset[Handle]) -> None:
         if self._glowing is handles:
@@ -324,12 +373,6 @@ class MemoryList(CursorList):
     @property
     def _ranking(self) -> Ranking | None:
         return self._painter.ranking
-
-    def _line_of(self, row: int) -> int:
-        return self._ranking.line_of(row) if self._ranking else row
-
-    def _row_of_line(self, line: int) -> int | None:
-        return self._ranking.row_of(line) if self._ranking else line
 
     def _handle_at(self, row: int) -> Handle | None:
         return self._handles[row] if 0 <= row < len(self._handles) else None
@@ -341,7 +384,7 @@ class MemoryList(CursorList):
         return None if handle is None else self._loaded.get(handle)
 
     def _leave_ranking(self, *, forget: bool = True) -> None:
-        self._painter.ranking = None
+        self._painter.rank(None)
         self._recall = None
         if forget:
             self._told = None
@@ -352,11 +395,11 @@ class MemoryList(CursorList):
             self._told = None
         self._row_count = count
         self._marks_shown = None
-        lines = self._line_of(count - 1) + 1 if count else 0
-        self.virtual_size = Size(0, lines + HEADING_LINES if count else 0)
+        self._painter.forget_layout()
+        self._measure()
         self.set_reactive(MemoryList.cursor, self.validate_cursor(cursor))
         if self.is_mounted:
-            self.scroll_to(y=max(0, self._line_of(self.cursor) - on_line), animate=False, force=True)
+            self.scroll_to(y=max(0, self._painter.line_of(self.cursor) - on_line), animate=False, force=True)
             self._bring_into_view()
         self._lay_out()
         self._tell()
@@ -364,19 +407,36 @@ class MemoryList(CursorList):
 
     def _lay_out(self) -> None:
         self._painter.forget_layout()
+        self._measure()
         self.refresh()
 
+    def _measure(self) -> None:
+        """As high as the rows are at this width."""
+        lines = self._lines_of(self._row_count - 1).stop if self._row_count else -HEADING_LINES
+        self.virtual_size = Size(0, lines + HEADING_LINES)
+
+    def _lines_of(self, row: int) -> range:
+        first = self._painter.line_of(row)
+        height = 1 if self._ranking is None else self._painter.height_of(row)
+        return range(first, first + height)
+
     def _refresh_row(self, row: int) -> None:
-        y = self._line_of(row) - self.scroll_offset.y + HEADING_LINES
-        if HEADING_LINES <= y < self.size.height:
-            self.refresh(Region(0, y, self.size.width, 1))
+        if not 0 <= row < self._row_count:
+            return
+        lines = self._lines_of(row)
+        y = lines.start - self.scroll_offset.y + HEADING_LINES
+        top, bottom = max(HEADING_LINES, y), min(self.size.height, y + len(lines))
+        if top < bottom:
+            self.refresh(Region(0, top, self.size.width, bottom - top))
 
     def _bring_into_view(self) -> None:
-        line, top, lines = self._line_of(self.cursor), self.scroll_offset.y, self.lines_in_sight
-        if line < top:
-            self.scroll_to(y=line, animate=False, force=True)
-        elif line >= top + lines:
-            self.scroll_to(y=line - lines + 1, animate=False, force=True)
+        if not self._row_count:
+            return
+        rows, top, lines = self._lines_of(self.cursor), self.scroll_offset.y, self.lines_in_sight
+        if rows.start < top:
+            self.scroll_to(y=rows.start, animate=False, force=True)
+        elif rows.stop > top + lines:
+            self.scroll_to(y=min(rows.start, rows.stop - lines), animate=False, force=True)
 
     def _tell(self) -> None:
         entry = self.selected_entry

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from operator import itemgetter
 
-from rich.cells import split_graphemes
 from rich.style import Style
 from textual.geometry import Size
 from textual.message import Message
@@ -17,6 +16,7 @@ from textual.widget import Widget
 
 from zeroclaw_tui.backends.matching import Span
 from zeroclaw_tui.memory.text import display_text
+from zeroclaw_tui.tui.format import next_line as next_line
 from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights, cleaned, segments
 from zeroclaw_tui.tui.themes import score_colours
 
@@ -51,6 +51,7 @@ class PlainContent(Widget):
         super().__init__(id=id)
         self._text = ""
         self._spans: Sequence[Span] = ()
+        self._colour = NO_LIGHTS.colour
         self._is_first_told = False
         self._lines: list[str] = []
         self._starts: list[int] = []
@@ -74,6 +75,7 @@ class PlainContent(Widget):
         In a long one the matches are looked for in a thread, and are lit a moment later.
         """
         shown = content[:MOST_SHOWN]
+        self._colour = lights.colour
         self.workers.cancel_group(self, _LIGHTING)
         is_long = len(shown) > _LIT_AT_ONCE
         self._take(*_laid_out(shown, () if is_long else lights.spans(shown)))
@@ -109,7 +111,7 @@ class PlainContent(Widget):
             return Strip.blank(self.size.width, style)
         line, start = self._lines[y], self._starts[y]
         lit = [(max(0, first - start), min(len(line), last - start)) for first, last in self._spans_in(start, line)]
-        colour = score_colours(self.app)["final"].rich_color
+        colour = score_colours(self.app)[self._colour].rich_color
         match = style + Style(color=colour, bold=True, underline=True)
         return Strip(segments(line, lit, style, match)).adjust_cell_length(self.size.width, style)
 
@@ -168,37 +170,3 @@ def _laid_out(content: str, spans: Sequence[Span]) -> tuple[str, Sequence[Span]]
         at += len(piece) + 1
         column += blanks
     return text.expandtabs(_TAB), list(zip(moved[::2], moved[1::2], strict=True))
-
-
-def next_line(text: str, start: int, width: int) -> tuple[str, int]:
-    """The line of at most `width` cells that begins at `start`, and where the next one begins.
-
-    It ends at a line feed, else at the last blank that fits, which is swallowed, else within a word.
-    """
-    line_end = text.find("\n", start)
-    if line_end < 0:
-        line_end = len(text)
-    end = _fitting(text, start, line_end, width)
-    if end >= line_end:
-        return text[start:line_end], line_end + 1
-    if text[end] != " ":
-        blank = text.rfind(" ", start, end)
-        if blank < 0 or not text[start:blank].strip(" "):
-            return text[start:end], end
-        end = blank
-    following = end
-    while following < line_end and text[following] == " ":
-        following += 1
-    return text[start:end], following + (following == line_end)
-
-
-def _fitting(text: str, start: int, line_end: int, width: int) -> int:
-    window = text[start : min(line_end, start + 2 * width + 16)]
-    if window.isascii():
-        return min(start + width, line_end)
-    used = 0
-    for begin, end, cells in split_graphemes(window)[0]:
-        if used + cells > width:
-            return start + (begin or end)
-        used += cells
-    return start + len(window)

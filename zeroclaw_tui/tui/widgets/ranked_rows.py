@@ -1,4 +1,4 @@
-"""The answer to a recall as rows: rank, parts of the score as bars, the threshold as a line, reasons in words."""
+"""The answer to a recall as rows of a few lines: rank, memory, parts of the score as bars, reasons in words."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.segment import Segment
+from rich.style import Style
 
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.tui.format import fit, score_text
-from zeroclaw_tui.tui.widgets.list_rows import Column, Layout, Pieces, RowStyles, key_pieces, memory_pieces
+from zeroclaw_tui.tui.format import NO_VALUE, fit, score_text
+from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights, lit_lines, segments
+from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, FLOOR, Column, Layout, Pieces, RowStyles, key_pieces
 from zeroclaw_tui.tui.widgets.score_bars import bar
 
 BAR = 8
 LUCID = "lucid"
 FROM_LUCID = "◇ lucid"
-_NAMED = ("final", "from")
 _NUMBER = 5
-_BARS = (BAR, 5)
-_LEAST_MEMORY = 16
-_LONGEST_REASON = 60
+_BARS = (BAR, 5, 1)
+_LEAST_MEMORY = 22
+"""Cells of the memory on its first line; it goes on below the scores."""
+_LONGEST_REASON = 200
+FELL_OUT = "edited: no longer among these"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,8 @@ class Ranking:
     """The highest score, at least 1: what the short bar of a narrow list is measured against."""
 
     @classmethod
-    def of(cls, recall: RecallResult) -> Ranking:
-        """The results in order, then what the content scanner withholds."""
+    def of(cls, recall: RecallResult, edited: MemoryEntry | None = None) -> Ranking:
+        """The results in order, then what the content scanner withholds, then `edited` where it is none of these."""
         if recall.is_for_people:
             return cls(tuple(RankedRow(result, False) for result in recall.results), None, recall.threshold, 1.0)
         line_at = threshold_line(recall.results, recall.threshold)
@@ -54,18 +58,10 @@ class Ranking:
             for at, result in enumerate(recall.results)
         ]
         rows += [RankedRow(result, True, f"withheld: {one_line(result.withheld or '')}") for result in recall.withheld]
+        if edited is not None and all(row.result.entry.id != edited.id for row in rows):
+            rows.append(RankedRow(ScoredEntry(edited, 0, None, stage=FELL_OUT), True, FELL_OUT))
         best = max((result.score or 0.0 for result in recall.results), default=1.0)
         return cls(tuple(rows), line_at, recall.threshold, max(1.0, best))
-
-    def line_of(self, row: int) -> int:
-        """On which line a row stands, the threshold's own line counted."""
-        return row if self.line_at is None or row < self.line_at else row + 1
-
-    def row_of(self, line: int) -> int | None:
-        """Which row stands on a line; None on the threshold's."""
-        if self.line_at is None or line < self.line_at:
-            return line
-        return None if line == self.line_at else line - 1
 
     def has(self, part: str) -> bool:
         """Whether any result has that part of the score."""
@@ -94,12 +90,9 @@ def threshold_line(results: Sequence[ScoredEntry], threshold: float) -> int | No
 
 
 def ranked_layout(width: int, ranking: Ranking) -> Layout:
-    """Rank, key, memory, final and a bar for each part there is.
-
-    In a narrow list the bars are shorter, in a still narrower one there is a single one, of the final score.
-    """
+    """Rank, key, memory, final and a bar for each part there is; the bars are shorter in a narrow list."""
     rank = Column("rank", "", max(2, len(str(len(ranking.rows)))), 0, "right")
-    key = Column("key", "key", min(28, max(14, width // 6)))
+    key = Column("key", "key", min(28, max(12, width // 7)))
     parts = [name for name, part in (("vector", "vector_score"), ("keyword", "keyword_score")) if ranking.has(part)]
     final = [Column("final", "final", _NUMBER, align="right")] if ranking.has("score") else []
     if any(is_from_lucid(row.result) for row in ranking.rows):
@@ -108,26 +101,52 @@ def ranked_layout(width: int, ranking: Ranking) -> Layout:
     def rest(columns: Sequence[Column]) -> int:
         return width - 4 - rank.width - key.lead - key.width - sum(one.lead + one.width for one in columns)
 
-    tails = [[*final, *(Column(name, name, cells + _NUMBER) for name in parts)] for cells in _BARS]
-    single = [*final, Column("bar", "", BAR)] if parts else final
-    tail = next((one for one in tails if rest(one) >= _LEAST_MEMORY), single)
+    tails = [[*final, *(Column(name, name, max(len(name), cells + _NUMBER)) for name in parts)] for cells in _BARS]
+    tail = next((one for one in tails if rest(one) >= _LEAST_MEMORY), [*final, Column("bar", "", BAR)])
+    if not parts:
+        tail = final
     memory = Column("memory", "memory", max(1, rest(tail)))
     return Layout((rank, key, memory, *tail), width)
 
 
-def ranked_row(row: RankedRow, ranking: Ranking, layout: Layout, styles: RowStyles) -> Pieces:
-    """One result of a recall."""
+def ranked_lines(
+    row: RankedRow,
+    ranking: Ranking,
+    layout: Layout,
+    styles: RowStyles,
+    lights: Lights = NO_LIGHTS,
+    neighbours: Sequence[str] = (),
+) -> list[Pieces]:
+    """One result of a recall on two lines, on three in a narrow list; then why it stays out."""
     plain = styles.faint if row.is_dim else styles.text
-    tail = layout.columns[3:]
-    memory = layout.columns[2].width
-    shown, spare = _tail(row, ranking, tail, memory, styles)
-    rank = "" if row.result.withheld else str(row.result.rank)
-    pieces = [Segment(fit(rank, layout.columns[0].width, "right"), styles.faint if row.is_dim else styles.muted)]
-    pieces.append(Segment("  ", styles.blank))
-    pieces += key_pieces(row.result.entry.key, layout.columns[1].width, plain, styles)
-    pieces.append(Segment("  ", styles.blank))
-    pieces += memory_pieces(row.result.entry.content, memory - spare, plain, styles)
-    return pieces + shown
+    before, key, memory, *tail = layout.columns
+    rank = "" if row.result.withheld or not row.result.rank else str(row.result.rank)
+    indent = before.width + key.width + 4
+    # Below the scores there is nothing, so that the lines after the first go on to the end.
+    wide = max(memory.width, layout.width - indent - 2)
+    widths = (memory.width, wide) if memory.width + wide >= 2 * FLOOR else (memory.width, wide, wide)
+    content = row.result.entry.content
+    texts = lit_lines(content, widths, lights) if content.strip() else []
+    first: Pieces = [
+        Segment(fit(rank, before.width, "right"), styles.faint if row.is_dim else styles.muted),
+        Segment("  ", styles.blank),
+        *key_pieces(row.result.entry.key, key.width, plain, styles, neighbours=neighbours),
+        Segment("  ", styles.blank),
+    ]
+    if texts:
+        first += _text(*texts[0], memory.width, plain, styles)
+    else:
+        first.append(Segment(fit(EMPTY_CONTENT, memory.width), styles.faint))
+    lines = [[*first, *(piece for column in tail for piece in _part(column, row, ranking, styles))]]
+    blank = Segment(" " * indent, styles.blank)
+    lines += [[blank, *_text(*text, wide, plain, styles)] for text in texts[1:]]
+    if row.reason is not None:
+        lines.append([blank, Segment(fit(row.reason[:_LONGEST_REASON], wide), styles.faint)])
+    return lines
+
+
+def _text(text: str, spans: Sequence[tuple[int, int]], cells: int, plain: Style, styles: RowStyles) -> Pieces:
+    return segments(fit(text, cells), spans, plain, styles.keyword_match)
 
 
 def threshold_row(ranking: Ranking, layout: Layout, styles: RowStyles) -> Pieces:
@@ -142,24 +161,6 @@ def threshold_row(ranking: Ranking, layout: Layout, styles: RowStyles) -> Pieces
         Segment(fit(words, layout.width - 2 - start - left - right), styles.muted),
         Segment("─" * right, styles.faint),
     ]
-
-
-def _tail(
-    row: RankedRow, ranking: Ranking, columns: Sequence[Column], memory: int, styles: RowStyles
-) -> tuple[Pieces, int]:
-    """What stands right of the memory, and how many cells of the memory it takes."""
-    if row.reason is None:
-        return [piece for column in columns for piece in _part(column, row, ranking, styles)], 0
-    reason = row.reason if cell_len(row.reason) <= _LONGEST_REASON else fit(row.reason, _LONGEST_REASON)
-    bars = [column for column in columns if column.name not in _NAMED]
-    room = sum(column.lead + column.width for column in bars) - 2
-    if cell_len(reason) <= room:
-        final = [piece for column in columns if column.name in _NAMED for piece in _part(column, row, ranking, styles)]
-        return [*final, Segment("  ", styles.blank), Segment(fit(reason, room), styles.faint)], 0
-    room = sum(column.lead + column.width for column in columns)
-    spare = min(max(0, cell_len(reason) + 2 - room), max(0, memory - _LEAST_MEMORY // 2))
-    cells = max(0, room + spare - 2)
-    return [Segment("  ", styles.blank), Segment(fit(reason, cells, "right"), styles.faint)], spare
 
 
 def _part(column: Column, row: RankedRow, ranking: Ranking, styles: RowStyles) -> Pieces:
@@ -178,7 +179,10 @@ def _part(column: Column, row: RankedRow, ranking: Ranking, styles: RowStyles) -
         (result.vector_score, styles.vector) if column.name == "vector" else (result.keyword_score, styles.keyword)
     )
     if value is None:
-        return [lead, Segment(bar(None, column.width), styles.faint)]
+        is_number = column.width < _NUMBER + _BARS[1]
+        return [lead, Segment(fit(NO_VALUE, column.width, "right" if is_number else "left"), styles.faint)]
+    if column.width < _NUMBER + _BARS[1]:
+        return [lead, Segment(fit(score_text(value), column.width, "right"), styles.faint if row.is_dim else colour)]
     return [
         lead,
         Segment(bar(value, column.width - _NUMBER), styles.faint if row.is_dim else colour),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -14,7 +15,7 @@ from textual.widget import Widget
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, Sort
-from zeroclaw_tui.tui.lighting import Lights
+from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights
 from zeroclaw_tui.tui.widgets.list_rows import (
     GONE,
     Layout,
@@ -27,7 +28,7 @@ from zeroclaw_tui.tui.widgets.list_rows import (
     browse_row,
     sign_of,
 )
-from zeroclaw_tui.tui.widgets.ranked_rows import Ranking, ranked_layout, ranked_row, threshold_row
+from zeroclaw_tui.tui.widgets.ranked_rows import Ranking, ranked_layout, ranked_lines, threshold_row
 
 _STRIPS_KEPT = 512
 
@@ -39,18 +40,20 @@ class RowPainter:
         self._widget = widget
         self._look = Look(NEWEST_STORED, datetime(1970, 1, 1, tzinfo=UTC))
         self._ranking: Ranking | None = None
+        self._ranked_lights = NO_LIGHTS
+        self._starts: list[int] | None = None
         self._layout: Layout | None = None
         self._styles: dict[tuple[RowState, bool], RowStyles] = {}
-        self._strips: LRUCache[tuple[int | None, RowState], Strip] = LRUCache(_STRIPS_KEPT)
+        self._strips: LRUCache[tuple[int | None, int, RowState], Strip] = LRUCache(_STRIPS_KEPT)
 
     @property
     def ranking(self) -> Ranking | None:
         """The recall that is drawn."""
         return self._ranking
 
-    @ranking.setter
-    def ranking(self, ranking: Ranking | None) -> None:
-        self._ranking = ranking
+    def rank(self, ranking: Ranking | None, lights: Lights = NO_LIGHTS) -> None:
+        """Draw a recall with these words of its memories lit; None for a listing."""
+        self._ranking, self._ranked_lights = ranking, lights
         self.forget_layout()
 
     def set_look(self, sort: Sort, now: datetime, show_agent: bool) -> None:
@@ -74,7 +77,7 @@ class RowPainter:
 
     def forget_layout(self) -> None:
         """Lay out the columns anew."""
-        self._layout = None
+        self._layout = self._starts = None
         self._strips.clear()
 
     def forget_colours(self) -> None:
@@ -102,34 +105,82 @@ class RowPainter:
         """A line with nothing on it."""
         return Strip.blank(self._widget.size.width, self._widget.rich_style)
 
-    def kept(self, row: int | None, state: RowState) -> Strip | None:
-        """A row that was drawn before."""
-        return self._strips.get((row, state))
+    def line_of(self, row: int) -> int:
+        """The first line of a row, the threshold's own line counted."""
+        if self._ranking is None:
+            return row
+        line_at = self._ranking.line_at
+        return self._line_starts[row] + (line_at is not None and row >= line_at)
 
-    def ranked(self, row: int | None, state: RowState, is_marked: bool = False) -> Strip:
-        """A row of a recall; None is the threshold's line."""
+    def row_of(self, line: int) -> tuple[int | None, int]:
+        """Which row stands on a line, and which of its lines that is; no row on the threshold's."""
+        if self._ranking is None:
+            return line, 0
+        starts, line_at = self._line_starts, self._ranking.line_at
+        if line_at is not None and line >= starts[line_at]:
+            if line == starts[line_at]:
+                return None, 0
+            line -= 1
+        row = bisect_right(starts, line) - 1
+        return row, line - starts[row]
+
+    def height_of(self, row: int) -> int:
+        """How many lines a row of the recall takes."""
+        return self._line_starts[row + 1] - self._line_starts[row]
+
+    @property
+    def _line_starts(self) -> list[int]:
+        """The line that each row of the recall begins on, and behind them the count of lines."""
+        if self._starts is None:
+            self._starts = [0]
+            for row in range(len(self._ranking.rows) if self._ranking else 0):
+                self._starts.append(self._starts[-1] + len(self._ranked(row, "plain")))
+        return self._starts
+
+    def _ranked(self, row: int, state: RowState, is_marked: bool = False) -> list[Pieces]:
+        assert self._ranking is not None
+        rows = self._ranking.rows
+        keys = [rows[at].result.entry.key for at in (row - 1, row + 1) if 0 <= at < len(rows)]
+        styles = self._styles_of(state, is_marked)
+        return ranked_lines(rows[row], self._ranking, self.layout, styles, self._ranked_lights, keys)
+
+    def kept(self, row: int | None, part: int, state: RowState) -> Strip | None:
+        """A line of a row that was drawn before."""
+        return self._strips.get((row, part, state))
+
+    def ranked(self, row: int | None, part: int, state: RowState, is_marked: bool = False) -> Strip:
+        """A line of a row of a recall; None is the threshold's line."""
         assert self._ranking is not None
         styles = self._styles_of(state, is_marked)
         if row is None:
-            pieces = threshold_row(self._ranking, self.layout, styles)
-        else:
-            pieces = ranked_row(self._ranking.rows[row], self._ranking, self.layout, styles)
-        return self._keep(row, state, pieces, styles, is_marked)
+            return self._keep(None, 0, state, threshold_row(self._ranking, self.layout, styles), styles, is_marked)
+        for number, pieces in enumerate(self._ranked(row, state, is_marked)):
+            self._keep(row, number, state, pieces, styles, is_marked)
+        return self._strips[(row, part, state)]
 
     def listed(
-        self, row: int, state: RowState, entry: MemoryEntry | None, has_gone: bool, is_marked: bool = False
+        self,
+        row: int,
+        state: RowState,
+        entry: MemoryEntry | None,
+        has_gone: bool,
+        is_marked: bool = False,
+        neighbours: Sequence[str] = (),
     ) -> Strip:
-        """A row of a listing, also one that is not here."""
+        """A row of a listing, also one that is not here; `neighbours` are the keys above and below it."""
         styles = self._styles_of(state, is_marked)
         if entry is not None:
-            pieces = browse_row(entry, self.layout, self._look, styles)
+            pieces = browse_row(entry, self.layout, self._look, styles, neighbours)
         else:
             pieces = absent_row(self.layout, styles, *([GONE] if has_gone else []))
-        return self._keep(row, state, pieces, styles, is_marked)
+        return self._keep(row, 0, state, pieces, styles, is_marked)
 
-    def _keep(self, row: int | None, state: RowState, pieces: Pieces, styles: RowStyles, is_marked: bool) -> Strip:
-        sign = Segment(sign_of(state, is_marked), styles.mark)
-        strip = self._strips[(row, state)] = self._strip([sign, *pieces], styles)
+    def _keep(
+        self, row: int | None, part: int, state: RowState, pieces: Pieces, styles: RowStyles, is_marked: bool
+    ) -> Strip:
+        # The sign of a mark stands on the first line alone; that of the cursor runs along all of its lines.
+        sign = Segment(sign_of(state, is_marked and part == 0), styles.mark)
+        strip = self._strips[(row, part, state)] = self._strip([sign, *pieces], styles)
         return strip
 
     def _strip(self, pieces: Pieces, styles: RowStyles) -> Strip:

@@ -27,15 +27,8 @@ _PLACEHOLDERS = {
     Mode.SIMILAR: "memories near to these words …",
     Mode.HYBRID: "words and meaning together, fused in the store",
 }
-_MODE_WORDS = {
-    Mode.RECALL: "recall as the agent",
-    Mode.CONTAINS: "contains",
-    Mode.WORDS: "words",
-    Mode.REGEX: "regex",
-    Mode.SIMILAR: "similar",
-    Mode.HYBRID: "hybrid (ours, not the agent's)",
-}
-_LEAST_INPUT = 30
+_REMARKS = {Mode.RECALL: "as the agent", Mode.HYBRID: "ours, not the agent's"}
+_LEAST_INPUT = 40
 
 
 class SearchInput(Input):
@@ -49,11 +42,11 @@ class SearchInput(Input):
 
 
 class SearchBar(Horizontal):
-    """Prompt, input, and on the right the mode with its numbers."""
+    """Prompt with the mode, input, and on the right the numbers."""
 
     DEFAULT_CSS = """
     SearchBar { height: 1; padding: 0 1; display: none; }
-    SearchBar #prompt { width: 2; color: $primary; }
+    SearchBar #prompt { width: auto; color: $primary; padding: 0 2 0 0; }
     SearchBar SearchInput { width: 1fr; min-width: 10; border: none; height: 1; padding: 0; background: transparent; }
     SearchBar SearchInput:focus { border: none; }
     SearchBar #mode { width: auto; color: $text-muted; padding: 0 0 0 2; }
@@ -75,7 +68,7 @@ class SearchBar(Horizontal):
 
     def compose(self) -> ComposeResult:
         """Prompt, input, mode."""
-        yield Static("❯", id="prompt")
+        yield Static("❯", id="prompt", markup=False)
         yield SearchInput(id="query", highlighter=VisibleCharacters(), compact=True, select_on_focus=False)
         yield Static("", id="mode", markup=False)
 
@@ -85,8 +78,9 @@ class SearchBar(Horizontal):
         return self.query_one(SearchInput)
 
     def show_mode(self, mode: Mode, facts: tuple[str, ...], *, near: str = "") -> None:
-        """Name the mode, with its numbers from the weightiest to the least; `near` is what others are similar to."""
-        self._facts = (_MODE_WORDS[mode], *facts)
+        """Name the mode, and its numbers from the weightiest to the least; `near` is what others are similar to."""
+        self._facts = (*facts[:1], *((_REMARKS[mode],) if mode in _REMARKS else ()), *facts[1:])
+        self.query_one("#prompt", Static).update(Content(f"❯ {mode}"))
         self.input.placeholder = f"near to {near}" if near else _PLACEHOLDERS[mode]
         self._fit()
 
@@ -107,7 +101,7 @@ class SearchBar(Horizontal):
     def _fit(self) -> None:
         room = self.size.width - _LEAST_INPUT
         facts = list(self._facts)
-        while len(facts) > 1 and cell_len("   ".join(facts)) > room:
+        while facts and cell_len("   ".join(facts)) > room:
             facts.pop()
         self.query_one("#mode", Static).update(Content("   ".join(facts)))
 

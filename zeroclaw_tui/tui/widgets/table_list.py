@@ -29,8 +29,8 @@ Look = Literal["text", "muted", "faint", "final", "vector", "keyword", "match", 
 
 LEFT_OUT = "–"
 _GAP = 2
-_LEAST_FLEX = 16
-_LEAST_CELL = 6
+_LEAST_FLEX = 40
+_LEAST_CELL = 12
 _WIDEST_CELL = 32
 _ROWS_MEASURED = 200
 _LONGEST_LOOKED_AT = 2000
@@ -300,7 +300,8 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
     def _wanted(self, column: Column[Row]) -> int:
         if column.width is not None:
             return column.width
-        shown = (_clean(column.cell(row)) for row in self._rows[:_ROWS_MEASURED] if not self._is_across(row))
+        rows = (self._rows[at] for at in range(min(len(self._rows), _ROWS_MEASURED)))
+        shown = (_clean(column.cell(row)) for row in rows if not self._is_across(row))
         widest = max((cell_len(text if isinstance(text, str) else text.plain) for text in shown), default=0)
         return max(cell_len(column.title), min(_WIDEST_CELL, widest))
 

@@ -17,16 +17,18 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.text import display_text, one_line
 from zeroclaw_tui.tui.format import absolute_time, count_text, fit, score_text
 from zeroclaw_tui.tui.looks import MUTED, STRONG
-from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane, TextPane
+from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.widgets.empty import Empty
 from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY
 from zeroclaw_tui.tui.widgets.packed_facts import PackedFacts
 from zeroclaw_tui.tui.widgets.plain_content import PlainContent
+from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 from zeroclaw_tui.tui.widgets.score_bars import bar
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.tui.rooms.why.pane import Inquiry
+    from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 
 MOST_SHOWN = 50
 _BAR, _NUMBER = 8, 5
@@ -56,7 +58,7 @@ class NearPane(Pane):
             yield TableList[SimilarMemory]((), key=lambda near: near.entry.id, id="neighbours")
             with Vertical(id="neighbour"):
                 yield PackedFacts()
-                with TextPane():
+                with ReadingPane():
                     yield PlainContent()
 
     @property
@@ -147,7 +149,7 @@ class NearPane(Pane):
 
     def step_out(self) -> bool:
         """From the text to the list."""
-        if self.is_in(self.query_one(TextPane)):
+        if self.is_in(self.query_one(ReadingPane)):
             self.screen.set_focus(self._rows)
             return True
         return False
@@ -155,12 +157,12 @@ class NearPane(Pane):
     def other_pane(self) -> None:
         """From the list to the text, and back."""
         if not self.step_out() and not self.has_class("-empty"):
-            self.screen.set_focus(self.query_one(TextPane))
+            self.screen.set_focus(self.query_one(ReadingPane))
 
     def open(self) -> None:
         """Read on in the memory under the cursor."""
         if not self.has_class("-empty"):
-            self.screen.set_focus(self.query_one(TextPane))
+            self.screen.set_focus(self.query_one(ReadingPane))
 
     def on_table_list_row_highlighted(self) -> None:
         """Show the memory under the cursor."""
@@ -205,7 +207,7 @@ class NearPane(Pane):
         shown = (one_line(fact[:_LONGEST]) for fact in facts)
         self.query_one(PackedFacts).facts = tuple(fit(fact, min(_LONGEST_FACT, cell_len(fact))) for fact in shown)
         self.query_one(PlainContent).show(entry.content)
-        self.query_one(TextPane).scroll_home(animate=False)
+        self.query_one(ReadingPane).scroll_home(animate=False)
 
 
 def _columns(found: SimilarResult, *, is_wide: bool) -> list[Column[SimilarMemory]]:

@@ -17,10 +17,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.settings import Trial
-from zeroclaw_tui.tui.dialogs import Answer, Question, choice
 from zeroclaw_tui.tui.rooms.why.trial import SETTINGS, Name, Tried
-from zeroclaw_tui.tui.screens.choosing import profile_choices
-from zeroclaw_tui.tui.screens.history import StepPane
 from zeroclaw_tui.tui.widgets.empty import Empty, KeyHint
 
 if TYPE_CHECKING:
@@ -87,21 +84,6 @@ class Inquiry:
     def drop(self, name: Name) -> None:
         """Try that setting no more."""
         self.tried = next(one for one in SETTINGS if one.name == name).reset(self.tried)
-
-
-def profile_choice(library: Library) -> Question[str]:
-    """Asks whose scoring rules hold."""
-    choices, current = profile_choices(library)
-    answers = [Answer("", one.words, one.value, one.remark) for one in choices]
-    return choice("Score like which ZeroClaw?", answers, current)
-
-
-class TextPane(StepPane):
-    """What is read, scrolling with the keys of a list."""
-
-    DEFAULT_CSS = """
-    TextPane { height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
-    """
 
 
 class Pane(Container):

@@ -22,13 +22,15 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.tui.format import count_text, fit
 from zeroclaw_tui.tui.looks import STRONG
-from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane, TextPane
+from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.widgets.empty import Empty, KeyHint
 from zeroclaw_tui.tui.widgets.packed_facts import PackedFacts
 from zeroclaw_tui.tui.widgets.plain_content import PlainContent
+from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.tui.rooms.why.pane import Inquiry
+    from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 
 RULES: dict[Rule, str] = {
     "cli": "rule of the CLI agent",
@@ -197,14 +199,14 @@ class PromptText(Vertical):
     def compose(self) -> ComposeResult:
         """Facts, text, why there is none."""
         yield PackedFacts()
-        with TextPane():
+        with ReadingPane():
             yield PlainContent()
         yield Empty()
 
     @property
-    def scrolls(self) -> TextPane:
+    def scrolls(self) -> ReadingPane:
         """What takes the focus to be read."""
-        return self.query_one(TextPane)
+        return self.query_one(ReadingPane)
 
     def show_text(self, text: str) -> None:
         """The text as ZeroClaw puts it."""

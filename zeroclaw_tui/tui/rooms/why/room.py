@@ -17,23 +17,24 @@ from textual.worker import Worker
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PROGRAM, UPKEEP, WHY, Command, bindings, say_why_not
-from zeroclaw_tui.tui.dimming import why_dimmed
+from zeroclaw_tui.tui.dialogs import profile_question
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import count_text
+from zeroclaw_tui.tui.format import count_text, shown_words
 from zeroclaw_tui.tui.loader import GOES_BY, Pace
+from zeroclaw_tui.tui.rooms.browser import why_dimmed
 from zeroclaw_tui.tui.rooms.why.near import NearPane
-from zeroclaw_tui.tui.rooms.why.pane import Inquiry, Pane, Tab, profile_choice
+from zeroclaw_tui.tui.rooms.why.pane import Inquiry, Pane, Tab
 from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
 from zeroclaw_tui.tui.rooms.why.stages import ExplanationBlock, StagesPane
 from zeroclaw_tui.tui.rooms.why.trial import Tried
 from zeroclaw_tui.tui.rooms.why.what_if import MANY, WhatIfPane, write_settings
-from zeroclaw_tui.tui.screens.doctor_words import endpoint_host
-from zeroclaw_tui.tui.screens.working import WorkingScreen, shown_words
+from zeroclaw_tui.tui.screens.working import WorkingScreen
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.message_line import MessageLine
 from zeroclaw_tui.tui.widgets.status_bar import Banner, StatusBar
 from zeroclaw_tui.tui.widgets.tab_line import TabLine, TabName
+from zeroclaw_tui.tui.words import endpoint_host
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -356,7 +357,7 @@ class WhyRoom(WorkingScreen):
 
     def action_choose_profile(self) -> None:
         """Choose whose scoring rules recall follows."""
-        self.app.push_screen(profile_choice(self.library), self._use_profile)
+        self.app.push_screen(profile_question(self.library.profile.profile.version), self._use_profile)
 
     def action_reload(self) -> None:
         """Ask again, an embedding endpoint that failed too."""
@@ -520,11 +521,11 @@ class WhyRoom(WorkingScreen):
     def _use_profile(self, version: str | None) -> None:
         if version is None:
             return
-        from zeroclaw_tui.tui.screens.browser import BrowserScreen
+        from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 
         self.library.with_profile(version)
         self.has_changed = True
-        self.post_message(BrowserScreen.ProfileChosen(version))
+        self.post_message(BrowserRoom.ProfileChosen(version))
         self.inquiry.drop("scoring profile")
         self.inquiry.renew()
         self.look()
@@ -544,7 +545,7 @@ class WhyRoom(WorkingScreen):
             self.reload()
 
     async def _re_embed(self) -> None:
-        from zeroclaw_tui.tui.screens.re_embedding import re_embed
+        from zeroclaw_tui.tui.changes import re_embed
 
         entry, embedder = self._entry_here(), self.library.embedder
         if embedder is not None and embedder.is_remote:
@@ -561,7 +562,7 @@ class WhyRoom(WorkingScreen):
             self.warn(done.words)
 
     async def _edit(self) -> None:
-        from zeroclaw_tui.tui.changing_words import written_words
+        from zeroclaw_tui.tui.changes import written_words
         from zeroclaw_tui.tui.screens.editor import EditorScreen
 
         row = await self.library.memory.stored(self._entry_here().id)

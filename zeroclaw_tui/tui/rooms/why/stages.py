@@ -22,15 +22,17 @@ from zeroclaw_tui.scoring.explanation import Advice, Explanation, Mark, Step
 from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.tui.format import absolute_time, fit
 from zeroclaw_tui.tui.looks import MUTED, STRONG, STRONG_ACCENT
-from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane, TextPane
+from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.themes import score_colours
 from zeroclaw_tui.tui.widgets.detail_text import DOT
 from zeroclaw_tui.tui.widgets.empty import Empty
 from zeroclaw_tui.tui.widgets.plain_content import next_line
+from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 from zeroclaw_tui.tui.widgets.score_bars import bar
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.tui.rooms.why.pane import Inquiry
+    from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 
 GLYPHS: Mapping[Mark, str] = {"passed": "✓", "stopped": "✗", "absent": "–"}
 _COLOURS: Mapping[Mark, str] = {"passed": "good", "stopped": "bad", "absent": "faint"}
@@ -75,7 +77,7 @@ class StagesPane(Pane):
         yield Static("", id="verdict", markup=False)
         yield Static("", id="memory", markup=False)
         yield Empty()
-        with TextPane():
+        with ReadingPane():
             yield ExplanationBlock()
 
     @property
@@ -113,7 +115,7 @@ class StagesPane(Pane):
     @property
     def reader(self) -> Widget | None:
         """The stages, once they are there."""
-        return None if self.has_class("-empty") else self.query_one(TextPane)
+        return None if self.has_class("-empty") else self.query_one(ReadingPane)
 
     @property
     def copied(self) -> str | None:
@@ -170,7 +172,7 @@ class StagesPane(Pane):
         self.remove_class("-empty")
         self.query_one(ExplanationBlock).show(explanation)
         if from_top:
-            self.query_one(TextPane).scroll_home(animate=False)
+            self.query_one(ReadingPane).scroll_home(animate=False)
         self.paint()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ from textual.events import Key
 from textual.widget import Widget
 from textual.widgets import Static
 
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.prompt import GatheredEvidence, gather_evidence
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted, WrongUse
@@ -24,12 +23,11 @@ from zeroclaw_tui.memory.recall import RecallResult
 from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.scoring.what_if import Comparison, compare
-from zeroclaw_tui.tui.dialogs import Answer as Choice
-from zeroclaw_tui.tui.dialogs import Question, choice
+from zeroclaw_tui.tui.dialogs import Answer, choice, profile_question, review_question
 from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.looks import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.rooms.why.comparison_list import ComparisonList
-from zeroclaw_tui.tui.rooms.why.pane import EmptyWords, Pane, profile_choice
+from zeroclaw_tui.tui.rooms.why.pane import EmptyWords, Pane
 from zeroclaw_tui.tui.rooms.why.trial import (
     SETTINGS,
     NumberSetting,
@@ -45,7 +43,6 @@ from zeroclaw_tui.tui.rooms.why.trial_settings import SettingLine, TrialSettings
 from zeroclaw_tui.tui.widgets.empty import Empty
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.hygiene.rules import RuleChange
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 
@@ -56,11 +53,10 @@ _REPLAY = "what-if-replay"
 _DIGITS = frozenset("0123456789")
 _POINT = "."
 _MOST_TYPED = 9
-_SIGN_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoreAnswer:
     """What the store holds for a message: the recall as it is, evidence for it and for the trial, and its sessions."""
 
     asked: tuple[int, Trial]
@@ -79,7 +75,7 @@ class WhatIfPane(Pane):
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry)
         self.typed: str | None = None
-        self.answer: Answer | None = None
+        self.answer: StoreAnswer | None = None
         self.comparison: Comparison | None = None
         self.memories: int | None = None
         """How many memories there are, as soon as they are counted."""
@@ -182,7 +178,7 @@ class WhatIfPane(Pane):
         if not any(one.serves(tried) for one in gathered):
             gathered.append(await self._gather(tried))
         sessions = tuple(name for name in facets.session or () if name)
-        answer = Answer(question, recalled, tuple(gathered), sessions, facets.total)
+        answer = StoreAnswer(question, recalled, tuple(gathered), sessions, facets.total)
 
         def show() -> None:
             self.answer = answer
@@ -333,7 +329,7 @@ class WhatIfPane(Pane):
             return None
         return next((one for one in self.answer.gathered if one.serves(self.inquiry.trial)), None)
 
-    def _is_decided(self, answer: Answer, gathered: GatheredEvidence) -> bool:
+    def _is_decided(self, answer: StoreAnswer, gathered: GatheredEvidence) -> bool:
         if self._is_replaying or gathered.is_big:
             return False
         after = gathered.replayed_now(self.inquiry.trial)
@@ -360,7 +356,7 @@ class WhatIfPane(Pane):
         finally:
             self._is_replaying = False
 
-    def _show_after(self, answer: Answer, after: RecallResult) -> None:
+    def _show_after(self, answer: StoreAnswer, after: RecallResult) -> None:
         inquiry, rows = self.inquiry, self._rows
         self.comparison = compare(answer.before, after)
         if self.comparison.rows or after.withheld:
@@ -414,7 +410,7 @@ class WhatIfPane(Pane):
 
     def _choose(self, setting: WordSetting) -> None:
         values = list(setting.choices(self.inquiry.tried, self._sessions))
-        choices = [Choice("", setting.shown_words(value), at) for at, value in enumerate(values)]
+        choices = [Answer("", setting.shown_words(value), at) for at, value in enumerate(values)]
 
         def take(at: int | None) -> None:
             if at is not None:
@@ -425,13 +421,10 @@ class WhatIfPane(Pane):
 
     def _choose_profile(self, setting: WordSetting) -> None:
         inquiry = self.inquiry
-        tried = replace(inquiry.library, profile=ProfileChoice.by_hand(inquiry.trial.profile.version))
-
-        def take(version: str | None) -> None:
-            if version is not None:
-                self._try(setting.put(inquiry.tried, version))
-
-        self.app.push_screen(profile_choice(tried), take)
+        self.app.push_screen(
+            profile_question(inquiry.trial.profile.version),
+            lambda version: self._try(setting.put(inquiry.tried, version)) if version else None,
+        )
 
 
 async def write_settings(app: App[Any], library: Library, trial: Trial, now: datetime, effect: str) -> bool:
@@ -443,23 +436,11 @@ async def write_settings(app: App[Any], library: Library, trial: Trial, now: dat
     from zeroclaw_tui.curation.what_if import plan_settings_change, save_settings_change
 
     change = await asyncio.to_thread(plan_settings_change, library, trial, now)
-    save = Choice("y", "Save it", True, "the file of before is kept as a backup")
-    body = _change_content(change, effect)
-    if not await app.push_screen_wait(Question("This changes in config.toml", body, "Leave it as it is", [save])):
+    words = f"For this message, with all that is tried: {effect}." if effect else ""
+    if not await app.push_screen_wait(review_question(change, words)):
         return False
     await save_settings_change(library, change, now)
     return True
-
-
-def _change_content(change: RuleChange, effect: str) -> Content:
-    """The lines that change in the file, what should be known of them, and what the trial comes to."""
-    lines = [Content.styled(f"{sign} {_clean(text)}", _SIGN_LOOKS[sign]) for sign, text in change.lines]
-    lines = lines or [Content.styled("Nothing: the file says so already.", MUTED)]
-    if change.warnings:
-        lines += [Content(""), *(Content.styled(f"▲ {_clean(warning)}", WARNING) for warning in change.warnings)]
-    if effect:
-        lines += [Content(""), Content(f"For this message, with all that is tried: {_clean(effect)}.")]
-    return Content("\n").join(lines)
 
 
 def _headline(comparison: Comparison | None, tried: Tried, memories: int | None) -> Content:

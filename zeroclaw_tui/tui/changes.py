@@ -1,0 +1,546 @@
+"""What a room does to memories, one change at a time, and how that is asked and told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+from textual.app import App
+from textual.content import Content
+from textual.screen import Screen
+
+from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.curation.audit.secrets import masked
+from zeroclaw_tui.curation.superseded import stay_words
+from zeroclaw_tui.memory.change import MEMORIES
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line
+from zeroclaw_tui.tui.dialogs import Answer, Question, yes_or_no
+from zeroclaw_tui.tui.format import ELLIPSIS, absolute_time, count_text, fit, relative_age, size_text
+from zeroclaw_tui.tui.leaving import HoldsKeys
+from zeroclaw_tui.tui.looks import MUTED
+from zeroclaw_tui.tui.view import Pace
+from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY
+from zeroclaw_tui.tui.words import memories_words
+
+# What a change needs is imported when one is made: none of it must delay the first frame.
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.changes import Outcome, PurgePlan
+    from zeroclaw_tui.curation.copies.copies import Copy, Kind
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.trash.trash import Action
+    from zeroclaw_tui.memory.change import Advance, Batches, Clash, Clashes, ClashFound, RowChange, StoredRow
+    from zeroclaw_tui.memory.entry import MemoryEntry
+
+Change = Callable[["Library"], Awaitable[None]]
+Work = Callable[["Advance"], Awaitable["Outcome"]]
+Attempt = Callable[["Clash", "Advance"], Awaitable["Outcome"]]
+
+AT_ONCE_FOR = timedelta(minutes=10)
+"""For so long a change of this session is taken back, and done again, without a question."""
+_ROWS_NAMED, _ROWS_READ = 3, 20
+_LONGEST_ROW = 70
+_SILENT: frozenset[Kind] = frozenset({"trash"})
+_SILENT_AFTER_EDIT: frozenset[Kind] = _SILENT | {"write-ahead log", "free pages", "embedding cache", "lucid"}
+_CATEGORIES_NAMED = 4
+_KEYS_NAMED = 3
+_CLASHES_NAMED = 2
+_LONGEST_CATEGORY, _LONGEST_KEY, _LONGEST_LINE, _LONGEST_PATH = 24, 60, 160, 400
+_LONGEST_LOOKED_AT, _LOOKED_AT = 2000, 400
+_LABEL_CELLS, _DATE_CELLS, _PADDING, _MOST_CELLS = 15, 16, 8, 96
+_REASONS = {"key exists": "Its key exists again.", "changed": "It changed since.", "gone": "It has gone since."}
+
+
+class Changes:
+    """Removes, undoes, redoes, and does whatever else it is given, one change at a time.
+
+    What takes its time shows how far it is; what is in the way is asked about, and so is a repair that has to come
+    first. `library` gives the store, None while there is none. `after` is told what was done, or None where a change
+    failed, so that the room shows what is there; `fail` shows an error, by a notification where none is given.
+    """
+
+    def __init__(
+        self,
+        room: Screen[Any],
+        clock: Callable[[], datetime],
+        pace: Pace,
+        *,
+        library: Callable[[], Library | None],
+        after: Callable[[Outcome | None], Awaitable[None]],
+        fail: Callable[[InspectorError], None] | None = None,
+    ) -> None:
+        self._room = room
+        self._clock = clock
+        self._pace = pace
+        self._library = library
+        self._after = after
+        self._fail = fail or self._notify_failure
+        self._is_under_way = False
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a change is being made, asked about or shown."""
+        return self._is_under_way
+
+    def begin(self, change: Change) -> None:
+        """Make a change, unless another one is under way; what fails is told."""
+        library = self._library()
+        if library is None:
+            return
+        if self._is_under_way:
+            self.warn("One moment: the change before is still under way.")
+            return
+        self._is_under_way = True
+        if isinstance(self._room.app, HoldsKeys):
+            # They are meant for the question, or for what is there once it is done.
+            self._room.app.hold_keys()
+        # Never exclusive: a change is not to be cut off by the next.
+        self._room.run_worker(self._seen_through(library, change), group="change")
+
+    async def remove(self, library: Library, plan: PurgePlan) -> Outcome | None:
+        """Move the memories of a plan to the trash, once a person said yes; None where nothing shall go."""
+        from zeroclaw_tui.curation.changes import remove_memories
+
+        if not plan.count:
+            self.warn("There is no memory to delete here.")
+            return None
+        now = self._clock()
+        if not await confirms_removal(self._room.app, library, plan, now):
+            return None
+
+        async def work(advance: Advance) -> Outcome:
+            return await remove_memories(library, plan, "forget" if plan.count == 1 else "purge", advance=advance)
+
+        outcome = await self.carried_out(library, f"Deleting {memories_words(plan.count)}", plan.count, work)
+        key = plan.stamps[0].key if plan.count == 1 else None
+        is_whole = outcome.count == plan.count
+        (self.tell if is_whole else self.warn)(removed_words(outcome, plan.count, key, now))
+        await self._after(outcome)
+        return outcome
+
+    async def undo(self, library: Library, number: int | None = None) -> Outcome | None:
+        """Take back the change of a number, or the last one; None where none was taken back.
+
+        The last one is asked about where it was made in another session, or longer ago than AT_ONCE_FOR.
+        """
+        from zeroclaw_tui.curation.changes import change_numbered, last_change, undo
+        from zeroclaw_tui.curation.trash.words import undone_words
+
+        await library.trash.settle(library.memory)
+        change = await (last_change(library) if number is None else change_numbered(library, number))
+        if change is None:
+            self.tell("There is nothing to take back: no change was made here.")
+            return None
+        if number is None and not await self._is_meant(library, change, change, "Take back"):
+            return None
+
+        async def attempt(clash: Clash, advance: Advance) -> Outcome:
+            return await undo(library, expected=change.number, number=number, clash=clash, advance=advance)
+
+        outcome = await self.settled(library, f"Taking back {memories_words(change.open)}", change.open, attempt)
+        if outcome is not None:
+            self.tell(" ".join([undone_words(outcome), *_renamed_words(outcome)]))
+            await self._after(outcome)
+        return outcome
+
+    async def redo(self, library: Library, number: int | None = None) -> Outcome | None:
+        """Do again the change of a number, or the one taken back last; None where none was done again."""
+        from zeroclaw_tui.curation.changes import redo, undone_change
+        from zeroclaw_tui.curation.trash.words import redone_words
+
+        await library.trash.settle(library.memory)
+        change = await undone_change(library, number)
+        undo = (await library.trash.actions(1))[0]
+        if number is None and not await self._is_meant(library, change, undo, "Do again"):
+            return None
+
+        async def attempt(clash: Clash, advance: Advance) -> Outcome:
+            return await redo(library, expected=change.number, number=number, clash=clash, advance=advance)
+
+        count = change.count - change.open
+        outcome = await self.settled(library, f"Doing {memories_words(count)} again", count, attempt)
+        if outcome is not None:
+            self.tell(" ".join([redone_words(outcome), *_renamed_words(outcome)]))
+            await self._after(outcome)
+        return outcome
+
+    async def carried_out(self, library: Library, sentence: str, total: int, work: Work) -> Outcome:
+        """Do what a person has agreed to, with a bar where it takes its time; `total` is in rows, 0 where unknown."""
+        from zeroclaw_tui.tui.progress import with_progress
+
+        app = self._room.app
+        show = partial(with_progress, app, sentence, total, self._pace.patience, work)
+        return await repairing(app, library, show)
+
+    async def settled(self, library: Library, sentence: str, total: int, attempt: Attempt) -> Outcome | None:
+        """The same of what may find something in its way: then a person says how to go on. None where all stays."""
+        from zeroclaw_tui.memory.change import Clashes
+
+        try:
+            return await self.carried_out(library, sentence, total, partial(attempt, "refuse"))
+        except Clashes as clashes:
+            clash = await self._room.app.push_screen_wait(clash_question(clashes, self._room.app.size.width))
+        if clash is None:
+            return None
+        return await self.carried_out(library, sentence, total, partial(attempt, clash))
+
+    def tell(self, sentence: str) -> None:
+        """Say what was done."""
+        self._room.notify(display_text(mask_secrets(sentence)), markup=False)
+
+    def warn(self, sentence: str) -> None:
+        """Say what was not done."""
+        self._room.notify(display_text(mask_secrets(sentence)), severity="warning", markup=False)
+
+    async def _seen_through(self, library: Library, change: Change) -> None:
+        has_failed = False
+        try:
+            await change(library)
+        except InspectorError as error:
+            has_failed = True
+            self._fail(error)
+            # Part of it may be done. Where the room cannot look either, the failure that led here says enough.
+            with suppress(InspectorError):
+                await self._after(None)
+        finally:
+            self._is_under_way = False
+            if isinstance(self._room.app, HoldsKeys):
+                self._room.app.release_keys(dropped=has_failed)
+
+    def _notify_failure(self, error: InspectorError) -> None:
+        words = display_text(mask_secrets(str(error)))
+        self._room.notify(words, title=error.title, severity="error", markup=False)
+
+    async def _is_meant(self, library: Library, change: Action, latest: Action, question: str) -> bool:
+        """Whether this change is to be undone or redone; `latest` is the change itself, or the undo of it."""
+        trash = library.trash
+        now, made, is_ours = trash.now(), moment(latest.at), trash.was_begun_here(latest.number)
+        if is_ours and made is not None and now - made < AT_ONCE_FOR:
+            return True
+        from zeroclaw_tui.curation.trash.words import reversal_words, summary_words
+
+        title = f"{question}: {summary_words(change)}, {time_words(latest.at, now)}?"
+        numbers = await (trash.numbers_to_undo if latest is change else trash.numbers_to_redo)(change.number)
+        rows = await asyncio.to_thread(_first_rows, trash.changes_numbered(numbers[:_ROWS_READ]))
+        shown = [cut(display_text(reversal_words(row)), _LONGEST_ROW) for row in rows[:_ROWS_NAMED]]
+        more = (change.open if latest is change else change.count - change.open) - len(shown)
+        body = Content.assemble(
+            "\n".join(shown),
+            (f"\n… {count_text(more)} more" if more > 0 else "", MUTED),
+            ("" if is_ours else "\n\nIt was done in an earlier session, or by another program beside this one.", MUTED),
+        )
+        answer = await self._room.app.push_screen_wait(yes_or_no(title, body, "Leave it", question))
+        return answer is True
+
+
+def _first_rows(batches: Batches) -> list[RowChange]:
+    """The first changes, memories before what only comes along with them."""
+    rows = [row for batch in batches() for row in batch]
+    return sorted(rows, key=lambda row: row.row.table != MEMORIES)
+
+
+def time_words(at: str, now: datetime) -> str:
+    """When something was done: "17:15", "yesterday 17:15", or with its date."""
+    then = moment(at)
+    if then is None:
+        return absolute_time(at)
+    days = (now.date() - then.astimezone(now.tzinfo).date()).days
+    clock = then.astimezone(now.tzinfo).strftime("%H:%M")
+    return {0: clock, 1: f"yesterday {clock}"}.get(days, absolute_time(at))
+
+
+@dataclass(frozen=True, slots=True)
+class ReEmbedded:
+    """Whether a memory has a new vector, and a sentence on it."""
+
+    is_done: bool
+    words: str
+
+
+async def re_embed(library: Library, entry: MemoryEntry) -> ReEmbedded:
+    """Make the vector of one memory anew; what that sends to another machine is said. Raises InspectorError kinds."""
+    from zeroclaw_tui.curation.reindex import announce, plan_reindex, reindex
+    from zeroclaw_tui.embeddings.backing_off import FOR_ONE
+
+    plan = await plan_reindex(library, ids=(entry.id,))
+    if not plan.count:
+        return ReEmbedded(False, "There is no text to make a vector of.")
+    call = announce(library, plan)
+    sent = f" Sent to {one_line(call.place)}: {call.size_words}." if call is not None else ""
+    done = await reindex(library, plan, patience=FOR_ONE)
+    if done.filled:
+        return ReEmbedded(True, f"It has a vector of its present content now.{sent}")
+    return ReEmbedded(False, " ".join(done.failed) or "It changed meanwhile and was left alone.")
+
+
+async def repairing(app: App[Any], library: Library, change: Callable[[], Awaitable[Outcome]]) -> Outcome:
+    """Make a change; where triggers are missing put them back first, if a person wants that."""
+    from zeroclaw_tui.curation.changes import repair
+    from zeroclaw_tui.memory.change import TriggersMissing
+
+    try:
+        return await change()
+    except TriggersMissing as missing:
+        title = "Put ZeroClaw's triggers back and go on?"
+        question = yes_or_no(title, Content(missing.message), "No, change nothing", "Yes, repair, then go on")
+        if not await app.push_screen_wait(question):
+            raise
+    await repair(library)
+    return await change()
+
+
+async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan, now: datetime) -> bool:
+    """Ask, by the size of the plan; False when nothing shall be deleted. Raises NotThere for one that has gone."""
+    if plan.count == 1:
+        entry = await library.memory.whole(plan.stamps[0].handle)
+        answer = await app.push_screen_wait(delete_question(library, entry, plan))
+        return answer is True
+    from zeroclaw_tui.tui.purge_plan import purge_question
+
+    return await app.push_screen_wait(purge_question(library, plan, now)) is True
+
+
+def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan | None = None) -> Question[bool]:
+    """Whether one memory shall go: what it is, how it begins, where it goes."""
+    body = Content.assemble(
+        (memory_facts(entry), MUTED), "\n", first_line(entry.content), "\n\n", (one_remark(library, plan), MUTED)
+    )
+    return yes_or_no(f"Delete {key_words(entry.key)}?", body, "Keep it", "Delete it")
+
+
+def clash_question(clashes: Clashes, width: int) -> Question[Clash]:
+    """What would come back and what is in its place, in a terminal of so many columns; gives how to go on."""
+    cells = min(_MOST_CELLS, width * 96 // 100) - _PADDING
+    answers: list[Answer[Clash]] = [
+        Answer("o", "Overwrite", "overwrite", "what is there now goes to the trash"),
+        Answer("b", "Put back beside it", "rename", "under a key that is free"),
+    ]
+    return Question(_clash_title(clashes), _clash_rows(clashes, cells), "Leave it", answers)
+
+
+def _clash_title(clashes: Clashes) -> str:
+    if clashes.total == 1 and clashes.found:
+        found = clashes.found[0]
+        key = key_words(_text(found.wanted, "key"))
+        return f"{key} cannot simply come back. {_REASONS[found.reason]}"
+    return f"{count_text(clashes.total)} memories cannot simply come back."
+
+
+def _clash_rows(clashes: Clashes, cells: int) -> Content:
+    """Both memories of the first clashes, each on a line of so many cells."""
+    parts: list[str | tuple[str, str]] = []
+    for found in clashes.found[:_CLASHES_NAMED]:
+        if parts:
+            parts.append("\n\n")
+        parts += [*_row_parts("comes back", found.wanted, cells), "\n", *_present_parts(found, cells)]
+    more = clashes.total - min(_CLASHES_NAMED, len(clashes.found))
+    if more:
+        parts.append((f"\n\n… and {count_text(more)} more", MUTED))
+    return Content.assemble(*parts)
+
+
+def _present_parts(found: ClashFound, cells: int) -> list[str | tuple[str, str]]:
+    if found.present is None:
+        return [("is there now".ljust(_LABEL_CELLS), MUTED), ("nothing: it has gone", MUTED)]
+    return _row_parts("is there now", found.present, cells)
+
+
+def _row_parts(label: str, row: StoredRow, cells: int) -> list[str | tuple[str, str]]:
+    key, content = (one_line(_text(row, name)[:_LOOKED_AT]) for name in ("key", "content"))
+    written = absolute_time(_text(row, "updated_at") or _text(row, "created_at"))
+    room = max(20, cells - _LABEL_CELLS - _DATE_CELLS - 4)
+    return [
+        (label.ljust(_LABEL_CELLS), MUTED),
+        fit(key, room * 2 // 5),
+        "  ",
+        fit(content, room - room * 2 // 5),
+        (f"  {fit(written, _DATE_CELLS)}", MUTED),
+    ]
+
+
+def _text(row: StoredRow, name: str) -> str:
+    value = row.values.get(name)
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value or "")
+
+
+def plan_title(plan: PurgePlan) -> str:
+    """The question of a plan."""
+    return f"{'Purge' if plan.is_typed else 'Delete'} {memories_words(plan.count)}?"
+
+
+def plan_categories(plan: PurgePlan) -> list[str]:
+    """How many of which category."""
+    categories = list(plan.categories.items())
+    # One more name takes no more room than the words that would stand for it.
+    named = len(categories) if len(categories) <= _CATEGORIES_NAMED + 1 else _CATEGORIES_NAMED
+    facts = [f"{_category(name)} {count_text(count)}" for name, count in categories[:named]]
+    if len(categories) > named:
+        rest = sum(count for _, count in categories[named:])
+        facts.append(f"{count_text(rest)} in {count_text(len(categories) - named)} other categories")
+    return facts
+
+
+def plan_extent(plan: PurgePlan) -> str:
+    """From when to when, and how much."""
+    ages = []
+    if plan.oldest and plan.newest:
+        oldest, newest = absolute_time(plan.oldest)[:10], absolute_time(plan.newest)[:10]
+        ages = [f"all of {oldest}"] if oldest == newest else [f"oldest {oldest}", f"newest {newest}"]
+    return " · ".join([*ages, size_text(plan.size)])
+
+
+def plan_remarks(library: Library, plan: PurgePlan) -> str:
+    """Which memories stay, where deleted ones go, and what ZeroClaw itself would have done."""
+    remarks = [
+        _spared(plan),
+        "They go to the trash; u brings them back.",
+        library.memory.capabilities.why_not.get("zeroclaw_forget"),
+    ]
+    return " ".join(remark for remark in remarks if remark)
+
+
+def worth_telling(copies: Sequence[Copy], *, is_edit: bool = False) -> list[Copy]:
+    """The copies a person should hear of unasked: not the trash, which was told of; after an edit only those found.
+
+    Every edit leaves its old text in the database's own pages for a while, and its hash in the embedding cache; lucid
+    has what it was given before.
+    """
+    silent = _SILENT_AFTER_EDIT if is_edit else _SILENT
+    return [copy for copy in copies if copy.kind not in silent and not (is_edit and copy.count is None)]
+
+
+def copies_words(found: str) -> str:
+    """Where else the texts lie, out of the summary of what was found."""
+    return f"Copies also lie in: {one_line(found)}" if found else "No copies of them were found elsewhere."
+
+
+def memory_facts(entry: MemoryEntry) -> str:
+    """Category, creation and size of one memory."""
+    return " · ".join([_category(entry.category), absolute_time(entry.when), size_text(entry.size)])
+
+
+def first_line(content: str) -> str:
+    """The beginning of a memory, as one line, secrets in it masked."""
+    return fit(one_line(masked(content[:_LONGEST_LOOKED_AT])), _LONGEST_LINE).rstrip() or EMPTY_CONTENT
+
+
+def one_remark(library: Library, plan: PurgePlan | None = None) -> str:
+    """As that, for a plan of one memory."""
+    remarks = [
+        "" if plan is None else _spared(plan),
+        "It goes to the trash; u brings it back.",
+        library.memory.capabilities.why_not.get("zeroclaw_forget"),
+    ]
+    return " ".join(remark for remark in remarks if remark)
+
+
+def removed_words(outcome: Outcome, planned: int, key: str | None, now: datetime) -> str:
+    """What a removal did; `key` is that of a single memory."""
+    until = until_words(outcome.action.until, now) if outcome.action else ""
+    kept = f"in the trash{f' until {until}' if until else ''}"
+    if outcome.count == 0:
+        said = "Nothing was deleted."
+    elif outcome.count == 1:
+        said = f"{key_words(key) if key is not None else '1'} is {kept} · u brings it back."
+    else:
+        said = f"{count_text(outcome.count)} {kept} · u brings them back."
+    sentences = [said]
+    if outcome.cancelled:
+        sentences.append(f"Stopped: {count_text(max(0, planned - outcome.count))} were left as they are.")
+    if outcome.changed:
+        sentences.append(f"{_changed(len(outcome.changed))} meanwhile and stayed.")
+    if outcome.gone:
+        sentences.append(f"{count_text(len(outcome.gone))} had gone already.")
+    return " ".join([*sentences, *map(one_line, outcome.notes)])
+
+
+def _renamed_words(outcome: Outcome) -> list[str]:
+    renamed = [f"{key_words(old)} is now {key_words(new)}." for old, new in list(outcome.renamed.items())[:_KEYS_NAMED]]
+    more = len(outcome.renamed) - len(renamed)
+    return [*renamed, *([f"{count_text(more)} more came back under other keys."] if more else [])]
+
+
+def written_words(outcome: Outcome) -> str:
+    """What a new or edited memory came to."""
+    if outcome.count == 0:
+        return " ".join(["Nothing was changed.", *map(one_line, outcome.notes)])
+    key = key_words(outcome.row.entry().key) if outcome.row else memories_words(outcome.count)
+    said = f"{key} is {'stored' if outcome.verb == 'store' else 'changed'} · u takes it back."
+    return " ".join([said, *map(one_line, outcome.notes)])
+
+
+def until_words(until: str, now: datetime) -> str:
+    """A day to come as "22 Dec", with its year when that is another one; empty when it is no moment."""
+    then = moment(until)
+    if then is None:
+        return ""
+    then = then.astimezone(now.tzinfo)
+    return f"{then.day} {then:%b}" + (f" {then.year}" if then.year != now.year else "")
+
+
+def _spared(plan: PurgePlan) -> str:
+    return stay_words(plan.superseded_hidden, "“superseded” in the facets takes")
+
+
+def _changed(count: int) -> str:
+    return "1 changed" if count == 1 else f"{count_text(count)} changed"
+
+
+def _category(category: str) -> str:
+    return fit(one_line(category[:_LONGEST_LOOKED_AT]), _LONGEST_CATEGORY).rstrip() or "(blank)"
+
+
+def key_words(key: str) -> str:
+    """A key within a sentence."""
+    shown = one_line(key[: 4 * _LONGEST_KEY])
+    return (shown if len(shown) <= _LONGEST_KEY else shown[: _LONGEST_KEY - 1] + "…") or EMPTY_KEY
+
+
+def back_words(outcome: Outcome, key: str | None) -> str:
+    """What came back, under which key where that is another one; `key` is that of a single memory."""
+    if outcome.count == 0 and not outcome.renamed:
+        said = "Nothing had to come back"
+    elif outcome.count == 1 and key is not None:
+        said = f"{key_words(key)} is back"
+    else:
+        said = f"{memories_words(outcome.count)} {'is' if outcome.count == 1 else 'are'} back"
+    renamed = [f"{key_words(old)} is now {key_words(new)}" for old, new in list(outcome.renamed.items())[:_KEYS_NAMED]]
+    more = len(outcome.renamed) - len(renamed)
+    names = [*renamed, f"{count_text(more)} more under other keys"] if more else renamed
+    stopped = ["It was stopped before the rest."] if outcome.cancelled else []
+    return " ".join([f"{said}{': ' if names else ''}{', '.join(names)}.", *stopped, *outcome.notes])
+
+
+def gone_for_ever_words(count: int) -> str:
+    """What the trash let go of."""
+    return f"{memories_words(count)} {'is' if count == 1 else 'are'} gone for ever."
+
+
+def store_words(store: str) -> str:
+    """Where another store lies, for people."""
+    _, _, location = store.partition(":")
+    return one_line(mask_secrets((location or store)[:_LONGEST_PATH]))
+
+
+def tail(text: str, cells: int) -> str:
+    """The end of a text in so many cells: of paths it tells the most."""
+    if cell_len(text) <= cells:
+        return text
+    end = text[1 - cells :]
+    while cell_len(end) > cells - 1:
+        end = end[1:]
+    return ELLIPSIS + end
+
+
+def gone_words(until: str, now: datetime) -> str:
+    """When the trash lets go of it; it does so only while something new is kept, so perhaps a little later."""
+    then = moment(until)
+    if then is None:
+        return "?"
+    return relative_age(until, now) if then - now >= timedelta(hours=1) else "soon"

@@ -1,0 +1,238 @@
+"""What to know: the keys that work here, searched by typing, and pages of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rich.cells import cell_len, set_cell_size
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen, Screen
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from zeroclaw_tui.memory.text import display_text, mask_secrets
+from zeroclaw_tui.tui.commands import Command, SaysWhyNot, line_of, match
+from zeroclaw_tui.tui.external import copy_text
+from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG, WARNING
+
+_COLUMN, _GAP = 60, 4
+"""Cells of a column of keys at least, and between two of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A line of the help: the keys as this terminal's person knows them, what they do, and the line for a shell."""
+
+    group: str
+    keys: str
+    command: Command
+    line: str = ""
+    is_dimmed: bool = False
+
+
+class HelpScreen(ModalScreen[None]):
+    """The keys of a room by group, as they are bound now; typing narrows them, `enter` copies the line for a shell.
+
+    `panes` are widgets with keys of their own, each under a title. What does not work here is muted, with the reason
+    above.
+    """
+
+    CSS_PATH = "help.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,f1", "step_out", "close"),
+        Binding("down", "cursor(1)", "down", show=False, priority=True),
+        Binding("up", "cursor(-1)", "up", show=False, priority=True),
+        Binding("pagedown", "scroll(1)", "page down", show=False),
+        Binding("pageup", "scroll(-1)", "page up", show=False),
+    ]
+
+    def __init__(
+        self, room: Screen[Any], commands: Iterable[Command], panes: Iterable[tuple[str, Widget]] = ()
+    ) -> None:
+        super().__init__()
+        self._keys = [*_of_commands(room, commands), *_of_panes(room, panes)]
+        reasons = [room.why_not(key.command) for key in self._keys] if isinstance(room, SaysWhyNot) else []
+        self._because = "\n".join(dict.fromkeys(display_text(mask_secrets(why)) for why in reasons if why))
+        self._at = 0
+
+    def compose(self) -> ComposeResult:
+        """What to look for, why some do not work, the keys, the line of the one chosen."""
+        with Vertical(id="page"):
+            yield Input(placeholder="Keys: type what you look for", compact=True, id="sought")
+            with VerticalScroll(id="rows", can_focus=False):
+                yield Static(Content.styled(self._because, WARNING), id="because")
+                yield Static("", id="text", markup=False)
+            yield Static("", id="line", markup=False)
+            yield Static("↑ ↓ choose   enter copies the line for a shell   esc closes", id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Look at once."""
+        self.query_one("#because").display = bool(self._because)
+        self.query_one(Input).focus()
+
+    def on_resize(self) -> None:
+        """As many columns as there is room for."""
+        self._paint()
+
+    def on_input_changed(self) -> None:
+        """Only what fits what was typed."""
+        self._at = 0
+        self._paint()
+
+    async def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Copy the line of the one chosen."""
+        event.stop()
+        found = self._found
+        if found and found[self._at].line:
+            self.notify(await copy_text(self.app, found[self._at].line), markup=False)
+
+    def action_step_out(self) -> None:
+        """Away with what was typed, then close."""
+        sought = self.query_one(Input)
+        if sought.value:
+            sought.value = ""
+        else:
+            self.dismiss(None)
+
+    def action_cursor(self, step: int) -> None:
+        """The next one, or the one before."""
+        self._at = max(0, min(len(self._found) - 1, self._at + step))
+        self._paint()
+
+    def action_scroll(self, way: int) -> None:
+        """A page down or up."""
+        rows = self.query_one("#rows", VerticalScroll)
+        rows.scroll_page_down() if way > 0 else rows.scroll_page_up()
+
+    @property
+    def _found(self) -> list[Key]:
+        typed = self.query_one(Input).value
+        if not typed.strip():
+            return self._keys
+        worth = [(match(key.command, typed) + 9 * (typed in key.keys.split()), key) for key in self._keys]
+        return [key for value, key in sorted(worth, key=lambda pair: -pair[0]) if value]
+
+    def _paint(self) -> None:
+        found, is_searched = self._found, bool(self.query_one(Input).value.strip())
+        lines = _lines(found, self._at, is_grouped=not is_searched)
+        room = min(self.app.size.width * 96 // 100, 2 * _COLUMN + 24) - 8
+        text = self.query_one("#text", Static)
+        if not found:
+            text.update(Content.styled("No key here does that. `:` finds every command by its name.", MUTED))
+        elif is_searched or room < 2 * _COLUMN + _GAP:
+            text.update(Content("\n").join(lines))
+        else:
+            text.update(_in_two_columns(lines, (room - _GAP) // 2))
+        chosen = found[self._at] if found else None
+        line = "" if chosen is None else chosen.line or "No command of the shell does that."
+        self.query_one("#line", Static).update(Content.styled(line, ACCENT if chosen and chosen.line else MUTED))
+
+
+class TextScreen(ModalScreen[None]):
+    """A page of text to scroll; any of the keys that closed pages elsewhere closes it."""
+
+    CSS_PATH = "help.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,f1,enter", "dismiss", "close"),
+        Binding("j,down", "scroll('down')", "down", show=False),
+        Binding("k,up", "scroll('up')", "up", show=False),
+    ]
+
+    def __init__(self, title: str, content: Content) -> None:
+        super().__init__()
+        self._title = title
+        self._content = content
+
+    def compose(self) -> ComposeResult:
+        """Title, text, the key out."""
+        with VerticalScroll(id="page"):
+            yield Static(Content(self._title), id="title")
+            yield Static(self._content, id="text")
+            yield Static("esc closes", id="keys", markup=False)
+
+    def action_scroll(self, way: str) -> None:
+        """One line up or down."""
+        page = self.query_one(VerticalScroll)
+        page.scroll_down() if way == "down" else page.scroll_up()
+
+
+def notices_page(notices: Sequence[str]) -> TextScreen:
+    """Every notice of a store in full."""
+    sentences = [display_text(mask_secrets(notice)) for notice in notices]
+    text = "\n\n".join(sentences) or "Nothing: it was opened as usual."
+    return TextScreen("What should be known about this store", Content(text))
+
+
+def _of_commands(room: Screen[Any], commands: Iterable[Command]) -> list[Key]:
+    listed: list[Key] = []
+    for command in commands:
+        action = command.action.removeprefix("app.")
+        bound = [
+            binding
+            for _, binding, _, _ in room.active_bindings.values()
+            if binding.id == command.id or binding.action.removeprefix("app.") == action
+        ]
+        keys = " ".join(dict.fromkeys(room.app.get_key_display(binding) for binding in bound))
+        if keys:
+            is_dimmed = isinstance(room, SaysWhyNot) and room.why_not(command) is not None
+            listed.append(Key(command.group, keys, command, line_of(room, command), is_dimmed))
+    order = list(dict.fromkeys(key.group for key in listed))
+    return sorted(listed, key=lambda key: order.index(key.group))
+
+
+def _of_panes(room: Screen[Any], panes: Iterable[tuple[str, Widget]]) -> list[Key]:
+    return [
+        Key(
+            title,
+            " ".join(room.app.get_key_display(single) for single in binding.make_bindings([binding])),
+            Command(binding.id or "", binding.key, "", binding.description, binding.tooltip or binding.description, ""),
+        )
+        for title, pane in panes
+        for binding in type(pane).BINDINGS
+        if isinstance(binding, Binding) and binding.description
+    ]
+
+
+def _lines(found: Sequence[Key], at: int, *, is_grouped: bool) -> list[Content]:
+    """A line each, with the titles of the groups between them, all with one width of keys."""
+    widest = max((cell_len(key.keys) for key in found), default=0)
+    lines: list[Content] = []
+    group = None
+    for number, key in enumerate(found):
+        if is_grouped and key.group != group:
+            lines += [Content(""), Content.styled(key.group, STRONG)] if lines else [Content.styled(key.group, STRONG)]
+            group = key.group
+        mark, look = ("▌ ", ACCENT) if number == at else ("  ", "")
+        keys = key.keys + " " * (widest - cell_len(key.keys))
+        style = MUTED if key.is_dimmed else look
+        lines.append(
+            Content.assemble(
+                (mark, ACCENT), (keys, MUTED if key.is_dimmed else ACCENT), (f"  {key.command.sentence}", style)
+            )
+        )
+    return lines
+
+
+def _in_two_columns(lines: Sequence[Content], width: int) -> Content:
+    """The lines in two columns of so many cells, cut between two groups where that is about the middle."""
+    cuts = [at for at, line in enumerate(lines) if not line.plain]
+    half = min(cuts, key=lambda at: abs(at - len(lines) / 2), default=len(lines))
+    left, right = [*lines[:half]], [*lines[half + 1 :]]
+    rows = max(len(left), len(right))
+    left += [Content("")] * (rows - len(left))
+    right += [Content("")] * (rows - len(right))
+    gap = " " * _GAP
+    return Content("\n").join(
+        Content.assemble(_fitted(one, width), gap, _fitted(two, width)) for one, two in zip(left, right, strict=True)
+    )
+
+
+def _fitted(line: Content, width: int) -> Content:
+    if cell_len(line.plain) <= width:
+        return Content.assemble(line, " " * (width - cell_len(line.plain)))
+    return Content.assemble(line[: len(set_cell_size(line.plain, width - 1))], "…")

@@ -1,0 +1,1005 @@
+"""The room of one store's memories: what its keys do, and what a person changes there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from textual.app import ComposeResult
+from textual.events import Key
+from textual.message import Message
+from textual.screen import Screen
+
+from zeroclaw_tui.memory.errors import InspectorError, NotReachable, NotThere, Refused
+from zeroclaw_tui.memory.query import SortField
+from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.tui.commands import (
+    CHANGE,
+    FIND,
+    LOOK,
+    PANES,
+    PROGRAM,
+    UPKEEP,
+    WHY,
+    Command,
+    bindings,
+    say_why_not,
+)
+from zeroclaw_tui.tui.view import FINDS, LENGTHS, ORDERS, Chip, Pace, View, order_words
+from zeroclaw_tui.tui.widgets.empty import Empty
+from zeroclaw_tui.tui.widgets.header import StoreHeader
+
+# The panes are imported behind the first frame, and what a change needs when one is made.
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.copies.copies import Copy
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.memory.change import Stamp, StoredRow
+    from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+    from zeroclaw_tui.memory.query import MemoryFilter
+    from zeroclaw_tui.memory.recall import ScoredEntry
+    from zeroclaw_tui.tui.changes import Changes
+    from zeroclaw_tui.tui.rooms.panes import BrowserPanes
+    from zeroclaw_tui.tui.rooms.why.pane import Tab
+    from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+    from zeroclaw_tui.tui.widgets.status_bar import Banner
+
+    Change = Callable[["Library"], Awaitable[None]]
+
+
+BROWSER_COMMANDS = (
+    # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
+    Command("search", "slash", "open_search", "search", "Search the memories", FIND, in_footer=True, priority=True),
+    Command(
+        "filter",
+        "F",
+        "choose_filters",
+        "filter",
+        "Filter by category, session, agent, namespace, age",
+        FIND,
+        in_footer=True,
+    ),
+    # A narrow footer shows the first of them only, and what changes memories beside it.
+    Command("explain", "x", "show_why('stages')", "explain", "Why this memory is recalled, or not", WHY, True),
+    Command("edit", "e", "edit", "edit", "Edit this memory", CHANGE, in_footer=True, writes=True),
+    Command("delete", "d", "delete", "delete", "Delete the marked memories, or this one", CHANGE, True, writes=True),
+    Command("undo", "u", "undo", "undo", "Take back the last change", CHANGE, in_footer=True, writes=True),
+    Command("mark", "space", "toggle_mark", "mark", "Mark this memory, or take its mark away", CHANGE, in_footer=True),
+    Command("redo", "U", "redo", "redo", "Do again what was taken back last", CHANGE, writes=True),
+    Command("new", "n", "create", "new", "Write a new memory", CHANGE, writes=True),
+    Command("edit.external", "E", "edit_externally", "$EDITOR", "Edit this memory in $EDITOR", CHANGE, writes=True),
+    Command("mark.range", "v", "mark_range", "mark to here", "Mark from the last marked memory to this one", CHANGE),
+    Command("mark.all", "asterisk", "mark_all", "mark all", "Mark all memories shown", CHANGE),
+    Command("mark.none", "backslash", "mark_none", "mark none", "Take all marks away", CHANGE),
+    Command("changes", "T", "show_changes", "changes", "Every change that was made here, and the trash", CHANGE),
+    Command("history", "h", "show_history", "history", "The changes of this memory", CHANGE),
+    Command("delete.shown", "", "delete_shown", "delete all", "Delete all memories shown …", CHANGE, writes=True),
+    Command(
+        "erase",
+        "",
+        "erase",
+        "erase",
+        "Erase the marked memories or this one, or a text, from every place for ever …",
+        CHANGE,
+        writes=True,
+    ),
+    Command(
+        "show.again",
+        "",
+        "show_again",
+        "show again",
+        "Show this superseded memory to the agent again",
+        CHANGE,
+        writes=True,
+    ),
+    Command("copies", "", "show_copies", "copies", "Where else the text of this memory lies", CHANGE),
+    Command("what-if", "w", "show_why('what_if')", "what-if", "What other numbers would recall", WHY, True),
+    Command("prompt", "P", "show_why('prompt')", "prompt", "The text ZeroClaw puts before a message", WHY),
+    Command("similar", "s", "show_why('near')", "similar", "Memories near this one", WHY),
+    Command("clean_up", "A", "show_upkeep('clean_up')", "clean up", "What pollutes this store", UPKEEP),
+    Command(
+        "hygiene", "H", "show_upkeep('hygiene')", "hygiene", "What ZeroClaw's hygiene would take, and when", UPKEEP
+    ),
+    Command("health", "D", "show_upkeep('health')", "health", "What is wrong with this store, and its repair", UPKEEP),
+    Command("snapshot", "S", "show_upkeep('snapshot')", "snapshot", "Write, compare and hydrate a snapshot", UPKEEP),
+    Command("numbers", "I", "show_upkeep('numbers')", "numbers", "How much is remembered, and how it grew", UPKEEP),
+    Command("re-embed", "R", "re_embed", "re-embed", "Make the vector of this memory anew", UPKEEP, writes=True),
+    Command("export", "", "export_shown", "export", "Export the memories shown to a file …", UPKEEP),
+    Command("import", "", "import_file", "import", "Import memories from a file …", UPKEEP, writes=True),
+    Command("copy.to", "", "copy_to_store", "copy to", "Copy all memories to another store …", UPKEEP),
+    Command(
+        "search.mode",
+        "ctrl+f",
+        "next_mode",
+        "mode",
+        "Next search mode: recall, contains, words, regex, similar",
+        FIND,
+        in_footer=True,
+        priority=True,
+    ),
+    Command("filter.like_this", "full_stop", "narrow_to_this", "only these", "Only this session, or all again", FIND),
+    Command("filter.length", "", "choose_length", "length", "Filter by the length of the content", FIND),
+    Command("filter.clear", "", "clear_filters", "no filter", "Remove every filter", FIND),
+    Command("order", "o", "choose_order", "order", "Choose the order of the list, or turn it round", LOOK, True),
+    Command(
+        "profile",
+        "p",
+        "choose_profile",
+        "profile",
+        "Choose whose scoring rules recall follows",
+        LOOK,
+        in_footer=True,
+    ),
+    Command("blocks", "B", "toggle_blocks", "blocks", "Show lines together as the blocks a person sees, or not", LOOK),
+    Command("markdown", "m", "toggle_markdown", "markdown", "Show the content as Markdown or plain", LOOK),
+    Command("reload", "r", "reload", "reload", "Read the store again; after a failure: try again", LOOK),
+    Command("copy", "y", "copy_content", "copy", "Copy the content", LOOK, in_footer=True),
+    Command("copy.json", "", "copy_json", "copy JSON", "Copy the memory as JSON", LOOK),
+    Command("facets", "f", "toggle_facets", "facets", "Show or hide the facets", PANES),
+    Command("pane.facets", "1", "focus_pane('facets')", "facets", "Go to the facets", PANES, in_palette=False),
+    Command("pane.list", "2", "focus_pane('list')", "list", "Go to the list", PANES, in_palette=False),
+    Command("pane.detail", "3", "focus_pane('detail')", "detail", "Go to the detail", PANES, in_palette=False),
+    Command("step.out", "escape", "step_out", "out", "One step out; never quits", PANES, in_palette=False),
+    Command("backend", "b", "choose_backend", "stores", "Look at another store this config knows", PROGRAM),
+    Command("installs", "", "choose_install", "installs", "Choose another install found here", PROGRAM),
+    Command("notices", "", "show_notices", "notices", "What should be known about this store", PROGRAM),
+    Command("theme", "", "app.change_theme", "theme", "Choose the colours", PROGRAM),
+    Command("help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, in_footer=True),
+    Command("palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM, in_palette=False),
+    Command("quit", "q", "app.quit", "quit", "Quit", PROGRAM, in_footer=True),
+)
+
+_STAMPS_AT_ONCE = 500
+NO_SNAPSHOT = (
+    "ZeroClaw writes and reads MEMORY_SNAPSHOT.md only for SQLite and Lucid; export writes the memories of every store."
+)
+_LUCID = "lucid"
+"""The stage of what the lucid program answered, and no memory of the store itself."""
+_OF_LUCID = "It comes from the lucid program and cannot be changed here."
+_WRITING = frozenset(command.action for command in BROWSER_COMMANDS if command.writes)
+_NEEDS_NO_MEMORIES = frozenset(
+    {
+        "toggle_facets",
+        "focus_pane('facets')",
+        "focus_pane('list')",
+        "focus_pane('detail')",
+        "step_out",
+        "reload",
+        "clear_filters",
+        "choose_backend",
+        "choose_install",
+        "show_notices",
+        "show_help",
+        "show_changes",
+        "show_upkeep('hygiene')",
+        "show_upkeep('health')",
+    }
+)
+"""What there is also where nothing is ever stored; what writes says why it cannot by itself."""
+_UNKNOWN_OF_LUCID = dict.fromkeys(
+    ("edit", "edit_externally", "re_embed", "delete", "erase", "show_again", "show_history"), _OF_LUCID
+) | {
+    "show_why('stages')": "It comes from the lucid program, which gives no reasons: only memories of the store can be "
+    "explained.",
+    "show_why('near')": "It comes from the lucid program: only memories of the store can be compared with others.",
+}
+_FILTERED = {"session": "sessions", "agent": "agents", "namespace": "namespaces", "superseded": "superseded"}
+
+
+class BrowserRoom(Screen[None]):
+    """Browse, search, filter, read and change one store."""
+
+    CSS_PATH = "browser.tcss"
+    BINDINGS = bindings(BROWSER_COMMANDS)
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-middle"), (150, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-low"), (18, "-high")]  # noqa: RUF012
+    AUTO_FOCUS = "#list"
+
+    class InstallsWanted(Message):
+        """Another install shall be chosen."""
+
+    class StoresWanted(Message):
+        """Another store shall be looked at; with `copies` all memories shall be copied to one."""
+
+        def __init__(self, copies: bool = False) -> None:
+            super().__init__()
+            self.copies = copies
+
+    class ProfileChosen(Message):
+        """A person chose whose scoring rules hold for this store."""
+
+        def __init__(self, version: str) -> None:
+            super().__init__()
+            self.version = version
+
+    def __init__(self, clock: Callable[[], datetime], pace: Pace) -> None:
+        super().__init__()
+        self.pace = pace
+        self.clock = clock
+        self._panes: BrowserPanes | None = None
+        self._changes: Changes | None = None
+        self._copies: Sequence[Copy] = ()
+        self._other_install: str | None = None
+        self._narrowed: Chip | None = None
+        self._is_on_foreign = False
+
+    def compose(self) -> ComposeResult:
+        """What the first frame shows, while the store is being opened."""
+        yield StoreHeader(id="header")
+        yield Empty(id="opening")
+
+    def on_mount(self) -> None:
+        """Say that it is being opened, and make the panes when that is on the screen."""
+        self.query_one(Empty).show("Opening …")
+        self.call_after_refresh(self.furnish)
+
+    async def furnish(self) -> None:
+        """Put the panes and the keys in their place, once."""
+        if self._panes is None:
+            from zeroclaw_tui.tui.rooms.panes import BrowserPanes
+            from zeroclaw_tui.tui.widgets.key_line import KeyLine
+
+            self._panes = BrowserPanes(self.clock, self.pace, id="panes")
+            await self.query_one("#opening").remove()
+            await self.mount_all([self._panes, KeyLine(show_command_palette=False)])
+            self.refresh_bindings()
+
+    @property
+    def panes(self) -> BrowserPanes:
+        """Search bar, facets, list and detail; there behind the first frame, and before any store is."""
+        assert self._panes is not None
+        return self._panes
+
+    @property
+    def library(self) -> Library | None:
+        """The open store."""
+        return None if self._panes is None else self._panes.library
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether a change is under way."""
+        return self._changes is not None and self._changes.is_under_way
+
+    @property
+    def changes(self) -> Changes:
+        """What changes memories, made when the first change is."""
+        if self._changes is None:
+            from zeroclaw_tui.tui.changes import Changes
+
+            self._changes = Changes(
+                self,
+                self.clock,
+                self.pace,
+                library=lambda: self.library,
+                after=self._after_change,
+                fail=self.say_failure,
+            )
+        return self._changes
+
+    @property
+    def view(self) -> View:
+        """What is looked at."""
+        return View() if self._panes is None else self._panes.view
+
+    @property
+    def rows(self) -> MemoryList:
+        """The memories."""
+        return self.panes.rows
+
+    async def show_store(self, library: Library, view: View, other_install: str | None) -> None:
+        """Show this store; `other_install` is where another one lies, if there is one."""
+        await self.furnish()
+        self._other_install, self._narrowed = other_install, None
+        self.panes.show_library(library, view, other_install)
+        self.refresh_bindings()
+
+    def look_again(self) -> None:
+        """Something was changed in another room: the same view again, its place kept."""
+        if self.library is not None:
+            self.panes.copies_banner.hide()
+            self.panes.show_header()
+            self.panes.look_again(glows_news=True)
+            self.run_worker(self._refresh_marks(self.library), group="marks")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What cannot be done here is dimmed; what there is nothing of has no key either."""
+        if self._panes is None:
+            return action in ("show_help", "choose_backend")
+        if action == "open_search" and self.is_mounted and self.panes.is_typing:
+            return False
+        if action == "choose_install":
+            return self._other_install is not None
+        if action == "toggle_blocks" and self.library is not None and not self.library.memory.capabilities.blocks:
+            return False
+        bound = f"{action}({parameters[0]!r})" if parameters else action
+        return None if self.why_action_dimmed(bound) else True
+
+    def why_not(self, command: Command) -> str | None:
+        """Why a command is dimmed, in a sentence; None when it works."""
+        return self.why_action_dimmed(command.action)
+
+    def why_action_dimmed(self, action: str) -> str | None:
+        """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
+        if self.library is None or not self.is_mounted:
+            return None
+        takes_marks = action in ("delete", "erase") and len(self.rows.marks) > 0
+        return why_dimmed(action, self.library, self.view, None if takes_marks else self.rows.selected_result)
+
+    def palette_commands(self) -> Iterable[Command]:
+        """The commands that make sense now."""
+        for command in BROWSER_COMMANDS:
+            is_useless = command.action == "clear_filters" and not self.view.chips
+            if command.in_palette and not is_useless and self.check_action(command.action, ()) is not False:
+                yield command
+
+    def on_key(self, event: Key) -> None:
+        """A dimmed key says why it is dimmed."""
+        say_why_not(self, event, self.why_action_dimmed)
+
+    def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
+        """What cannot be done with what the cursor is on is dimmed."""
+        is_foreign = event.result is not None and event.result.stage == _LUCID
+        if is_foreign != self._is_on_foreign:
+            self._is_on_foreign = is_foreign
+            self.refresh_bindings()
+
+    def on_memory_list_row_opened(self) -> None:
+        """Read on in the detail."""
+        self.panes.detail.focus()
+
+    def on_memory_list_marks_changed(self) -> None:
+        """Ask which state the marked rows are in, and say how many there are."""
+        self.panes.paint_lines()
+        if self.library is not None and self.rows.marks.waiting:
+            self.run_worker(self._stamp_in_background(self.library), group="marks")
+
+    def on_browser_panes_looked_elsewhere(self) -> None:
+        """All that was shown stays marked wherever the list goes: what that is, is asked of the store."""
+        if self.library is not None and self.rows.marks.every is not None:
+            self.run_worker(self._keep_marks(self.library), group="marks")
+
+    def on_fact_line_filters_wanted(self) -> None:
+        """Show the chips that did not fit."""
+        self.action_choose_filters()
+
+    def on_fact_line_order_wanted(self) -> None:
+        """Choose the order."""
+        self.action_choose_order()
+
+    def on_store_header_notices_wanted(self) -> None:
+        """Show the notices."""
+        self.action_show_notices()
+
+    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
+        """Do what the banner's key does."""
+        await self.run_action(event.action)
+
+    def say_failure(self, error: InspectorError) -> None:
+        """One sentence and what to do next; nothing on the screen changes.
+
+        A store that does not answer has the banner, so that no heap of notices says so.
+        """
+        if isinstance(error, NotReachable):
+            self.panes.show_gone(error)
+        else:
+            self.notify(str(error), title=error.title, severity="error", markup=False)
+
+    def action_open_search(self) -> None:
+        """Type what to search for."""
+        self.panes.open_search()
+
+    def action_next_mode(self) -> None:
+        """The next way to search, for the same text."""
+        self.panes.next_mode()
+
+    def action_step_out(self) -> None:
+        """One step out; never out of the program."""
+        self.panes.step_out()
+
+    def action_reload(self) -> None:
+        """Read the store again."""
+        self.panes.reload()
+
+    def action_toggle_facets(self) -> None:
+        """Show the facets, or hide them."""
+        self.panes.toggle_facets()
+
+    def action_focus_pane(self, pane: str) -> None:
+        """Go to a pane; the facets come out when they are hidden."""
+        if pane == "facets" and not self.query_one("#facets").display:
+            self.panes.toggle_facets()
+        self.query_one(f"#{pane}").focus()
+
+    def action_narrow_to_this(self) -> None:
+        """Only what shares its session with the memory under the cursor, else its category; again: all of before."""
+        entry = self._entry_here()
+        here = None if entry is None else entry.handle
+        if self._narrowed is not None and self._narrowed in self.view.chips:
+            self.panes.look(self.view.without(self._narrowed), go_to=here)
+            self._narrowed = None
+        elif entry is not None:
+            part, value = self.view.part_of(entry)
+            if not self.view.has(part, value):
+                self.panes.look(self.view.toggled(part, value), go_to=here)
+            self._narrowed = next(chip for chip in self.view.chips if (chip.part, chip.value) == (part, value))
+
+    def action_choose_filters(self) -> None:
+        """Narrow the list on a panel."""
+        from zeroclaw_tui.tui.widgets.facets import FiltersScreen
+
+        panes = self.panes
+        if panes.facets is not None and self.library is not None:
+            shown = (panes.facets, panes.other_facets, self.view)
+            cannot = unfiltered_because(self.library)
+            self.app.push_screen(FiltersScreen(panes.toggle, self.action_clear_filters, *shown, cannot))
+
+    def action_choose_length(self) -> None:
+        """Narrow the list by the length of the contents."""
+        from zeroclaw_tui.tui.dialogs import Answer, choice
+
+        choices = [Answer("", length.words, length) for length in LENGTHS]
+        screen = choice("Memories of which length?", choices, self.view.length)
+        self.app.push_screen(screen, lambda length: self.panes.look(self.view.with_length(length)) if length else None)
+
+    def action_clear_filters(self) -> None:
+        """Show everything again."""
+        self.panes.look(self.view.cleared())
+
+    def action_choose_order(self) -> None:
+        """Order the list by another column, or turn its order round; by date where it is as it was stored."""
+        from zeroclaw_tui.tui.dialogs import Answer, choice
+
+        orders = [self.view.sorted_by(sort.field).sort for sort, *_ in ORDERS]
+        choices = [
+            Answer("", order_words(sort), sort, "turned round" if sort.field is self.view.sort.field else "")
+            for sort in orders
+        ]
+        # Where the list is as it was stored the cursor starts at the date, which most people are after.
+        is_stored = self.view.sort.field is SortField.STORED
+        current = None if is_stored else next(one for one in orders if one.field is self.view.sort.field)
+        # A recall stands in the agent's own order, so that a choice made there shows only afterwards.
+        sentence = "Recall keeps its ranks. In which order the list?" if self.view.is_recall else "In which order?"
+        screen = choice(sentence, choices, current)
+        self.app.push_screen(screen, lambda sort: self.panes.look(replace(self.view, sort=sort)) if sort else None)
+
+    def action_choose_profile(self) -> None:
+        """Choose whose scoring rules recall follows."""
+        from zeroclaw_tui.tui.dialogs import profile_question
+
+        if self.library is not None:
+            self.app.push_screen(profile_question(self.library.profile.profile.version), self._use_profile)
+
+    def action_toggle_markdown(self) -> None:
+        """Render the content, or show it as it is."""
+        detail = self.panes.detail
+        detail.as_markdown = not detail.as_markdown
+
+    def action_toggle_blocks(self) -> None:
+        """Show lines together as blocks, or each for itself."""
+        self.rows.marks.clear()
+        self.panes.look(self.view.with_blocks(not self.view.filter.blocks))
+        self.refresh_bindings()
+
+    def action_choose_backend(self) -> None:
+        """Look at another store."""
+        self.post_message(self.StoresWanted())
+
+    def action_copy_to_store(self) -> None:
+        """Choose the store that all memories are copied to."""
+        self.post_message(self.StoresWanted(copies=True))
+
+    def action_choose_install(self) -> None:
+        """Choose between the installs that were found."""
+        self.post_message(self.InstallsWanted())
+
+    def action_copy_content(self) -> None:
+        """Copy the content of the memory under the cursor."""
+        self.run_worker(self._copy(as_json=False), group="copy")
+
+    def action_copy_json(self) -> None:
+        """Copy the memory under the cursor as the commands print it."""
+        self.run_worker(self._copy(as_json=True), group="copy")
+
+    def action_show_notices(self) -> None:
+        """What should be known about this store."""
+        from zeroclaw_tui.curation.switching import chosen_words
+        from zeroclaw_tui.tui.help import notices_page
+        from zeroclaw_tui.tui.widgets.header import notices_of
+
+        if self.library is not None:
+            self.app.push_screen(notices_page((chosen_words(self.library.config), *notices_of(self.library))))
+
+    def action_show_help(self) -> None:
+        """The keys that work here."""
+        from zeroclaw_tui.tui.help import HelpScreen
+
+        panes = (("In the list", self.rows), ("In the facets", self.panes.facet_list))
+        self.app.push_screen(HelpScreen(self, BROWSER_COMMANDS, panes))
+
+    def action_show_why(self, tab: Tab) -> None:
+        """Why the memory under the cursor is recalled for the message of the search bar, what other numbers would
+        recall, the prompt, and what is near."""
+        from zeroclaw_tui.tui.widgets.ranked_rows import is_from_lucid
+
+        # What the lucid program answers is no memory of the store, which nothing could be asked about.
+        entry = None if is_from_lucid(self.rows.selected_result) else self.rows.selected_entry
+        if entry is None and tab in ("stages", "near"):
+            self.notify("There is no memory under the cursor to ask about.", severity="warning", markup=False)
+        elif self.library is not None:
+            asked = self.panes.asked()
+            self._enter("why.room:WhyRoom", self.library, tab, entry, asked, self.clock, self.pace)
+
+    def action_show_upkeep(self, tab: str) -> None:
+        """Clean up, hygiene, health, snapshot, or the numbers at the head of health."""
+        if self.library is None:
+            return
+        if tab == "numbers":
+            self._enter("upkeep.room:UpkeepRoom", self.library, "health", self.clock, self.pace, numbers=True)
+        else:
+            self._enter("upkeep.room:UpkeepRoom", self.library, tab, self.clock, self.pace)
+
+    def action_show_changes(self) -> None:
+        """Every change that was made here."""
+        if self.library is not None:
+            self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, None)
+
+    def action_show_history(self) -> None:
+        """The changes of the memory under the cursor."""
+        entry = self._entry_here()
+        if self.library is not None and entry is not None:
+            self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, entry)
+
+    def action_toggle_mark(self) -> None:
+        """Mark the memory under the cursor and go on to the next."""
+        self.rows.toggle_mark()
+        self.rows.action_move(1)
+
+    def action_mark_range(self) -> None:
+        """Mark from the row marked last to the cursor."""
+        if self.library is not None and self.rows.marks.every is None:
+            self.run_worker(self._mark_range(self.library, self.rows.handles_to_anchor()), group="marks")
+
+    def action_mark_all(self) -> None:
+        """Mark all that the view shows, also what is not loaded."""
+        marks, found = self.rows.marks, self.panes.recalled
+        if not self.view.is_recall:
+            marks.mark_every(self.view.listing_filter(self.clock()), self.rows.row_count)
+        elif found is not None:
+            for result in (*found.results, *found.withheld):
+                marks.mark(result.entry)
+        self.panes.show_marks()
+        self.on_memory_list_marks_changed()
+
+    def action_mark_none(self) -> None:
+        """Take every mark away."""
+        self.rows.marks.clear()
+        self.panes.show_marks()
+
+    def action_create(self) -> None:
+        """Write a new memory."""
+        self._change(self._create)
+
+    def action_edit(self) -> None:
+        """Edit the memory under the cursor."""
+        self._change(self._edit)
+
+    def action_edit_externally(self) -> None:
+        """Edit the memory under the cursor in $EDITOR."""
+        self._change(self._edit_externally)
+
+    def action_delete(self) -> None:
+        """Delete the marked memories, else the one under the cursor."""
+        self._change(self._delete)
+
+    def action_delete_shown(self) -> None:
+        """Delete all that the view shows."""
+        self.action_mark_all()
+        self._change(self._delete)
+
+    def action_erase(self) -> None:
+        """Erase the marked memories, else the one under the cursor, or a text, from every place."""
+        self._change(self._erase)
+
+    def action_show_again(self) -> None:
+        """Show the superseded memory under the cursor to the agent again."""
+        self._change(self._show_again)
+
+    def action_undo(self) -> None:
+        """Take back the last change."""
+        self._change(self._undo)
+
+    def action_redo(self) -> None:
+        """Do again what was taken back last."""
+        self._change(self._redo)
+
+    def action_show_copies(self) -> None:
+        """Where else the text lies: of what was deleted last, else of the memory under the cursor."""
+        self._change(self._show_copies)
+
+    def action_re_embed(self) -> None:
+        """Make the vector of the memory under the cursor anew."""
+        self._change(self._re_embed)
+
+    def action_export_shown(self) -> None:
+        """Export what the list shows."""
+        self._change(self._export)
+
+    def action_import_file(self) -> None:
+        """Import a file."""
+        self._change(self._import)
+
+    def _enter(self, room: str, *given: Any, **named: Any) -> None:
+        """Go to another room, which is imported now and no earlier; what it changed shows afterwards."""
+        module, _, name = room.partition(":")
+        made: Screen[bool] = getattr(import_module(f"zeroclaw_tui.tui.rooms.{module}"), name)(*given, **named)
+        self.app.push_screen(made, lambda has_changed: self.look_again() if has_changed else None)
+
+    def _change(self, change: Change) -> None:
+        # What is still told of the change before would contradict what this one tells.
+        self.app.clear_notifications()
+        self.changes.begin(change)
+
+    async def _create(self, library: Library) -> None:
+        from zeroclaw_tui.tui.screens.editor import EditorScreen
+
+        await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, None)))
+
+    async def _edit(self, library: Library) -> None:
+        from zeroclaw_tui.tui.screens.editor import EditorScreen
+
+        row = await self._stored_here(library)
+        if row is not None:
+            await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, row)))
+
+    async def _edit_externally(self, library: Library) -> None:
+        from zeroclaw_tui.tui.screens.editing import edit_externally
+
+        row = await self._stored_here(library)
+        if row is not None:
+            await self._after_writing(library, await edit_externally(self.app, library, row))
+
+    async def _show_again(self, library: Library) -> None:
+        from zeroclaw_tui.curation.changes import edit_memory
+        from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit
+        from zeroclaw_tui.tui.changes import repairing
+
+        row = await self._stored_here(library)
+        if row is None:
+            return
+        if row.entry().superseded_by is None:
+            self.notify("This memory is not superseded: the agent has it already.", markup=False)
+            return
+        edit = partial(edit_memory, library, row.id, Edit({SUPERSEDED_BY: None}), row.fingerprint)
+        await self._after_writing(library, await repairing(self.app, library, edit))
+
+    async def _after_writing(self, library: Library, outcome: Outcome | None) -> None:
+        """One memory was written: it glows, stays under the cursor, and keeps its mark."""
+        if outcome is None:
+            return
+        from zeroclaw_tui.tui.changes import written_words
+
+        is_new = outcome.verb == "store"
+        self.notify(written_words(outcome), markup=False)
+        if outcome.row is None:
+            self.panes.look_again()
+        else:
+            entry = outcome.row.entry().excerpt()
+            self.rows.put_rows([entry])
+            self.rows.glow([entry.handle])
+            self.panes.look_again(go_to=entry.handle, edited=None if is_new else entry)
+            await self._stamp_again(library, [outcome.row.id])
+        if outcome.action is not None and not is_new:
+            self._look_for_copies(library, outcome.action.number, is_edit=True)
+
+    async def _after_change(self, outcome: Outcome | None) -> None:
+        """Memories went or came back, or a change failed, which may have done a part of it: all of it shows."""
+        self.panes.copies_banner.hide()
+        self.panes.look_again(glows_news=outcome is not None and outcome.verb in ("undo", "redo"))
+        if self.library is not None:
+            await self._refresh_marks(self.library)
+
+    async def _delete(self, library: Library) -> None:
+        from zeroclaw_tui.curation.changes import plan_of
+        from zeroclaw_tui.curation.superseded import superseded_hidden
+
+        marks = self.rows.marks
+        every, without = marks.every, marks.without
+        stamps = await self._chosen_stamps(library)
+        hidden = 0 if every is None else await superseded_hidden(library, every.but(blocks=False))
+        # The plan names the filter only where it means all that passes it.
+        plan = await asyncio.to_thread(plan_of, stamps, None if without else every, hidden)
+        outcome = await self.changes.remove(library, plan)
+        if outcome is None:
+            return
+        if not outcome.cancelled:
+            stayed = frozenset(outcome.changed)
+            if every is None:
+                marks.drop(stamp.id for stamp in plan.stamps if stamp.id not in stayed)
+            else:
+                marks.clear()
+            self.panes.show_marks()
+        if outcome.action is not None:
+            self._look_for_copies(library, outcome.action.number)
+
+    async def _undo(self, library: Library) -> None:
+        await self.changes.undo(library)
+
+    async def _redo(self, library: Library) -> None:
+        await self.changes.redo(library)
+
+    async def _erase(self, library: Library) -> None:
+        from zeroclaw_tui.curation.changes import plan_of
+        from zeroclaw_tui.curation.copies.copies import texts_of_plan
+        from zeroclaw_tui.tui.screens.erase import EraseScreen
+
+        plan = await asyncio.to_thread(plan_of, await self._chosen_stamps(library))
+        report = await self.app.push_screen_wait(EraseScreen(library, await texts_of_plan(library, plan)))
+        if report is not None:
+            self.rows.marks.clear()
+            await self._after_change(None)
+
+    async def _re_embed(self, library: Library) -> None:
+        from zeroclaw_tui.tui.changes import re_embed
+
+        entry = self._entry_here()
+        if entry is None:
+            return
+        words = f"The vector of {one_line(entry.key)} is being made …"
+        waiting = self.set_timer(self.pace.patience, lambda: self.notify(words, markup=False))
+        try:
+            done = await re_embed(library, entry)
+        finally:
+            waiting.stop()
+        self.notify(done.words, severity="information" if done.is_done else "warning", markup=False)
+        if done.is_done:
+            self.rows.glow([entry.handle])
+            self.panes.look_again()
+
+    async def _export(self, library: Library) -> None:
+        from zeroclaw_tui.tui.transfer import export_shown, narrowed_words
+
+        now, view = self.clock(), self.view
+        verb = FINDS.get(view.mode, "contains")
+        chips = [chip.words for chip in view.chips]
+        narrowed = narrowed_words(chips, view.lit, is_recall=view.is_recall, verb=verb)
+        chosen = view.listing_filter(now).but(blocks=False)
+        said = await export_shown(self.app, library, chosen, narrowed, now, self.pace.patience)
+        if said is not None:
+            self.notify(said, markup=False)
+
+    async def _import(self, library: Library) -> None:
+        from zeroclaw_tui.tui.transfer import import_file, imported_words
+
+        outcome = await import_file(self.app, library, self.pace.patience)
+        if outcome is not None:
+            self.notify(imported_words(outcome), markup=False)
+            self.panes.look_again(glows_news=True)
+            await self._stamp_again(library)
+
+    def _look_for_copies(self, library: Library, action: int, *, is_edit: bool = False) -> None:
+        self.run_worker(self._tell_copies(library, action, is_edit), group="copies", exclusive=True)
+
+    async def _tell_copies(self, library: Library, action: int, is_edit: bool) -> None:
+        from zeroclaw_tui.curation.copies.copies import find_copies, summary, texts_of
+        from zeroclaw_tui.tui.changes import worth_telling
+
+        banner = self.panes.copies_banner
+        try:
+            self._copies = await find_copies(library, await texts_of(library, action))
+        except InspectorError as error:
+            self.say_failure(error)
+            return
+        found = summary(worth_telling(self._copies, is_edit=is_edit))
+        if found:
+            banner.show("quiet", f"Also found in {found}", ": copies", "shows them", "show_copies")
+        else:
+            banner.hide()
+
+    async def _show_copies(self, library: Library) -> None:
+        from zeroclaw_tui.curation.copies.copies import Text, find_copies
+        from zeroclaw_tui.tui.screens.copies import CopiesScreen
+
+        banner = self.panes.copies_banner
+        found, self._copies = self._copies, ()
+        if not (found and banner.has_class("-quiet")):
+            entry = self._entry_here()
+            if entry is None:
+                return
+            whole = await library.memory.whole(entry.handle)
+            found = await find_copies(library, [Text(whole.id, whole.key, whole.content)])
+        banner.hide()
+        if await self.app.push_screen_wait(CopiesScreen(library, found)) is not None:
+            self.panes.look_again()
+            await self._stamp_again(library)
+
+    async def _copy(self, *, as_json: bool) -> None:
+        from zeroclaw_tui.tui.external import copy_text, entry_json
+
+        entry = self.rows.selected_entry
+        if entry is None or self.library is None:
+            self.notify("There is no memory to copy.", severity="warning", markup=False)
+            return
+        try:
+            whole = await self.library.memory.whole(entry.handle) if entry.is_excerpt else entry
+        except InspectorError as error:
+            self.say_failure(error)
+            return
+        self.notify(await copy_text(self.app, entry_json(whole) if as_json else whole.content), markup=False)
+
+    async def _chosen_stamps(self, library: Library) -> list[Stamp]:
+        """The marked memories, else the one under the cursor, each in the state it was marked or is now."""
+        marks = self.rows.marks
+        if marks.every is not None:
+            return await self._stamps_of_every(library, marks.every, marks.without)
+        if len(marks):
+            await self._stamp_marks(library)
+            return marks.stamps
+        entry = self.rows.selected_entry
+        return [] if entry is None else await library.memory.stamps_of([entry.handle])
+
+    async def _stamps_of_every(self, library: Library, every: MemoryFilter, without: frozenset[str]) -> list[Stamp]:
+        if not every.blocks:
+            stamps = await library.memory.stamps(every)
+            return [stamp for stamp in stamps if stamp.id not in without] if without else stamps
+        return [stamp for _, _, stamps in await self._blocks(library, every, without) for stamp in stamps]
+
+    async def _blocks(
+        self, library: Library, every: MemoryFilter, without: frozenset[str]
+    ) -> list[tuple[str, Handle, Sequence[Stamp]]]:
+        """The blocks of lines that pass a filter, each with the memories that it means."""
+        handles = await library.memory.order(every, self.view.sort)
+        found: list[tuple[str, Handle, Sequence[Stamp]]] = []
+        for start in range(0, len(handles), _STAMPS_AT_ONCE):
+            some = handles[start : start + _STAMPS_AT_ONCE]
+            stamps = await library.memory.stamps_by_row(some)
+            rows = await library.memory.rows(some)
+            found += [(row.id, row.handle, stamps.get(row.handle, ())) for row in rows if row.id not in without]
+        return found
+
+    async def _keep_marks(self, library: Library) -> None:
+        """Mark one by one what was marked by its filter."""
+        marks = self.rows.marks
+        every, without = marks.every, marks.without
+        if every is None:
+            return
+        try:
+            if every.blocks:
+                blocks = await self._blocks(library, every, without)
+            else:
+                stamps = await self._stamps_of_every(library, every, without)
+                blocks = [(stamp.id, stamp.handle, (stamp,)) for stamp in stamps]
+        except InspectorError as error:
+            self.say_failure(error)
+            return
+        if marks.every is every:
+            marks.clear()
+            for block in blocks:
+                marks.put_row(*block)
+            self.panes.show_marks()
+
+    async def _mark_range(self, library: Library, handles: Sequence[Handle]) -> None:
+        marks = self.rows.marks
+        try:
+            for start in range(0, len(handles), _STAMPS_AT_ONCE):
+                some = handles[start : start + _STAMPS_AT_ONCE]
+                if self.view.shows_blocks:
+                    stamps = await library.memory.stamps_by_row(some)
+                    for block in await library.memory.rows(some):
+                        marks.put_row(block.id, block.handle, stamps.get(block.handle, ()))
+                else:
+                    marks.put(await library.memory.stamps_of(some))
+        except InspectorError as error:
+            self.say_failure(error)
+        self.panes.show_marks()
+
+    async def _stamp_in_background(self, library: Library) -> None:
+        try:
+            await self._stamp_marks(library)
+        except InspectorError as error:
+            self.say_failure(error)
+            return
+        if self.view.shows_blocks:
+            # How many memories a block is was not known before.
+            self.panes.paint_lines()
+
+    async def _stamp_marks(self, library: Library) -> None:
+        """Bring the state of every mark that has none yet; marks of rows that have gone leave."""
+        marks = self.rows.marks
+        waiting = marks.waiting
+        found: dict[Handle, list[Stamp]] = {}
+        handles = list(waiting.values())
+        try:
+            for start in range(0, len(handles), _STAMPS_AT_ONCE):
+                found |= await library.memory.stamps_by_row(handles[start : start + _STAMPS_AT_ONCE])
+        except Refused:
+            # What the store cannot change keeps no mark.
+            marks.settle(waiting, {})
+            self.panes.show_marks()
+            raise
+        marks.settle(waiting, found)
+
+    async def _stamp_again(self, library: Library, ids: Sequence[str] | None = None) -> None:
+        """These marked memories, or all, were changed here: their marks hold for what they are now."""
+        marks = self.rows.marks
+        before = marks.states if ids is None and library.memory.capabilities.blocks else {}
+        marks.ask_again(ids)
+        await self._stamp_marks(library)
+        # An id in a store of lines is a place: another state there is another line, which nobody marked.
+        marks.drop([one for one, states in marks.states.items() if before.get(one, states) != states])
+        self.panes.show_marks()
+
+    async def _refresh_marks(self, library: Library) -> None:
+        try:
+            await self._stamp_again(library)
+        except InspectorError:
+            # The failure that led here was told; the marks keep the state they had.
+            self.panes.show_marks()
+
+    async def _stored_here(self, library: Library) -> StoredRow | None:
+        entry = self._entry_here()
+        if entry is None:
+            return None
+        row = await library.memory.stored(entry.id)
+        if row is None:
+            raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+        return row
+
+    def _entry_here(self) -> MemoryEntry | None:
+        entry = self.rows.selected_entry
+        if entry is None:
+            self.notify("There is no memory under the cursor.", severity="warning", markup=False)
+        return entry
+
+    def _use_profile(self, version: str | None) -> None:
+        if version is not None and self.library is not None:
+            self.library.with_profile(version)
+            self.panes.show_header()
+            self.panes.look(self.view, keep_place=True)
+            self.post_message(self.ProfileChosen(version))
+
+
+def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEntry | None = None) -> str | None:
+    """Why an action, as it is bound, cannot be done, in a sentence; None where it can.
+
+    `under_cursor` is the result that the action would take, None where it takes marked memories or a listed one.
+    """
+    memory, can = library.memory, library.memory.capabilities
+    if memory.keeps_nothing and action not in _NEEDS_NO_MEMORIES | _WRITING and "app." not in action:
+        return library.read_only_because
+    if action in _UNKNOWN_OF_LUCID and under_cursor is not None and under_cursor.stage == _LUCID:
+        return _UNKNOWN_OF_LUCID[action]
+    if action in _WRITING and library.cannot_write_because is not None:
+        return library.cannot_write_because
+    match action:
+        case "edit" | "edit_externally" if view.shows_blocks:
+            return "A block is edited line by line: B shows its lines."
+        case "create" if "create" in can.why_not:
+            return can.why_not["create"]
+        case "edit" if not can.editable:
+            return can.why_not.get("content") or f"{memory.name} changes no memory that is there."
+        case "edit_externally" if "content" not in can.editable:
+            return can.why_not.get("content") or f"{memory.name} does not change a content that is there."
+        case "show_again" if not can.superseded:
+            return can.why_not.get("superseded") or f"In {memory.name} no memory is superseded by another."
+        case "re_embed":
+            return library.why_no_vectors
+        case "choose_filters" if not can.facets:
+            return can.why_not.get("facets") or f"{memory.name} does not count by category, session or age."
+        case "show_upkeep('snapshot')":
+            from zeroclaw_tui.backends.profiles import has_database
+
+            return None if has_database(memory.name) else NO_SNAPSHOT
+        case _:
+            return None
+
+
+def unfiltered_because(library: Library) -> tuple[str, ...]:
+    """What the list cannot be narrowed to in this store: a sentence for each part, none twice."""
+    can = library.memory.capabilities
+    told = [can.why_not.get(name) for name in _FILTERED.values() if not getattr(can, name)]
+    return tuple(dict.fromkeys(reason for reason in told if reason))

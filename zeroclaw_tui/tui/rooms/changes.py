@@ -1,0 +1,761 @@
+"""Every change of every session: its rows and its diff, taking it back, doing it again, and what was deleted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar, overload
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.events import Key
+from textual.screen import Screen
+from textual.widgets import Input, Static
+
+from zeroclaw_tui.curation.audit.secrets import masked
+from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, edit_memory, restore
+from zeroclaw_tui.curation.trash.trash import REVERSING, Action, TrashRow, TrashUsage, Version
+from zeroclaw_tui.curation.trash.words import summary_words
+from zeroclaw_tui.memory.change import EDITABLE, MEMORIES, Edit, StoredRow
+from zeroclaw_tui.memory.errors import InspectorError, NotThere
+from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
+from zeroclaw_tui.tui.changes import (
+    Changes,
+    back_words,
+    gone_for_ever_words,
+    gone_words,
+    key_words,
+    store_words,
+    time_words,
+)
+from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PANES, PROGRAM, Command, bindings, say_why_not
+from zeroclaw_tui.tui.dialogs import TypedConfirmation, yes_or_no
+from zeroclaw_tui.tui.external import copy_text
+from zeroclaw_tui.tui.format import absolute_time, count_text, relative_age, size_text
+from zeroclaw_tui.tui.help import HelpScreen
+from zeroclaw_tui.tui.looks import MUTED, STRONG
+from zeroclaw_tui.tui.versions import (
+    change_content,
+    deleted_content,
+    deleted_lines,
+    diff_of,
+    row_words,
+    state_words,
+    step_content,
+    step_glyph,
+    step_words,
+    wanted_version,
+    what_changed,
+)
+from zeroclaw_tui.tui.view import Mode
+from zeroclaw_tui.tui.widgets.diff_content import DiffContent
+from zeroclaw_tui.tui.widgets.key_line import KeyLine
+from zeroclaw_tui.tui.widgets.line_diff import DiffLine, Sign
+from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+from zeroclaw_tui.tui.widgets.search_bar import SearchBar
+from zeroclaw_tui.tui.widgets.status_bar import Banner
+from zeroclaw_tui.tui.widgets.table_list import Column, TableList
+from zeroclaw_tui.tui.words import memories_words
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.memory.change import Advance, Clash
+    from zeroclaw_tui.memory.entry import MemoryEntry
+    from zeroclaw_tui.tui.loader import Pace
+
+COMMANDS = (
+    Command(
+        "changes.open", "enter", "open", "rows, bring back", "The rows of this change; a row comes back", LOOK, True
+    ),
+    Command("changes.undo", "u", "undo", "take back", "Take back exactly this change", CHANGE, True, writes=True,
+            also="undo revert", line="undo --id {number}"),
+    Command("changes.redo", "U", "redo", "do again", "Do again this change that was taken back", CHANGE, True,
+            writes=True, line="redo --id {number}"),
+    Command("changes.let_go", "d", "let_go", "let go", "Let it go for ever: nothing brings it back", CHANGE, True,
+            writes=True, also="empty delete purge", line="trash empty"),
+    Command("changes.mark", "space", "mark", "mark", "Mark this row, or take its mark away", CHANGE),
+    Command("changes.mark_all", "asterisk", "mark_all", "mark all", "Mark every deleted memory shown", CHANGE),
+    Command("changes.mark_none", "backslash", "mark_none", "mark none", "Take all marks away", CHANGE),
+    Command("changes.empty", "", "empty", "empty the trash", "Let go for ever of everything kept of this store", CHANGE,
+            writes=True, line="trash empty"),
+    Command("changes.search", "slash", "open_search", "search", "Look for a part of what was deleted", FIND, True, True,
+            also="trash filter restore"),
+    Command("changes.stores", "full_stop", "toggle_stores", "all stores", "What was deleted in every store, or here",
+            FIND),
+    Command("changes.of_memory", "h", "show_history", "its changes", "The changes of this memory", FIND),
+    Command("changes.list", "1", "show_place('changes')", "changes", "The changes", PANES),
+    Command("changes.deleted", "2", "show_place('deleted')", "deleted", "The deleted memories", PANES, True,
+            also="trash restore"),
+    Command("changes.detail", "3", "focus_pane('detail')", "detail", "Go to the detail", PANES, in_palette=False),
+    Command("changes.copy", "y", "copy_content", "copy", "Copy the content", LOOK),
+    Command("changes.reload", "r", "reload", "reload", "Look again; after a failure: try again", PROGRAM),
+    Command("changes.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
+    Command("changes.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM,
+            in_palette=False),
+    Command("changes.out", "escape", "step_out", "out", "One step out", PROGRAM, True, in_palette=False),
+    Command("changes.leave", "q", "leave", "back", "Back to where you came from", PROGRAM, in_palette=False),
+)  # fmt: skip
+
+Place = Literal["changes", "rows", "memory", "deleted"]
+Row = TypeVar("Row")
+Line = Action | Version | TrashRow | None
+"""None: a row that is on its way."""
+
+MOST_CHANGES = 1000
+PAGE_ROWS = 100
+DEBOUNCE = 0.12
+_SAMPLES = 40
+_MOST_TOLD, _LONGEST_TOLD = 5, 200
+_MEGABYTE = 1024 * 1024
+_SCOPE = "Done through this program. What the agent itself changed is not in here."
+_WRITING = frozenset({"undo", "redo", "let_go", "empty"})
+_OTHER_STORE = "It was deleted in {}: open that store for it."
+
+
+class Pages(Sequence[Row | None], Generic[Row]):
+    """So many rows, of which those are asked for, a page at a time, that come into sight."""
+
+    def __init__(self, total: int, want: Callable[[Pages[Row], int], None]) -> None:
+        self._total = total
+        self._want = want
+        self._pages: dict[int, Sequence[Row]] = {}
+        self._asked: set[int] = set()
+
+    def __len__(self) -> int:
+        return self._total
+
+    @overload
+    def __getitem__(self, at: int) -> Row | None: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Row | None]: ...
+
+    def __getitem__(self, at: int | slice) -> Row | Sequence[Row | None] | None:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(self._total))]
+        page, place = divmod(at, PAGE_ROWS)
+        if page not in self._pages:
+            if page not in self._asked:
+                self._asked.add(page)
+                self._want(self, page * PAGE_ROWS)
+            return None
+        return self._pages[page][place] if place < len(self._pages[page]) else None
+
+    def put(self, offset: int, rows: Sequence[Row]) -> None:
+        """Rows that were asked for."""
+        self._pages[offset // PAGE_ROWS] = rows
+
+
+@dataclass(slots=True)
+class Shown:
+    """Where in the room a person is: the changes, the rows of one, those of a memory, or what was deleted."""
+
+    place: Place
+    change: Action | None = None
+    contains: str = ""
+    every_store: bool = False
+
+
+class ChangesRoom(Screen[bool]):
+    """Every change of the store, or of one memory, the newest first. Gives True where memories changed from here."""
+
+    CSS_PATH = "changes.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
+    AUTO_FOCUS = "#list"
+
+    def __init__(
+        self, library: Library, clock: Callable[[], datetime], pace: Pace, memory: MemoryEntry | None = None
+    ) -> None:
+        super().__init__()
+        self.library = library
+        self.clock = clock
+        self.pace = pace
+        self.has_changed = False
+        self.changes = Changes(self, clock, pace, library=lambda: self.library, after=self._after)
+        self._memory = memory
+        self._shown = Shown("changes" if memory is None else "memory")
+        self._marks: set[int] = set()
+        self._can_come_back: frozenset[int] = frozenset()
+        self._usage: TrashUsage | None = None
+        self._cursors: dict[Place, int] = {}
+
+    def compose(self) -> ComposeResult:
+        """Title, search, the list, the detail, keys."""
+        yield Static("", id="title", markup=False)
+        yield Static("", id="scope", markup=False)
+        yield SearchBar(id="search")
+        yield Banner(id="failure")
+        with Container(id="panes"):
+            with Vertical(id="middle"):
+                yield TableList[Line](
+                    _columns("changes", self.clock()), is_marked=self._is_marked, is_left_out=_is_taken_back, id="list"
+                )
+            with ReadingPane(id="detail"):
+                yield Static("", id="about", markup=False)
+                yield DiffContent(id="diff")
+        yield KeyLine(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Look."""
+        self.query_one(SearchBar).show_mode(Mode.CONTAINS, ())
+        self.action_reload()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What cannot be done with the row under the cursor is dimmed."""
+        if action == "open_search" and self.is_mounted and self.query_one(SearchBar).input.has_focus:
+            return False
+        return None if self._why_dimmed(action) else True
+
+    def why_not(self, command: Command) -> str | None:
+        """Why a command is dimmed, in a sentence; None when it works."""
+        return self._why_dimmed(command.action)
+
+    def palette_commands(self) -> Iterable[Command]:
+        """The commands that make sense here."""
+        return [command for command in COMMANDS if command.in_palette]
+
+    def line_facts(self) -> dict[str, str]:
+        """The number of the change under the cursor, for the lines of a shell."""
+        number = self._change_number
+        return {} if number is None else {"number": str(number)}
+
+    def on_key(self, event: Key) -> None:
+        """A dimmed key says why it is dimmed."""
+        say_why_not(self, event, self._why_dimmed)
+
+    def on_table_list_row_highlighted(self) -> None:
+        """Show what the cursor is on."""
+        self._show_detail()
+        self.refresh_bindings()
+
+    def on_table_list_row_opened(self) -> None:
+        """As the enter key."""
+        self.action_open()
+
+    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
+        """Do what the banner's key does."""
+        await self.run_action(event.action)
+
+    def on_search_bar_typed(self, event: SearchBar.Typed) -> None:
+        """Only what contains this, once the fingers rest."""
+        self._shown.contains = event.query
+        self._cursors["deleted"] = 0
+        self.run_worker(self._look_soon(), group="changes-list", exclusive=True)
+
+    def on_search_bar_left(self) -> None:
+        """The results stay."""
+        self._list.focus()
+
+    def action_open(self) -> None:
+        """The rows of a change; a row comes back."""
+        line = self._list.selected
+        if isinstance(line, Action):
+            self._go_to("rows", line)
+        elif line is not None:
+            self.changes.begin(self._bring_back)
+
+    def action_undo(self) -> None:
+        """Take back this change."""
+        self.changes.begin(partial(self._reverse, self.changes.undo, "Take back"))
+
+    def action_redo(self) -> None:
+        """Do this change again."""
+        self.changes.begin(partial(self._reverse, self.changes.redo, "Do again"))
+
+    def action_let_go(self) -> None:
+        """Let go for ever of the change, or of the marked memories, else the one under the cursor."""
+        self.changes.begin(self._let_go)
+
+    def action_empty(self) -> None:
+        """Let go for ever of everything kept of this store."""
+        self.changes.begin(self._empty)
+
+    def action_mark(self) -> None:
+        """Mark a row that can come back, and go on to the next."""
+        line = self._list.selected
+        if isinstance(line, TrashRow) and line.store != self.library.trash.store:
+            self.changes.warn(_OTHER_STORE.format(store_words(line.store)))
+        elif isinstance(line, (TrashRow, Version)) and self._comes_back(line):
+            self._marks ^= {line.number}
+            self._list.refresh()
+            self._list.cursor += 1
+            self._paint_title()
+
+    def action_mark_all(self) -> None:
+        """Mark every deleted memory that the list holds."""
+        self.run_worker(self._mark_all(), group="changes-marks", exclusive=True)
+
+    def action_mark_none(self) -> None:
+        """Take every mark away."""
+        self._marks.clear()
+        self._list.refresh()
+        self._paint_title()
+
+    def action_open_search(self) -> None:
+        """Type what to look for among the deleted memories."""
+        if self._shown.place != "deleted":
+            self._go_to("deleted")
+        self.add_class("-searching")
+        self.set_focus(self.query_one(SearchBar).input)
+
+    def action_toggle_stores(self) -> None:
+        """Show what was deleted in the other stores of this config dir as well, or no longer."""
+        self._shown.every_store = not self._shown.every_store
+        self._go_to("deleted")
+
+    def action_show_history(self) -> None:
+        """The changes of the memory under the cursor."""
+        entry = self._entry
+        if entry is not None:
+            room = ChangesRoom(self.library, self.clock, self.pace, entry)
+            self.app.push_screen(room, self._after_room)
+
+    def action_show_place(self, place: Place) -> None:
+        """The changes, or the deleted memories."""
+        self._go_to("memory" if place == "changes" and self._memory is not None else place)
+
+    def action_focus_pane(self, pane: str) -> None:
+        """Go to the list or the detail."""
+        self.query_one(f"#{pane}").focus()
+
+    async def action_copy_content(self) -> None:
+        """Copy the content of the row under the cursor."""
+        entry = self._entry
+        if entry is not None:
+            self.changes.tell(await copy_text(self.app, entry.content))
+
+    def action_reload(self) -> None:
+        """Look again."""
+        self.query_one("#failure", Banner).hide()
+        self.run_worker(self._look(), group="changes-list", exclusive=True)
+
+    def action_show_help(self) -> None:
+        """The keys that work here."""
+        panes = (("In the list", self._list), ("In the detail", self.query_one(ReadingPane)))
+        self.app.push_screen(HelpScreen(self, COMMANDS, panes))
+
+    def action_step_out(self) -> None:
+        """From the detail to the list, out of the search, from the rows to the changes, and then back."""
+        if self.query_one(ReadingPane).has_focus:
+            self._list.focus()
+        elif self.has_class("-searching"):
+            self.remove_class("-searching")
+            with self.prevent(Input.Changed):
+                self.query_one(SearchBar).input.value = ""
+            self._shown.contains = ""
+            self._list.focus()
+            self.action_reload()
+        elif self._shown.place in ("changes", "memory"):
+            self.action_leave()
+        else:
+            self.action_show_place("changes")
+
+    def action_leave(self) -> None:
+        """Back to where one came from, unless something is being written."""
+        if self.changes.is_under_way:
+            self.changes.warn("One moment: a change is still under way.")
+        else:
+            self.dismiss(self.has_changed)
+
+    @property
+    def _list(self) -> TableList[Line]:
+        return self.query_one(TableList)
+
+    @property
+    def _entry(self) -> MemoryEntry | None:
+        """The memory under the cursor, as it was before it was changed."""
+        line = self._list.selected
+        row = line.row if isinstance(line, TrashRow) else wanted_version(line) if isinstance(line, Version) else None
+        if row is None or row.table != MEMORIES:
+            return self._memory
+        return row.entry()
+
+    @property
+    def _change_number(self) -> int | None:
+        line = self._list.selected if self.is_mounted else None
+        if isinstance(line, Action):
+            return line.number
+        return line.action if line is not None else self._shown.change.number if self._shown.change else None
+
+    def _why_dimmed(self, action: str) -> str | None:
+        if action in _WRITING and self.library.read_only_because is not None:
+            return self.library.read_only_because
+        if not self.is_mounted:
+            return None
+        line = self._list.selected
+        if action in ("undo", "redo") and self._change_number is None:
+            return "There is no change under the cursor."
+        if action == "undo" and isinstance(line, Action) and not line.open:
+            return "It is taken back already: U does it again."
+        if action == "redo" and isinstance(line, Action) and line.open == line.count:
+            return "It was not taken back."
+        if action in ("mark", "mark_all") and self._shown.place in ("changes", "memory"):
+            return "Only rows are marked: enter shows those of this change, 2 all that was deleted."
+        return None
+
+    def _is_marked(self, line: Line) -> bool:
+        return isinstance(line, (TrashRow, Version)) and line.number in self._marks
+
+    def _comes_back(self, line: TrashRow | Version) -> bool:
+        return isinstance(line, TrashRow) or line.number in self._can_come_back
+
+    def _go_to(self, place: Place, change: Action | None = None) -> None:
+        self._cursors[self._shown.place] = self._list.cursor
+        if place == "rows":
+            self._cursors["rows"] = 0
+        self._shown.place, self._shown.change = place, change
+        self._marks.clear()
+        if place != "deleted":
+            self.remove_class("-searching")
+        self._list.focus()
+        self.run_worker(self._look(is_elsewhere=True), group="changes-list", exclusive=True)
+
+    async def _look_soon(self) -> None:
+        await asyncio.sleep(self.pace.debounce or 0)
+        await self._look()
+
+    async def _look(self, *, is_elsewhere: bool = False) -> None:
+        """Read what is shown here, the cursor on its place."""
+        place = self._shown.place
+        cursor = self._cursors.pop(place, 0) if is_elsewhere or place in self._cursors else self._list.cursor
+        try:
+            rows = await self._rows_of(place)
+            self._usage = await self.library.trash.usage()
+            in_trash = frozenset(await self.library.trash.numbers())
+            scope = await self._scope_words() if place == "memory" else ""
+        except InspectorError as error:
+            self.query_one("#failure", Banner).show("error", str(error), "r", "tries again", "reload")
+            return
+        self._can_come_back = in_trash
+        self._marks &= in_trash
+        shown = self._list
+        shown.say_empty(self._empty_words())
+        shown.set_columns(_columns(place, self.clock(), every_store=self._shown.every_store))
+        shown.set_rows(rows, cursor=cursor)
+        self.query_one("#scope", Static).update(scope)
+        self.query_one("#scope").display = bool(scope)
+        found = (f"{count_text(len(rows))} found",) if place == "deleted" and self._shown.contains else ()
+        self.query_one(SearchBar).show_mode(Mode.CONTAINS, found)
+        self._paint_title()
+        self.refresh_bindings()
+
+    async def _rows_of(self, place: Place) -> Sequence[Line]:
+        trash = self.library.trash
+        if place == "changes":
+            return [action for action in await trash.actions(MOST_CHANGES) if action.verb not in REVERSING]
+        if place == "memory" and self._memory is not None:
+            return await trash.history(self._memory.id)
+        if place == "rows" and self._shown.change is not None:
+            numbers = await trash.numbers_of_change(self._shown.change.number)
+            self._shown.change = await trash.action(self._shown.change.number)
+            return Pages(len(numbers), partial(self._want, lambda at: trash.versions(numbers[at : at + PAGE_ROWS])))
+        contains, every_store = self._shown.contains, self._shown.every_store
+
+        async def page(offset: int) -> Sequence[Line]:
+            return (await trash.listing(contains, limit=PAGE_ROWS, offset=offset, every_store=every_store))[0]
+
+        _, total = await trash.listing(contains, limit=1, every_store=every_store)
+        return Pages(total, partial(self._want, page))
+
+    def _want(self, load: Callable[[int], Awaitable[Sequence[Line]]], pages: Pages[Line], offset: int) -> None:
+        async def bring() -> None:
+            try:
+                pages.put(offset, await load(offset))
+            except InspectorError as error:
+                self.query_one("#failure", Banner).show("error", str(error), "r", "tries again", "reload")
+                return
+            self._list.refresh()
+            if offset <= self._list.cursor < offset + PAGE_ROWS:
+                self._show_detail()
+                self.refresh_bindings()
+
+        self.run_worker(bring(), group="changes-pages")
+
+    async def _mark_all(self) -> None:
+        try:
+            if self._shown.place == "rows" and self._shown.change is not None:
+                numbers = await self.library.trash.numbers(action=self._shown.change.number)
+            else:
+                numbers = await self.library.trash.numbers(self._shown.contains)
+        except InspectorError as error:
+            self.notify(str(error), title=error.title, severity="error", markup=False)
+            return
+        self._marks |= set(numbers)
+        self._list.refresh()
+        self._paint_title()
+
+    async def _after(self, outcome: Outcome | None) -> None:
+        self.has_changed = self.has_changed or outcome is None or outcome.count > 0
+        await self._look()
+
+    def _after_room(self, has_changed: bool | None) -> None:
+        self.has_changed = self.has_changed or bool(has_changed)
+        self.action_reload()
+
+    async def _reverse(
+        self, reverse: Callable[[Library, int], Awaitable[Outcome | None]], verb: str, library: Library
+    ) -> None:
+        number = self._change_number
+        if number is None:
+            return
+        if not isinstance(self._list.selected, Action):
+            change = await library.trash.action(number)
+            title = f"{verb} the whole change: {summary_words(change)}?"
+            body = Content.styled(
+                f"Done {time_words(change.at, self.clock())}, to {memories_words(change.count)}.", MUTED
+            )
+            if change.count > 1 and not await self.app.push_screen_wait(yes_or_no(title, body, "Leave it", verb)):
+                return
+        await reverse(library, number)
+
+    async def _bring_back(self, library: Library) -> None:
+        line = self._list.selected
+        if isinstance(line, TrashRow) and not self._marks and line.store != library.trash.store:
+            self.changes.warn(_OTHER_STORE.format(store_words(line.store)))
+        elif self._marks or (isinstance(line, (TrashRow, Version)) and self._comes_back(line) and not self._is_step):
+            key = None if self._marks or self._entry is None else self._entry.key
+            one = [line.number] if isinstance(line, (TrashRow, Version)) else []
+            await self._restore(library, sorted(self._marks) or one, key)
+        elif isinstance(line, Version) and line.before is not None and line.before.table != MEMORIES:
+            self.changes.warn("A file comes back with its whole change: u takes that back.")
+        elif isinstance(line, Version):
+            await self._make(library, line)
+
+    @property
+    def _is_step(self) -> bool:
+        return self._shown.place == "memory"
+
+    async def _restore(self, library: Library, numbers: Sequence[int], key: str | None) -> Outcome | None:
+        async def attempt(clash: Clash, advance: Advance) -> Outcome:
+            return await restore(library, numbers, clash=clash, advance=advance)
+
+        what = f"Bringing {memories_words(len(numbers))} back"
+        outcome = await self.changes.settled(library, what, len(numbers), attempt)
+        if outcome is not None:
+            self.changes.tell(back_words(outcome, key))
+            self._marks.clear()
+            await self._after(outcome)
+        return outcome
+
+    async def _make(self, library: Library, step: Version) -> None:
+        """Make a memory what it was before a step, or what the step made where there was nothing before."""
+        wanted = wanted_version(step)
+        present, count = await library.memory.stored(wanted.id), 0
+        if present is None:
+            restored = await self._restore(library, [await self._number_in_trash(wanted.id)], wanted.entry().key)
+            if restored is None:
+                return
+            count, present = restored.count, await library.memory.stored(wanted.id)
+        if present is not None:
+            edit = edit_to(present, wanted, library.memory.capabilities.editable)
+            if edit.values:
+                outcome = await edit_memory(library, wanted.id, edit, present.fingerprint)
+                count += outcome.count
+        when = f"{'before' if step.before is not None else 'on'} {absolute_time(step.at)}"
+        again, already = ("again ", "") if count else ("", " already")
+        self.changes.tell(f"{key_words(wanted.entry().key)} is {again}as it was {when}{already}.")
+        self.has_changed = self.has_changed or count > 0
+        await self._look()
+
+    async def _number_in_trash(self, id: str) -> int:
+        """Where the trash holds a memory. Raises NotThere."""
+        for version in await self.library.trash.history(id):
+            if version.number in self._can_come_back:
+                return version.number
+        raise NotThere("This memory is neither in the store nor in the trash.", hint="The trash let go of it.")
+
+    async def _let_go(self, library: Library) -> None:
+        line = self._list.selected
+        trash = library.trash
+        if isinstance(line, Action):
+            title = f"Let go for ever: {summary_words(line)}?"
+            if await self._confirms(title, line.count):
+                await trash.forget_change(line.number)
+                self.changes.tell("That change is gone for ever.")
+        else:
+            numbers = sorted(self._marks) or (
+                [line.number] if isinstance(line, (TrashRow, Version)) and self._comes_back(line) else []
+            )
+            if not numbers:
+                self.changes.warn("Only what was deleted goes row by row; d on a change lets go of all of it.")
+                return
+            what = memories_words(len(numbers)) if self._marks or self._entry is None else key_words(self._entry.key)
+            if await self._confirms(f"Let {what} go for ever?", len(numbers)):
+                self.changes.tell(gone_for_ever_words(await trash.empty(numbers)))
+        self._marks.clear()
+        await self._look()
+
+    async def _empty(self, library: Library) -> None:
+        numbers = await library.trash.numbers()
+        held = f"{memories_words(len(numbers))} and all earlier versions"
+        if await self._confirms(f"Let go for ever of everything kept of this store: {held}?", len(numbers)):
+            self.changes.tell(gone_for_ever_words(await library.trash.empty()))
+            await self._look()
+
+    async def _confirms(self, title: str, count: int) -> bool:
+        """Whether a person types what lets go for ever: the number of many, else a word."""
+        word = str(count) if count >= TYPED_FROM else "gone"
+        body = Content.styled("Nothing brings back what leaves the trash, nor earlier versions of it.", MUTED)
+        dialog = TypedConfirmation(title, body, word, f"Type {word}:", "let go", is_final=True)
+        answer = await self.app.push_screen_wait(dialog)
+        return answer is True
+
+    def _paint_title(self) -> None:
+        place, rows = self._shown.place, len(self._list.rows)
+        change, usage = self._shown.change, self._usage
+        marked = f"{count_text(len(self._marks))} marked" if self._marks else ""
+        if place == "rows" and change is not None:
+            head, rest = summary_words(change), [time_words(change.at, self.clock()), state_words(change)]
+        elif place == "memory" and self._memory is not None:
+            changes = "No changes" if not rows else "1 change" if rows == 1 else f"{count_text(rows)} changes"
+            head, rest = f"{changes} of {key_words(self._memory.key)}", ["newest first"] if rows > 1 else []
+        elif place == "deleted":
+            head = f"{memories_words(rows)} in the trash" if rows else "No memories in the trash"
+            rest = ["of every store of this config dir"] if self._shown.every_store else []
+        else:
+            head = "No changes yet" if not rows else "1 change" if rows == 1 else f"{count_text(rows)} changes"
+            rest = ["newest first"] if rows > 1 else []
+        if usage is not None and place in ("changes", "deleted"):
+            rest.append(f"kept {usage.days_kept} days or {usage.bytes_kept / _MEGABYTE:g} MB")
+            rest += [size_text(usage.bytes)] if usage.bytes else []
+        because = [self.library.read_only_because] if self.library.read_only_because else []
+        facts = "".join(f" · {one_line(fact)}" for fact in [marked, *rest, *because] if fact)
+        self.query_one("#title", Static).update(Content.assemble((head, STRONG), (facts, MUTED)))
+
+    def _empty_words(self) -> str:
+        if self._shown.place == "deleted" and self._shown.contains:
+            return f"Nothing in the trash contains “{one_line(self._shown.contains)[:60]}”. esc leaves the search."
+        if self._shown.place == "deleted":
+            return "Nothing is in the trash. d in the list of memories moves them here."
+        if self._shown.place == "memory":
+            return (
+                "Nothing was changed here through this program. An edit (e) or a deletion (d) is listed from then on."
+            )
+        return "Nothing was changed here yet. An edit (e), a new memory (n) or a deletion (d) is listed from then on."
+
+    async def _scope_words(self) -> str:
+        """What is not in the list, and what the store itself tells of the memory, the newest of many last."""
+        memory = self.library.memory
+        if self._memory is None or not memory.keeps_history:
+            return _SCOPE
+        history, entry = await memory.history(self._memory.id), await memory.with_id(self._memory.id)
+        related = [] if entry is None else await memory.related(entry)
+        lines = [_SCOPE]
+        if history:
+            changes = "1 change" if len(history) == 1 else f"{count_text(len(history))} changes"
+            lines.append(f"{memory.program or memory.name} itself tells of {changes}, the newest last:")
+        for past in history[-_MOST_TOLD:]:
+            texts = " → ".join(one_line(text[:_LONGEST_TOLD]) for text in (past.old, past.new) if text is not None)
+            lines.append(f"  {one_line(past.at)}  {one_line(past.action)}  {texts}")
+        if related:
+            lines.append("Connected with it:")
+        lines += [f"  {one_line(one.key)}  {one_line(one.content[:_LONGEST_TOLD])}" for one in related[:_MOST_TOLD]]
+        if len(history) > _MOST_TOLD or len(related) > _MOST_TOLD:
+            lines.append("`zeroclaw memory get` tells all.")
+        return "\n".join(lines)
+
+    def _show_detail(self) -> None:
+        self.run_worker(self._tell_detail(self._list.selected), group="changes-detail", exclusive=True)
+
+    async def _tell_detail(self, line: Line) -> None:
+        about, lines = Content(""), list[DiffLine]()
+        try:
+            if isinstance(line, Action):
+                numbers = await self.library.trash.numbers_of_change(line.number)
+                versions = await self.library.trash.versions(numbers[:_SAMPLES])
+                about = change_content(line, self.clock())
+                if len(numbers) == 1 and versions and versions[0].before and versions[0].after:
+                    about = Content("\n").join([about, Content(""), step_content(versions[0])])
+                    lines = await asyncio.to_thread(diff_of, versions[0])
+                else:
+                    lines = [DiffLine(step_glyph(one), row_words(one)) for one in versions]
+                    lines += [DiffLine("…", f"{len(numbers) - len(lines):,} more")] if len(numbers) > len(lines) else []
+            elif isinstance(line, Version):
+                about, lines = step_content(line), await asyncio.to_thread(diff_of, line)
+            elif line is not None:
+                about = deleted_content(line, self.library.trash.store, self.clock())
+                lines = await asyncio.to_thread(deleted_lines, line)
+        except InspectorError as error:
+            about = Content(display_text(mask_secrets(str(error))))
+        self.query_one("#about", Static).update(about)
+        self.query_one(DiffContent).show(lines)
+        self.query_one(ReadingPane).scroll_home(animate=False)
+
+
+def edit_to(present: StoredRow, wanted: StoredRow, editable: Iterable[str]) -> Edit:
+    """The edit that makes one version of a memory the other, as far as this store can edit."""
+    now, then = present.entry(), wanted.entry()
+    names = [name for name in EDITABLE if name in set(editable) and getattr(now, name) != getattr(then, name)]
+    return Edit({name: getattr(then, name) for name in names})
+
+
+def _is_taken_back(line: Line) -> bool:
+    return isinstance(line, Action) and not line.open
+
+
+def _columns(place: Place, now: datetime, *, every_store: bool = False) -> Sequence[Column[Line]]:
+    """The columns of a place; a row that is on its way has blank cells."""
+
+    def of(kind: type[Row], words: Callable[[Row], Content | str]) -> Callable[[Line], Content | str]:
+        return lambda line: words(line) if isinstance(line, kind) else ""
+
+    def age(at: str) -> str:
+        return relative_age(at, now)
+
+    if place == "changes":
+        return (
+            Column("when", of(Action, lambda line: age(line.at)), width=8, look="muted"),
+            Column("change", of(Action, summary_words), flex=True),
+            Column("rows", of(Action, lambda line: count_text(line.count)), width=7, right=True, look="muted"),
+            Column("", of(Action, state_words), width=20, look="muted"),
+            Column(
+                "goes",
+                of(Action, lambda line: gone_words(line.until, now)),
+                7,
+                right=True,
+                hidden_below=90,
+                look="faint",
+            ),
+        )
+    if place == "deleted":
+        after: Column[Line] = Column(
+            "category", of(TrashRow, lambda line: line.row.entry().category), 12, look="muted", hidden_below=90
+        )
+        if every_store:
+            after = Column("from", of(TrashRow, lambda line: store_words(line.store)), width=24, look="muted")
+        return (
+            Column("deleted", of(TrashRow, lambda line: age(line.deleted_at)), width=8, look="muted"),
+            Column("key", of(TrashRow, lambda line: masked(line.row.entry().key)), width=20),
+            Column("memory", of(TrashRow, lambda line: masked(line.row.entry().content[:_LOOKED_AT])), flex=True),
+            after,
+            Column(
+                "size", of(TrashRow, lambda line: size_text(line.size)), 7, right=True, hidden_below=90, look="muted"
+            ),
+            Column("goes", of(TrashRow, lambda line: gone_words(line.until, now)), width=7, right=True, look="faint"),
+        )
+    glyph = Column[Line](
+        "", of(Version, lambda line: Content.styled(step_glyph(line), _LOOKS[step_glyph(line)])), width=1
+    )
+    if place == "memory":
+        return (
+            Column("when", of(Version, lambda line: age(line.at)), width=8, look="muted"),
+            glyph,
+            Column("what", of(Version, step_words), width=16),
+            Column("changed", of(Version, lambda line: ", ".join(what_changed(line))), flex=True, look="muted"),
+        )
+    return (
+        glyph,
+        Column("what", of(Version, step_words), width=16, look="muted"),
+        Column("memory", of(Version, row_words), flex=True),
+        Column("changed", of(Version, lambda line: ", ".join(what_changed(line))), 20, hidden_below=100, look="muted"),
+    )
+
+
+_LOOKS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "muted"}
+_LOOKED_AT = 2000

@@ -1,0 +1,582 @@
+"""The panes of the browser: what is looked at, and how answers of the store get onto the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Container, Horizontal, Vertical
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Input
+
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.query import Facets, MemoryFilter
+from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
+from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights, lights_of_message
+from zeroclaw_tui.tui.loader import (
+    GOES_BY,
+    EntryLoaded,
+    FacetsLoaded,
+    FindCounted,
+    Loader,
+    LoadFailed,
+    OrderGrown,
+    OrderLoaded,
+    PageLoaded,
+    PartsLoaded,
+    RecallLoaded,
+    RowsLoaded,
+)
+from zeroclaw_tui.tui.view import FINDS, Mode, Pace, Part, View
+from zeroclaw_tui.tui.widgets.detail import MemoryDetail
+from zeroclaw_tui.tui.widgets.empty import Empty
+from zeroclaw_tui.tui.widgets.facets import FacetList
+from zeroclaw_tui.tui.widgets.header import StoreHeader
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.search_bar import FactLine, SearchBar
+from zeroclaw_tui.tui.widgets.status_bar import Banner, StatusBar
+from zeroclaw_tui.tui.words import (
+    EmptyWords,
+    empty_so_far,
+    fact_words,
+    mark_words,
+    mode_facts,
+    search_summary,
+    unusable_pattern,
+    vector_words,
+    why_empty,
+)
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.embeddings.remote_calls import RemoteCall
+
+
+class BrowserPanes(Vertical):
+    """Search bar, facets, list and detail of one library; it looks, and changes nothing.
+
+    `clock` gives the moment that ages count from. Until `show_library` is called it says that the store is opening.
+    """
+
+    class LookedElsewhere(Message):
+        """Another filter or search is looked at than before."""
+
+    def __init__(self, clock: Callable[[], datetime], pace: Pace, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.library: Library | None = None
+        self.view = View()
+        self.facets: Facets | None = None
+        self.other_facets: Mapping[Part, Facets] = {}
+        self.recalled: RecallResult | None = None
+        self._clock = clock
+        self._pace = pace
+        self._loader: Loader | None = None
+        self._lit = MemoryFilter()
+        self._found: int | None = None
+        self._words: int | None = None
+        self._trouble = ""
+        self._milliseconds: float | None = None
+        self._starts_at_top = False
+        self._glows_news = False
+        self._go_to: Handle | None = None
+        self._edited: MemoryEntry | None = None
+        self._has_answered = False
+        self._is_unanswered = False
+        self._rest: Timer | None = None
+        self._told_places: set[str] = set()
+
+    def compose(self) -> ComposeResult:
+        """Bar, banners, panes."""
+        yield SearchBar(id="search")
+        yield FactLine(id="facts")
+        yield Banner(id="failure")
+        yield Banner(id="other-install")
+        yield Banner(id="copies")
+        with Horizontal(id="body"):
+            yield FacetList(id="facets")
+            with Container(id="beside"):
+                with Vertical(id="middle"):
+                    yield MemoryList(id="list", takes_marks=True)
+                    yield Empty(id="empty")
+                    yield StatusBar(id="status")
+                yield MemoryDetail(id="detail")
+
+    def on_mount(self) -> None:
+        """Say that it is being opened; look for changes from then on."""
+        self._show_rows(False)
+        self.query_one(Empty).show("Opening …")
+        if self._pace.poll is not None:
+            self.set_interval(self._pace.poll, self._poll)
+
+    @property
+    def rows(self) -> MemoryList:
+        """The memories."""
+        return self.query_one(MemoryList)
+
+    @property
+    def detail(self) -> MemoryDetail:
+        """The memory under the cursor."""
+        return self.query_one(MemoryDetail)
+
+    @property
+    def facet_list(self) -> FacetList:
+        """The counts beside the list."""
+        return self.query_one(FacetList)
+
+    @property
+    def copies_banner(self) -> Banner:
+        """Where it is told that a text lies elsewhere too."""
+        return self.query_one("#copies", Banner)
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether the search bar stands where the facts stood."""
+        return self.has_class("-searching")
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether what is typed goes into the search bar."""
+        return self.query_one(SearchBar).input.has_focus
+
+    def show_library(self, library: Library, view: View, other_install: str | None = None) -> None:
+        """Show this store from now on; `other_install` is where another one lies, if there is one."""
+        self.stop_loading()
+        self.library, self._loader = library, Loader(self, library, self._pace)
+        library.tell_before_first_call(self._tell_remote_call)
+        self.facets, self.other_facets = None, {}
+        self._has_answered = False
+        self.show_header()
+        self.query_one("#failure", Banner).hide()
+        self.copies_banner.hide()
+        banner = self.query_one("#other-install", Banner)
+        banner.hide()
+        if other_install:
+            banner.show("quiet", f"Another install here: {other_install}", ": installs", "to see", "choose_install")
+        self.query_one(Empty).show("Opening …")
+        self.detail.show_nothing("")
+        self.close_search()
+        if view.query and not library.memory.keeps_nothing:
+            with self.prevent(Input.Changed):
+                self.query_one(SearchBar).input.value = view.query
+            self.add_class("-searching")
+        self.rows.clear_rows()
+        self.rows.marks.clear()
+        self.look(view)
+
+    def show_header(self) -> None:
+        """Which store, and how it is scored now."""
+        if self.library is not None:
+            self.screen.query_one(StoreHeader).show(self.library)
+
+    def stop_loading(self) -> None:
+        """Wait for no answer any more."""
+        if self._loader is not None:
+            self._loader.stop()
+        self._loader = None
+
+    def start_loading(self) -> None:
+        """Ask the same store again from now on."""
+        if self.library is not None:
+            self._loader = Loader(self, self.library, self._pace)
+            self.look(self.view, keep_place=True)
+
+    def look(self, view: View, *, keep_place: bool = False, go_to: Handle | None = None) -> None:
+        """Look at something else, or with `keep_place` at the same again; the cursor goes to the row `go_to`."""
+        before, self._starts_at_top = self.view, view.sort != self.view.sort
+        if view.similar_to is not None:
+            # What is near to a memory leaves no query in the bar, which then names that memory.
+            self.add_class("-searching")
+            with self.prevent(Input.Changed):
+                self.query_one(SearchBar).input.value = ""
+            view = replace(view, query="")
+        self.view = view
+        if self._loader is None:
+            return
+        if not keep_place:
+            self._edited, self._go_to = None, go_to
+        if (before.filter, before.age, before.sought) != (view.filter, view.age, view.sought):
+            self.post_message(self.LookedElsewhere())
+        now = self._clock()
+        self.recalled = self.recalled if view.is_recall else None
+        self._found = self._words = None
+        self.rows.set_look(sort=view.sort, now=now, show_agent=self._has_agents())
+        self._trouble = ""
+        if view.is_recall:
+            self._light_up(NO_LIGHTS)
+        self.detail.now = now
+        for facets in self._facet_lists():
+            facets.mark(view)
+        self.paint_lines()
+        if view.is_similar:
+            self._loader.find_similar(view, now)
+        elif view.is_recall:
+            self._loader.recall(view, now)
+        else:
+            self._loader.list_memories(view, now, keep_place=keep_place)
+
+    def look_again(
+        self, *, glows_news: bool = False, go_to: Handle | None = None, edited: MemoryEntry | None = None
+    ) -> None:
+        """Something was changed here: the same view again at once, its place kept.
+
+        With `glows_news` rows that were not there before light up, with `go_to` the cursor goes to that row. What was
+        `edited` stays in sight, or is told to be gone from this view.
+        """
+        self._glows_news, self._go_to, self._edited = glows_news, go_to, edited
+        if self._loader is not None:
+            self._loader.changed_here()
+        self.look(self.view, keep_place=True)
+
+    def toggle(self, part: Part, value: str) -> None:
+        """Narrow, or widen again."""
+        self.look(self.view.toggled(part, value))
+
+    def open_search(self) -> None:
+        """Type what to search for; what was searched for before is selected, so that typing replaces it."""
+        if self._loader is not None:
+            self._loader.prepare_vectors()
+        self.add_class("-searching")
+        self.paint_lines()
+        bar = self.query_one(SearchBar)
+        # At once and not after the next refresh: what is typed on goes into the bar, however fast.
+        self.screen.set_focus(bar.input)
+        bar.input.select_all()
+
+    def close_search(self) -> None:
+        """No search bar, and nothing in it."""
+        self._stop_resting()
+        with self.prevent(Input.Changed):
+            self.query_one(SearchBar).input.value = ""
+        self.remove_class("-searching")
+
+    def next_mode(self) -> None:
+        """The next way to search, for the same text."""
+        modes = [Mode.RECALL, *FINDS, Mode.SIMILAR]
+        if self.library is not None and self.library.memory.capabilities.own_fusion:
+            modes.append(Mode.HYBRID)
+        at = modes.index(self.view.mode) if self.view.mode in modes else -1
+        view = self.view.searching_by(modes[(at + 1) % len(modes)])
+        if not self.is_searching:
+            self.open_search()
+        elif self.view.query or self.view.similar_to is not None:
+            self.look(view)
+        else:
+            self.view = view
+        self.paint_lines()
+
+    def step_out(self) -> None:
+        """From the bar or a pane to the list, then out of the search; never out of the program."""
+        rows, is_typing = self.rows, self.is_typing
+        if self.is_searching and (rows.has_focus or self.has_class("-empty") or not self.view.query):
+            near = self.view.similar_to
+            self.close_search()
+            # Whoever looked for what is near to a memory is back at that memory.
+            self.look(self.view.without_search(), go_to=near.handle if near is not None else None)
+        elif not is_typing and self.screen.has_class("-narrow"):
+            self.remove_class("-facets-on")
+        rows.focus()
+
+    def toggle_facets(self) -> None:
+        """Show the facets, or hide them."""
+        is_shown = self.query_one("#facets").display
+        self.set_class(not is_shown, "-facets-on")
+        self.set_class(is_shown, "-facets-off")
+        if is_shown:
+            self.rows.focus()
+
+    def reload(self) -> None:
+        """Read the store again, and ask an embedding endpoint that failed again."""
+        if self.library is not None:
+            self.library.ask_again_at_once()
+        self.look(self.view, keep_place=self.rows.row_count > 0)
+
+    def asked(self) -> RecallRequest:
+        """The agent's recall of the view; its query is blank while nothing is searched for, or not by a message."""
+        assert self.library is not None
+        asked = self.view.request(self._clock(), self.library.config, self.library.memory.recall_limit)
+        is_message = self.view.mode not in (Mode.REGEX, Mode.SIMILAR)
+        return replace(asked, query=asked.query if is_message else "", own_fusion=False)
+
+    def show_marks(self) -> None:
+        """Draw the marks and their count anew."""
+        self.rows.show_marks()
+        self.paint_lines()
+
+    def paint_lines(self) -> None:
+        """Bar, fact line and summary, from what is known now."""
+        view, rows = self.view, self.rows
+        lines = self.query_one(FactLine)
+        lines.facts = fact_words(self.facets, view)
+        lines.chips = view.chips
+        lines.order = view.order_words
+        counted = None if self._is_unanswered else self.facets
+        facts = mode_facts(view, self.recalled, counted, self._milliseconds)
+        near = view.similar_to
+        shown = (self._trouble,) if self._trouble else facts
+        self.query_one(SearchBar).show_mode(view.mode, shown, near=one_line(near.key) if near is not None else "")
+        total = self.facets.total if self.facets else None
+        general = self.library.why_no_vectors if self.library else None
+        vector = self._vector_words()
+        summary = search_summary(view, self.recalled, total, self._found, general, words=self._words, vector=vector)
+        marks = rows.marks
+        marked, hint = mark_words(len(marks), rows.marks_shown, marks.memories, blocks=view.shows_blocks)
+        if self._trouble:
+            # On a narrow screen the bar has no room for it, and on every screen the rows look like an answer.
+            summary = (f"the pattern {self._trouble}", "the list is from before it")
+        self._paint_standing()
+        self.query_one(StatusBar).say(marked, *(summary or (hint,)))
+
+    def show_gone(self, error: InspectorError) -> None:
+        """Say in the one banner that the store does not answer; what is on the screen stays."""
+        self.query_one("#failure", Banner).show("error", str(error), "r", "tries again", "reload")
+        self._is_unanswered, self._milliseconds = True, None
+        self.paint_lines()
+        if self._loader is not None and isinstance(error, GOES_BY):
+            self._loader.is_away()
+        if not self._has_answered:
+            self._show_rows(False)
+            self.query_one(Empty).show("The store does not answer.", "", (("r", "try again"), ("b", "another store")))
+
+    def on_search_bar_typed(self, event: SearchBar.Typed) -> None:
+        """Search when the fingers rest."""
+        self._stop_resting()
+        if self._pace.debounce:
+            self._rest = self.set_timer(self._pace.debounce, lambda: self._search(event.query))
+        else:
+            self._search(event.query)
+
+    def on_search_bar_left(self) -> None:
+        """What was typed last counts at once, for the keys that come next; the results stay."""
+        self._stop_resting()
+        self._search(self.query_one(SearchBar).input.value)
+        # At once, so that the key that comes next is the list's.
+        self.screen.set_focus(self.rows)
+
+    def on_facet_list_toggled(self, event: FacetList.Toggled) -> None:
+        """Narrow, or widen again."""
+        self.toggle(event.part, event.value)
+
+    def on_fact_line_chip_clicked(self, event: FactLine.ChipClicked) -> None:
+        """Remove a chip."""
+        self.look(self.view.without(event.chip))
+
+    def on_memory_list_sort_wanted(self, event: MemoryList.SortWanted) -> None:
+        """Order by the heading, or turn the order round."""
+        self.look(self.view.sorted_by(event.field))
+
+    def on_memory_list_rows_wanted(self, event: MemoryList.RowsWanted) -> None:
+        """Load the rows that come into sight."""
+        if self._loader is not None:
+            self._loader.want_rows(event.handles)
+
+    def on_memory_list_order_wanted(self, event: MemoryList.OrderWanted) -> None:
+        """Learn which rows come into sight."""
+        self._ask_for_order(event.rows)
+
+    def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
+        """Show what the cursor is on, in full as soon as that is here."""
+        if self._loader is None:
+            return
+        self._show_detail(event.entry, event.result)
+        if event.entry.is_excerpt or event.entry.embedding_dimensions:
+            self._loader.want_entry(event.entry, event.result)
+
+    def on_page_loaded(self, event: PageLoaded) -> None:
+        """The first rows, at once."""
+        if not event.is_stale:
+            self._milliseconds = event.milliseconds
+            self._light_up(Lights.of(self.view.sought))
+            self.rows.show_page(event.page.entries, len(event.page.entries))
+            if self._starts_at_top:
+                self.rows.action_top()
+            self._answered(bool(event.page.entries))
+
+    def on_facets_loaded(self, event: FacetsLoaded) -> None:
+        """Counts and totals."""
+        if event.is_stale:
+            return
+        self.facets, self.other_facets = event.facets, event.others
+        for facets in self._facet_lists():
+            facets.show(event.facets, event.others, self.view)
+        self.rows.set_look(sort=self.view.sort, now=self._clock(), show_agent=self._has_agents())
+        self.paint_lines()
+
+    def on_order_loaded(self, event: OrderLoaded) -> None:
+        """Every row's place, and the first rows as they are now."""
+        if event.is_stale:
+            return
+        rows = self.rows
+        was_at_top = rows.scroll_offset.y == 0
+        news = rows.unseen(event.first) if event.is_refresh else []
+        self._light_up(Lights.of(self.view.sought))
+        if self._glows_news:
+            news += rows.newcomers(event.handles)
+        rows.show_order(event.handles, event.total)
+        rows.put_rows(event.first)
+        if news:
+            rows.glow(news)
+        is_part = event.total > len(event.handles)
+        if self._go_to is not None and not rows.go_to(self._go_to) and is_part:
+            self._ask_for_order(event.total)
+        else:
+            self._tell_where(event.handles)
+        self._glows_news = False
+        if was_at_top and rows.cursor < rows.size.height - 1:
+            # Whoever looks at the newest memories wants to see newer ones come.
+            rows.scroll_to(y=0, animate=False, force=True)
+        self._answered(bool(event.handles))
+
+    def on_order_grown(self, event: OrderGrown) -> None:
+        """More of a long order."""
+        if not event.is_stale:
+            self.rows.show_more(event.handles, is_whole=event.is_whole)
+            if self._go_to is not None:
+                self.rows.go_to(self._go_to)
+                self._tell_where(event.handles)
+
+    def on_rows_loaded(self, event: RowsLoaded) -> None:
+        """Rows that came into sight."""
+        if not event.is_stale:
+            self.rows.put_rows(event.entries)
+
+    def on_parts_loaded(self, event: PartsLoaded) -> None:
+        """Where the matches are of memories that begin without one."""
+        if not event.is_stale:
+            self.rows.show_parts(event.parts)
+
+    def on_recall_loaded(self, event: RecallLoaded) -> None:
+        """What the agent would recall."""
+        if not event.is_stale:
+            self.recalled, self._milliseconds = event.result, event.milliseconds
+            is_similar = event.result.mode == SIMILAR
+            query = event.result.request.query
+            self.detail.lights = NO_LIGHTS if is_similar else lights_of_message(query)
+            self.rows.show_results(event.result, self._edited)
+            self._answered(bool(self.rows.row_count))
+
+    def on_find_counted(self, event: FindCounted) -> None:
+        """What `contains` would have shown."""
+        if not event.is_stale:
+            self._found, self._words = event.count, event.words
+            self._answered(not self.has_class("-empty"))
+
+    def on_entry_loaded(self, event: EntryLoaded) -> None:
+        """The whole memory under the cursor."""
+        if not event.is_stale:
+            self._show_detail(event.entry, event.result, event.norm)
+
+    def on_load_failed(self, event: LoadFailed) -> None:
+        """The screen stays; a banner says what is wrong and which key tries again."""
+        if event.is_stale:
+            return
+        if isinstance(event.error, WrongUse) and self.view.mode is Mode.REGEX:
+            # Half typed, most patterns cannot be read: the list stays as it is.
+            self._trouble = event.error.message.removeprefix("The pattern ").rstrip(".")
+            self.paint_lines()
+            self.query_one(Empty).show(*unusable_pattern(event.error))
+        else:
+            self.show_gone(event.error)
+
+    def on_store_changed(self) -> None:
+        """Another process wrote: the same view again, the cursor on the same memory."""
+        self.look(self.view, keep_place=True)
+
+    def _search(self, query: str) -> None:
+        if query != self.view.query:
+            self.look(self.view.searching(query))
+
+    def _stop_resting(self) -> None:
+        if self._rest is not None:
+            self._rest.stop()
+
+    def _light_up(self, lights: Lights) -> None:
+        """Light up what the rows on the screen were found by; what is lit already stays, with what it learnt."""
+        sought = self.view.sought if lights else MemoryFilter()
+        detail = self.detail
+        if sought != self._lit or (detail.lights and not lights):
+            self._lit = sought
+            self.rows.lights = detail.lights = lights
+
+    def _ask_for_order(self, rows: int) -> None:
+        if self._loader is not None:
+            self._loader.want_order(rows)
+
+    def _tell_where(self, handles: Iterable[Handle]) -> None:
+        """The cursor stands where it was to go; what was edited and is not listed any more is told."""
+        edited, self._go_to, self._edited = self._edited, None, None
+        if edited is not None and edited.handle not in handles:
+            self.notify(f"{one_line(edited.key)[:60]} does not pass the filters any more.", markup=False)
+
+    def _answered(self, has_rows: bool) -> None:
+        """An answer is on the screen: the failure before it is over, and what is empty says why."""
+        self.query_one("#failure", Banner).hide()
+        self._has_answered, self._is_unanswered = True, False
+        self._show_rows(has_rows)
+        self.paint_lines()
+        if not has_rows and self.library is not None:
+            self.query_one(Empty).show(*self._why_empty(self.library))
+            self.detail.show_nothing("")
+
+    def _why_empty(self, library: Library) -> EmptyWords:
+        memory = library.memory
+        if self.recalled is not None and self.recalled.awaits_vector:
+            return empty_so_far(self.view, self._vector_words())
+        told = self.recalled.notes if self.recalled is not None else ()
+        # What holds for every recall here comes last.
+        told = tuple(sorted(told, key=lambda note: note == library.why_no_vectors))
+        notes = memory.notices if memory.keeps_nothing else (*told, self._vector_words())
+        return why_empty(
+            self.view,
+            memory,
+            self._found,
+            words=self._words,
+            can_write=library.cannot_write_because is None,
+            notes=notes,
+            is_watched=memory.capabilities.watch,
+        )
+
+    def _vector_words(self) -> str:
+        if self.library is None:
+            return ""
+        return vector_words(self.recalled, self.library.embedding_host, self.library.resting)
+
+    def _tell_remote_call(self, call: RemoteCall) -> None:
+        """Say once of each host that texts go there."""
+        if call.place not in self._told_places:
+            self._told_places.add(call.place)
+            self.notify(call.words, markup=False)
+
+    def _show_detail(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None = None) -> None:
+        self.detail.show(entry, result, self.recalled, norm)
+
+    def _show_rows(self, has_rows: bool) -> None:
+        rows, screen = self.rows, self.screen
+        if not has_rows and rows.has_focus:
+            # Hidden with the focus on it, the list would hand that on to the search bar, and never get it back.
+            screen.set_focus(None)
+        self.set_class(not has_rows, "-empty")
+        if has_rows and screen.focused is None:
+            rows.focus()
+
+    def _facet_lists(self) -> list[FacetList]:
+        """The pane, and the panel when it is on top."""
+        lists = [*self.query(FacetList)]
+        return lists if self.app.screen is self.screen else [*lists, *self.app.screen.query(FacetList)]
+
+    def _has_agents(self) -> bool:
+        return bool(self.facets and self.facets.agent and len(self.facets.agent) > 1)
+
+    def _paint_standing(self) -> None:
+        header = self.screen.query_one(StoreHeader)
+        header.standing = one_line((self.library.memory.standing if self.library else None) or "")
+
+    def _poll(self) -> None:
+        self._paint_standing()
+        if self._loader is not None:
+            self._loader.poll()

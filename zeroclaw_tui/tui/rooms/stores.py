@@ -1,0 +1,374 @@
+"""Another store: what the config knows, how each stands, what is copied into one, and files of other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.events import Key
+from textual.screen import Screen
+from textual.widgets import Static
+
+from zeroclaw_tui.backends.profiles import backend_profile
+from zeroclaw_tui.curation.switching import chosen_words
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, PROGRAM, Command, bindings, say_why_not
+from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
+from zeroclaw_tui.tui.format import NO_VALUE, count_text, shorten_path
+from zeroclaw_tui.tui.help import HelpScreen
+from zeroclaw_tui.tui.looks import MUTED, STRONG, WARNING
+from zeroclaw_tui.tui.transfer import clean
+from zeroclaw_tui.tui.widgets.detail_text import packed
+from zeroclaw_tui.tui.widgets.key_line import KeyLine
+from zeroclaw_tui.tui.widgets.status_bar import Banner
+from zeroclaw_tui.tui.widgets.table_list import Column, TableList
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.switching import Candidate, Standing
+
+COMMANDS = (
+    Command("stores.use", "enter", "use", "look at it", "Look at the store under the cursor", LOOK, True),
+    Command("stores.reload", "r", "reload", "ask again", "Ask every store again", LOOK, True),
+    Command(
+        "stores.open",
+        "O",
+        "open_file",
+        "open a file",
+        "Look at a file or folder: a database, notes, or what another tool left",
+        LOOK,
+        True,
+    ),
+    Command(
+        "stores.copy",
+        "C",
+        "copy_here",
+        "copy to it",
+        "Copy this store's memories into it …",
+        CHANGE,
+        True,
+    ),
+    Command(
+        "stores.confirm",
+        "W",
+        "confirm_store",
+        "may write",
+        "Say that the database of DATABASE_URL is ZeroClaw's, so that it may be written",
+        CHANGE,
+        True,
+    ),
+    Command("stores.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
+    Command(
+        "stores.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM, in_palette=False
+    ),
+    Command("stores.out", "escape", "leave", "back", "Back to the list", PROGRAM, True, False, False),
+    Command("stores.leave", "q", "leave", "back", "Back to the list", PROGRAM, False, False, False),
+)
+FOREIGN = "Only DATABASE_URL names it, so it may be another program's: read only. W says that it is ZeroClaw's."
+_WORDS = {"superseded": "superseded rows", "kind": "kinds", "pinned": "pins", "write": "writing"}
+_MARKS = ("keyword", "vectors", "sessions", "agents", "write")
+_MARK_CELLS = sum(len(mark) + 1 for mark in _MARKS)
+
+
+@dataclass(slots=True)
+class Row:
+    """A store with what it has answered so far."""
+
+    candidate: Candidate
+    standing: Standing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """How stores are found, asked, confirmed, copied to and made of a file; each may raise InspectorError kinds."""
+
+    find: Callable[[], Awaitable[Sequence[Candidate]]]
+    ask: Callable[[Candidate], Awaitable[Standing]]
+    confirm: Callable[[Candidate], Awaitable[Candidate]]
+    copy: Callable[[Library, Candidate], Awaitable[str | None]]
+    of_file: Callable[[Path], Awaitable[Candidate]]
+
+
+class StoresRoom(Screen["Candidate | None"]):
+    """Every store the config knows. Gives the one to look at, or None when it was left.
+
+    `library` is the store that is open, from which is copied. All stores are asked at once, and each line is filled in
+    as its answer comes.
+    """
+
+    CSS_PATH = "stores.tcss"
+    AUTO_FOCUS = "#stores"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
+
+    def __init__(self, stores: Stores, library: Library | None) -> None:
+        super().__init__()
+        self._stores = stores
+        self._library = library
+        self._rows: list[Row] = []
+
+    def compose(self) -> ComposeResult:
+        """Title, what went wrong, the stores, the one under the cursor, keys."""
+        yield Static("", id="title", markup=False)
+        yield Banner(id="failure")
+        yield TableList[Row](_COLUMNS, key=lambda row: row.candidate.location, id="stores")
+        with VerticalScroll(id="about", can_focus=False):
+            yield Static("", id="told", markup=False)
+        yield KeyLine(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Find and ask them."""
+        self.action_reload()
+
+    def on_resize(self) -> None:
+        """As many words as fit."""
+        self._paint_about()
+
+    def on_table_list_row_highlighted(self) -> None:
+        """Tell of the store under the cursor."""
+        self._paint_about()
+        self.refresh_bindings()
+
+    def on_table_list_row_opened(self) -> None:
+        """Look at it."""
+        self.action_use()
+
+    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
+        """Do what the banner's key does."""
+        await self.run_action(event.action)
+
+    def on_key(self, event: Key) -> None:
+        """A dimmed key says why it is dimmed."""
+        say_why_not(self, event, self._why_dimmed)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What cannot be done with the store under the cursor is dimmed."""
+        return None if self._why_dimmed(action) else True
+
+    def palette_commands(self) -> Iterable[Command]:
+        """The commands that make sense here."""
+        return [command for command in COMMANDS if command.in_palette]
+
+    def why_not(self, command: Command) -> str | None:
+        """Why a command is dimmed, in a sentence; None when it works."""
+        return self._why_dimmed(command.action)
+
+    def action_use(self) -> None:
+        """Look at the store under the cursor, where that is another one."""
+        candidate = self._selected
+        if candidate is not None:
+            self.dismiss(None if candidate.is_current and self._library is not None else candidate)
+
+    def action_leave(self) -> None:
+        """Back, everything as it was."""
+        self.dismiss(None)
+
+    def action_reload(self) -> None:
+        """Find and ask them again."""
+        self.query_one("#failure", Banner).hide()
+        self.run_worker(self._find(), group="stores", exclusive=True)
+
+    def action_copy_here(self) -> None:
+        """Copy what the open store has into the one under the cursor."""
+        candidate = self._selected
+        if candidate is not None and self._library is not None:
+            self.run_worker(self._copy(self._library, candidate), group="copy-write")
+
+    def action_confirm_store(self) -> None:
+        """Ask whether the database is ZeroClaw's."""
+        candidate = self._selected
+        if candidate is not None:
+            self.run_worker(self._confirm(candidate), group="stores-confirm")
+
+    def action_open_file(self) -> None:
+        """Ask for a file or folder, and look at it."""
+        self.run_worker(self._open_file(), group="stores-file", exclusive=True)
+
+    def action_show_help(self) -> None:
+        """The keys that work here."""
+        self.app.push_screen(HelpScreen(self, COMMANDS, (("In the list", self._list),)))
+
+    def line_facts(self) -> Mapping[str, str]:
+        """The name of the store under the cursor, for the lines of a shell."""
+        candidate = self._selected
+        return {} if candidate is None else {"backend": quote(candidate.config.backend)}
+
+    async def _find(self) -> None:
+        try:
+            self._rows = [Row(candidate) for candidate in await self._stores.find()]
+        except InspectorError as error:
+            self.query_one("#failure", Banner).show("error", str(error), "r", "tries again", "reload")
+            return
+        self._paint()
+        self.workers.cancel_group(self, "ask")
+        for row in self._rows:
+            self.run_worker(self._ask(row), group="ask")
+
+    async def _ask(self, row: Row) -> None:
+        row.standing = await self._stores.ask(row.candidate)
+        # The stores may have been found anew meanwhile.
+        if any(row is shown for shown in self._rows):
+            self._paint()
+
+    async def _open_file(self) -> None:
+        about = (
+            "A brain.db, a folder of notes, or a file of R-Mem, memory-rs or another tool; other tools' are only read."
+        )
+        values = await self.app.push_screen_wait(path_form("Look at which file or folder?", about))
+        if values is None:
+            return
+        try:
+            candidate = await self._stores.of_file(path_typed(values["path"]))
+        except InspectorError as error:
+            self.notify(clean(str(error)), title=error.title, severity="error", markup=False)
+            return
+        self.dismiss(candidate)
+
+    async def _copy(self, library: Library, candidate: Candidate) -> None:
+        try:
+            said = await self._stores.copy(library, candidate)
+        except InspectorError as error:
+            self.notify(clean(str(error)), title=error.title, severity="error", markup=False)
+            return
+        if said is not None:
+            self.notify(said, markup=False)
+            self.action_reload()
+
+    async def _confirm(self, candidate: Candidate) -> None:
+        body = Content(
+            f"{clean(candidate.location)}\nDATABASE_URL names it, a variable that many programs read. "
+            "Say yes only where ZeroClaw keeps its memories there; then they can be changed from here."
+        )
+        question = yes_or_no("Is this ZeroClaw's database?", body, "No, leave it read-only", "Yes, it may be written")
+        if not await self.app.push_screen_wait(question):
+            return
+        try:
+            confirmed = await self._stores.confirm(candidate)
+        except InspectorError as error:
+            self.notify(clean(str(error)), title=error.title, severity="error", markup=False)
+            return
+        self.dismiss(confirmed)
+
+    @property
+    def _list(self) -> TableList[Row]:
+        return self.query_one(TableList)
+
+    @property
+    def _selected(self) -> Candidate | None:
+        row = self._list.selected
+        return None if row is None else row.candidate
+
+    def _why_dimmed(self, action: str) -> str | None:
+        """Why an action cannot be done with the store under the cursor."""
+        if action not in ("copy_here", "confirm_store") or not self.is_mounted:
+            return None
+        candidate = self._selected
+        if candidate is None:
+            return "No store is known yet."
+        if action == "confirm_store":
+            return None if candidate.is_foreign else "Only the database of DATABASE_URL has to be confirmed."
+        if self._library is None:
+            return "No store is open to copy from."
+        if candidate.is_current:
+            return "These memories are in it already: choose another store."
+        kind = backend_profile(candidate.config.backend)
+        if kind is not None and kind.keeps_nothing:
+            return "It keeps nothing."
+        if candidate.config.read_only:
+            return "It is only read, so nothing is copied into it."
+        row = self._list.selected
+        standing = None if row is None else row.standing
+        return dict(standing.cannot).get("write") if standing is not None else None
+
+    def _paint(self) -> None:
+        self.query_one("#title", Static).update(Content(title_words([row.standing for row in self._rows])))
+        self._list.set_rows(self._rows)
+
+    def _paint_about(self) -> None:
+        row = self._list.selected
+        told = self.query_one("#told", Static)
+        told.update("" if row is None else about_lines(row.candidate, row.standing, self.size.width - 2))
+
+
+def _state(row: Row) -> Content | str:
+    if row.standing is None:
+        return Content.styled("… asking", "muted")
+    if row.standing.ok:
+        return "✓ answers"
+    return Content.styled("– not yet", "muted") if row.standing.is_not_there_yet else Content.styled("✗ fails", "bad")
+
+
+def _count(row: Row) -> str:
+    if row.standing is None:
+        return "…"
+    return NO_VALUE if row.standing.count is None else count_text(row.standing.count)
+
+
+def _marks(row: Row) -> Content | str:
+    standing = row.standing
+    if standing is None or not standing.ok:
+        return ""
+    words = [(mark, "text") if mark in standing.marks else (NO_VALUE.ljust(len(mark)), "faint") for mark in _MARKS]
+    return Content(" ").join(Content.styled(word, look) for word, look in words)
+
+
+_COLUMNS = (
+    Column[Row]("", lambda row: "●" if row.candidate.is_current else "", width=1, look="final"),
+    Column[Row]("store", lambda row: clean(row.candidate.name), width=15),
+    Column[Row]("", _state, width=10),
+    Column[Row]("memories", _count, width=9, right=True),
+    Column[Row]("can", _marks, width=_MARK_CELLS, hidden_below=116),
+    Column[Row]("where", lambda row: shorten_path(clean(row.candidate.location), 200), flex=True, look="muted"),
+    Column[Row]("known by", lambda row: clean(row.candidate.why), width=22, hidden_below=160, look="faint"),
+)
+
+
+def title_words(standings: Iterable[Standing | None]) -> str:
+    """How many stores there are and how many of them answer."""
+    found = list(standings)
+    if not found:
+        return "Looking for the stores this config knows …"
+    answering = sum(standing is not None and standing.ok for standing in found)
+    asked = sum(standing is None for standing in found)
+    silent = len(found) - answering - asked
+    stores = "1 store is" if len(found) == 1 else f"{count_text(len(found))} stores are"
+    facts = [f"{answering} answer{'s' if answering == 1 else ''}"] if answering else []
+    facts += [f"{silent} {'does' if silent == 1 else 'do'} not"] if silent else []
+    facts += [f"{asked} still asked"] if asked else []
+    return f"{stores} known to this config: {', '.join(facts)}"
+
+
+def about_lines(candidate: Candidate, standing: Standing | None, width: int) -> Content:
+    """Where the store lies, what names it, how it stands, what it can do, and what it cannot and why."""
+    parts: list[str | tuple[str, str]] = [
+        (clean(candidate.name), STRONG),
+        (f"  {clean(candidate.location)}", ""),
+        (f"\nknown by {clean(candidate.why)}", MUTED),
+        (f"\nshown now: {clean(chosen_words(candidate.config))}" if candidate.is_current else "", MUTED),
+    ]
+    if candidate.is_foreign:
+        parts.append((f"\n! {FOREIGN}", WARNING))
+    if standing is None:
+        return Content.assemble(*parts, ("\nasking …", MUTED))
+    if not standing.ok:
+        return Content.assemble(*parts, f"\n{clean(standing.summary)}")
+    if standing.marks:
+        can = packed([_WORDS.get(name, name) for name in standing.marks], max(20, width - 4))
+        parts += ["\ncan ", "\n    ".join(can)]
+    for names, why in reasons(standing):
+        parts += ["\n", ("no ", MUTED), ", ".join(names), (f": {clean(why)}", MUTED)]
+    return Content.assemble(*parts)
+
+
+def reasons(standing: Standing) -> list[tuple[list[str], str]]:
+    """What it cannot, by reason: those with the same one together."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in standing.cannot:
+        by_reason.setdefault(why, []).append(_WORDS.get(name, name))
+    return [(names, why) for why, names in by_reason.items()]

@@ -1,0 +1,801 @@
+"""Clean up: the kinds of pollution, their memories, and one plan for all that is marked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, get_args, overload
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+from textual.worker import Worker, WorkType
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.curation.audit.audit import audit_memories
+from zeroclaw_tui.curation.audit.findings import SAFE_TO_REMOVE, AuditReport, Finding, FindingKind, Sample
+from zeroclaw_tui.curation.audit.remedies import Keeps, MergePlan, merge, plan_merge, recategorise
+from zeroclaw_tui.curation.audit.secrets import masked
+from zeroclaw_tui.curation.changes import Outcome, plan_of
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.superseded import among_fact
+from zeroclaw_tui.memory.change import BUILT_IN_CATEGORIES, Advance, Stamp, category_meant
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
+from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, TypedConfirmation, choice
+from zeroclaw_tui.tui.external import copy_text
+from zeroclaw_tui.tui.format import absolute_time, count_text, relative_age, shown_words, size_text
+from zeroclaw_tui.tui.looks import ACCENT, MUTED
+from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
+from zeroclaw_tui.tui.widgets.detail import MemoryDetail
+from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY
+from zeroclaw_tui.tui.widgets.plain_content import MOST_SHOWN
+from zeroclaw_tui.tui.widgets.score_bars import bar
+from zeroclaw_tui.tui.widgets.status_bar import StatusBar
+from zeroclaw_tui.tui.widgets.table_list import Column, TableList
+
+_MARK = "Mark"
+_GLYPHS: Mapping[FindingKind, str] = {
+    "assistant replies": "»",
+    "recall blobs": "∞",
+    "tool results": "$",
+    "heartbeat and cron": "~",
+    "too short": "·",
+    "too long": "↕",
+    "empty keys": "∅",
+    "exact duplicates": "=",
+    "near duplicates": "≈",
+    "stale vectors": "↺",
+    "secrets": "!",
+    "hidden text": "◌",
+}
+_DANGERS: frozenset[FindingKind] = frozenset({"secrets", "hidden text"})
+_BAR = 12
+_FOLLOWED_SECONDS = 0.1
+_MASKED_AT_ONCE = 20_000
+_LOOKED_AT = 4 * MOST_SHOWN
+_LONGEST_CATEGORY = 60
+_MOST_GROUP_ROWS = 12
+_ANOTHER = "\0another"
+_NOTHING_CHOSEN = "Nothing is marked: space marks all of this kind, tab goes to its memories."
+_NOTHING_ALIKE = "Only duplicates can be merged, and these memories are not alike."
+_NOTHING_TO_MERGE = "Nothing of it can be merged: pinned memories and those of other agents stay."
+
+Which = tuple[str, Handle]
+"""A memory, whichever finding it is in: several files of one store may hold the same id."""
+
+
+def _which(stamp: Stamp) -> Which:
+    return stamp.id, stamp.handle
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A memory of a finding as a row: alike ones stand under one bracket; `group` is the index of theirs."""
+
+    sample: Sample
+    bracket: str = ""
+    group: int | None = None
+
+
+class _Rows(Sequence[_Row]):
+    """The memories of a finding in the order of storing, or group by group; each row is made when it is read."""
+
+    def __init__(self, finding: Finding | None) -> None:
+        self._samples = finding.samples if finding is not None else ()
+        groups = finding.groups if finding is not None else ()
+        self._order: Sequence[int] = [at for group in groups for at in group] if groups else range(len(self._samples))
+        self._groups = [number for number, group in enumerate(groups) for _ in group]
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, at: int) -> _Row: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[_Row]: ...
+
+    def __getitem__(self, at: int | slice) -> _Row | Sequence[_Row]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        sample = self._samples[self._order[at]]
+        if not self._groups:
+            return _Row(sample)
+        group = self._groups[at]
+        is_first = at == 0 or self._groups[at - 1] != group
+        is_last = at + 1 == len(self) or self._groups[at + 1] != group
+        return _Row(sample, "┌" if is_first else "└" if is_last else "│", group)
+
+
+class CleanUp(UpkeepPane):
+    """Runs the audit, shows what it found, and removes, merges or names anew what is marked.
+
+    What is safe to remove is marked after the first look; a mark holds in every kind the memory is in.
+    """
+
+    COMMANDS: ClassVar[Sequence[Command]] = (
+        Command("clean_up.open", "enter", "open", "open", "Merge duplicates; else to the memories, and read", LOOK),
+        Command(
+            "clean_up.mark", "space", "mark", "mark", "Mark the kind or the memory, or take the mark away", _MARK, True
+        ),
+        Command(
+            "clean_up.purge", "d", "purge", "purge marked", "Move all that is marked, else the row, to the trash",
+            CHANGE, True, writes=True,
+        ),
+        Command("clean_up.unmark", "backslash", "unmark", "none", "Take every mark away", _MARK, True),
+        Command("clean_up.mark_all", "asterisk", "mark_all", "all", "Mark all memories of this kind", _MARK),
+        Command("clean_up.mark_range", "v", "mark_range", "to here", "Mark from the last mark to this memory", _MARK),
+        Command("clean_up.copy", "y", "copy_content", "copy", "Copy the whole content", LOOK),
+        Command(
+            "clean_up.merge", "", "merge", "merge", "Merge duplicates: the marked groups, the row's, or all",
+            CHANGE, writes=True,
+        ),
+        Command(
+            "clean_up.category", "", "recategorise", "category", "Give what is marked, else the row, another category",
+            CHANGE, writes=True,
+        ),
+    )  # fmt: skip
+
+    def __init__(self, desk: Desk, *, id: str) -> None:
+        super().__init__(desk, id=id)
+        self.report: AuditReport | None = None
+        self._marks: dict[Which, Stamp] = {}
+        self._found: dict[FindingKind, frozenset[Which]] = {}
+        self._kind: FindingKind | None = None
+        self._anchor = 0
+        self._looking: Worker[None] | None = None
+        self._is_stopped = False
+        self._looked = 0
+        self._total: int | None = None
+
+    def compose_lists(self) -> ComposeResult:
+        """The kinds, what the one under the cursor is, its memories."""
+        yield TableList(self._kind_columns(), key=lambda finding: finding.kind, is_marked=self._has_marks, id="kinds")
+        yield Static("", id="remark", markup=False)
+        yield TableList(self._memory_columns(), is_marked=lambda row: _which(row.sample.stamp) in self._marks, id="of")
+
+    def compose_about(self) -> ComposeResult:
+        """The whole memory."""
+        with Vertical(classes="about"):
+            yield MemoryDetail(id="detail")
+
+    @property
+    def kinds(self) -> TableList[Finding]:
+        """The list of what was found."""
+        return self.query_one("#kinds", TableList)
+
+    @property
+    def memories(self) -> TableList[_Row]:
+        """The list of the memories of one kind."""
+        return self.query_one("#of", TableList)
+
+    @property
+    def home(self) -> Widget:
+        """Where one starts."""
+        return self.kinds
+
+    @property
+    def is_looking(self) -> bool:
+        """Whether an audit runs; one that was overtaken by the next takes a moment to end, and does not count."""
+        return self._looking is not None
+
+    def why_dimmed(self, action: str) -> str | None:
+        """Why an action cannot be done now, in a sentence; None when it can."""
+        can = self.library.memory.capabilities
+        if action == "recategorise" and self.read_only_because is None and "category" not in can.editable:
+            return can.why_not.get("category", "This store keeps no category that can be changed.")
+        return super().why_dimmed(action)
+
+    def reload(self) -> None:
+        """Run the audit again; what is shown stays until it is done."""
+        self._is_stopped = False
+        self._looking = self.run_worker(self._look(), group="audit", exclusive=True)
+
+    def stop(self) -> None:
+        """End the audit that runs."""
+        self._is_stopped = True
+
+    def step_out(self) -> bool:
+        """Stop the audit; else from the memory to the memories, from there to the kinds."""
+        if self.is_looking:
+            self.stop()
+        elif self.query_one(MemoryDetail).has_focus:
+            self.remove_class("-reading")
+            self.memories.focus()
+        elif self.memories.has_focus:
+            self.kinds.focus()
+        else:
+            return False
+        return True
+
+    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
+        """A kind brings its memories, a memory its detail."""
+        event.stop()
+        finding = self.kinds.selected
+        if event.table is self.kinds and (finding.kind if finding else None) != self._kind:
+            self._show_memories(finding)
+        elif event.table is self.memories:
+            self._show_detail()
+
+    def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
+        """From a kind to its memories, from a memory to the whole of it."""
+        event.stop()
+        self._go_on()
+
+    def action_open(self) -> None:
+        """Merge the duplicates of a kind; else one pane further."""
+        finding = self.kinds.selected
+        if self.kinds.has_focus and finding is not None and finding.groups and self.read_only_because is None:
+            self.action_merge()
+        else:
+            self._go_on()
+
+    async def action_mark(self) -> None:
+        """On a kind all of it, of duplicates all but the one of each group that stays; else the memory."""
+        if not self.kinds.has_focus:
+            row = self.memories.selected
+            if row is not None:
+                if self._marks.pop(_which(row.sample.stamp), None) is None:
+                    self._marks[_which(row.sample.stamp)] = row.sample.stamp
+                    self._anchor = self.memories.cursor
+                self.memories.cursor += 1
+                self._paint_marks()
+            return
+        finding = self.kinds.selected
+        if finding is None:
+            return
+        stamps = {_which(stamp): stamp for stamp in await _to_mark(finding)}
+        if stamps.keys() <= self._marks.keys():
+            for one in self._found[finding.kind]:
+                self._marks.pop(one, None)
+        else:
+            self._marks |= stamps
+        self.kinds.cursor += 1
+        self._paint_marks()
+
+    def action_mark_all(self) -> None:
+        """Mark all memories that are shown."""
+        finding = self.kinds.selected
+        if finding is not None:
+            self._marks |= {_which(stamp): stamp for stamp in finding.stamps}
+            self._paint_marks()
+
+    def action_mark_range(self) -> None:
+        """Mark from the memory that was marked last to the one under the cursor."""
+        rows = self.memories
+        first, last = sorted((min(self._anchor, len(rows.rows) - 1), rows.cursor))
+        for at in range(max(0, first), last + 1 if rows.rows else 0):
+            stamp = rows.rows[at].sample.stamp
+            self._marks[_which(stamp)] = stamp
+        self._paint_marks()
+
+    def action_unmark(self) -> None:
+        """Take every mark away."""
+        self._marks.clear()
+        self._paint_marks()
+
+    def action_purge(self) -> None:
+        """Move all that is marked, else the row, to the trash, by one plan."""
+        self._begin(self._purge)
+
+    def action_merge(self) -> None:
+        """Merge duplicates."""
+        self._begin(self._merge)
+
+    def action_recategorise(self) -> None:
+        """Give what is marked, else the row, another category."""
+        self._begin(self._recategorise)
+
+    async def action_copy_content(self) -> None:
+        """Copy the whole content, as it is."""
+        row = self.memories.selected
+        if row is None:
+            return
+        try:
+            whole = await self.library.memory.whole(row.sample.stamp.handle)
+        except InspectorError as error:
+            self.warn(str(error))
+            return
+        self.tell(await copy_text(self.app, whole.content))
+
+    def _begin(self, change: Callable[[Library], Awaitable[None]]) -> None:
+        if self.is_looking:
+            self.warn("One moment: it is still being looked; esc stops that.")
+        else:
+            self.desk.begin(change)
+
+    async def _purge(self, library: Library) -> None:
+        stamps = self._chosen()
+        if stamps:
+            await self.desk.changes.remove(library, await asyncio.to_thread(plan_of, stamps))
+
+    async def _recategorise(self, library: Library) -> None:
+        stamps = self._chosen()
+        category = await self._category_for(library, stamps) if stamps else None
+        if category is None:
+            return
+
+        async def change(advance: Advance) -> Outcome:
+            return await recategorise(library, stamps, category, advance)
+
+        sentence = f"Giving {counted(len(stamps))} another category"
+        await self.carry_out(library, sentence, len(stamps), change, partial(_recategorised_words, category=category))
+
+    async def _merge(self, library: Library) -> None:
+        finding = self.kinds.selected
+        if finding is None or not finding.groups:
+            self.warn(_NOTHING_ALIKE)
+            return
+        ways: dict[Keeps, MergePlan] = {
+            keeps: await asyncio.to_thread(plan_merge, finding, keeps, only=self._groups_of(finding))
+            for keeps in get_args(Keeps)
+        }
+        if not any(plan.going.count for plan in ways.values()):
+            self.warn(_NOTHING_TO_MERGE)
+            return
+        plan = await self._confirmed_merge(finding, ways)
+        if plan is None:
+            return
+
+        async def change(advance: Advance) -> Outcome:
+            return await merge(library, plan, advance)
+
+        sentence = f"Merging {counted(plan.going.count)}"
+        await self.carry_out(library, sentence, plan.going.count, change, partial(_merged_words, plan=plan))
+
+    async def _confirmed_merge(self, finding: Finding, ways: Mapping[Keeps, MergePlan]) -> MergePlan | None:
+        keeps: Keeps = next(keeps for keeps, plan in ways.items() if plan.going.count)
+        while True:
+            plan, other = ways[keeps], next(way for way in ways if way != keeps)
+            title = _merge_title(plan, finding.kind)
+            answers = [
+                Answer("y", "Merge them", "merge", f"of each group the {keeps} stays"),
+                Answer("t", f"Keep the {other} instead", "turn"),
+            ]
+            answer = await self.app.push_screen_wait(
+                Question(title, _merge_body(plan), "Keep all", answers if ways[other].going.count else answers[:1])
+            )
+            if answer == "turn":
+                keeps = other
+            elif answer is None or not plan.going.is_typed:
+                return None if answer is None else plan
+            else:
+                number = str(plan.going.count)
+                ask = f"Type {count_text(plan.going.count)} to merge:"
+                body = Content("What goes, goes to the trash; u brings it back.")
+                typed = await self.app.push_screen_wait(TypedConfirmation(title, body, number, ask, "merge"))
+                return plan if typed else None
+
+    async def _category_for(self, library: Library, stamps: Sequence[Stamp]) -> str | None:
+        """The category a person chooses or types; None when they leave it."""
+        now = self.desk.clock().isoformat()
+        counts = dict((await library.memory.facets(MemoryFilter(superseded=Superseded.SHOW), now)).category)
+        counts.pop("", None)
+        counts |= {name: 0 for name in BUILT_IN_CATEGORIES if name not in counts}
+        answers = [Answer("", _category_words(name), name, count_text(count)) for name, count in counts.items()]
+        title = f"Which category shall {counted(len(stamps))} have?"
+        present = {stamp.category for stamp in stamps}
+        current = next(iter(present)) if len(present) == 1 else None
+        chosen = await self.app.push_screen_wait(
+            choice(title, [*answers, Answer("", "another one …", _ANOTHER)], current)
+        )
+        if chosen != _ANOTHER:
+            return chosen
+        typed = await self.app.push_screen_wait(
+            Form(title, None, [Field("category", "category", placeholder="another category")], _typed_category)
+        )
+        return None if typed is None else category_meant(typed["category"])
+
+    def after_change(self, outcome: Outcome | None) -> None:
+        """What went leaves the kinds; where nobody can tell that this is all, every memory is looked at again."""
+        is_told = outcome is not None and outcome.verb in ("forget", "purge", "merge") and outcome.undone is None
+        if (
+            outcome is None
+            or not is_told
+            or self.report is None
+            or not self._going
+            or outcome.cancelled
+            or outcome.changed
+            or outcome.gone
+            or outcome.count != len(self._going)
+        ):
+            self.reload()
+        else:
+            self.run_worker(self._take_without(self.report, self._going), group="audit", exclusive=True)
+
+    async def _look(self) -> None:
+        me, self._looked, self._total = self._looking, 0, None
+        following = self.set_interval(_FOLLOWED_SECONDS, self._follow)
+        try:
+            self._total = await self.library.memory.count()
+            report = await audit_memories(self.library, self._advance)
+            is_first = self.report is None
+            await self._take(report)
+            if is_first:
+                self._mark_safe()
+            self.say_whole()
+        except SearchInterrupted:
+            self._say_stopped()
+        except InspectorError as error:
+            self.say_failed(error)
+        finally:
+            following.stop()
+            if self._looking is me:
+                self._looking = None
+        self._paint_status()
+
+    def _advance(self, looked: int) -> bool:
+        self._looked = looked
+        return not self._is_stopped
+
+    def _follow(self) -> None:
+        """How far the audit is: in the place of the kinds the first time, in the line below later on."""
+        if self.report is not None:
+            self._paint_status()
+            return
+        share = min(1.0, self._looked / self._total) if self._total else 0.0
+        self.say_title(_looked_words(self._looked, self._total))
+        self.kinds.say_empty(f"{bar(share, 3 * _BAR)}   esc stops")
+
+    def _say_stopped(self) -> None:
+        if self.report is None:
+            self.say_title("Looking was stopped.")
+            self.kinds.say_empty("Nothing was changed: r looks again.")
+        else:
+            self.tell("Looking was stopped: shown is what was found before.")
+
+    async def _take_without(self, report: AuditReport, gone: Collection[Which]) -> None:
+        await self._take(await asyncio.to_thread(_without, report, gone))
+
+    async def _take(self, report: AuditReport) -> None:
+        """Show another report; kind, place and marks stay where they still are."""
+        self.report = report
+        self._found = {finding.kind: frozenset(map(_which, finding.stamps)) for finding in report.findings}
+        if self._marks:
+            found = {_which(stamp): stamp for finding in report.findings for stamp in finding.stamps}
+            self._marks = {one: found[one] for one in self._marks if one in found}
+        self.kinds.set_columns(self._kind_columns())
+        self.kinds.say_empty(_nothing_words(report, self.library.memory))
+        self.kinds.set_rows(report.findings)
+        self.set_class(not report.findings, "-empty")
+        self._show_memories(self.kinds.selected)
+        self._fit_kinds()
+        self.say_title(*_title_words(report))
+        self._paint_marks()
+
+    def _mark_safe(self) -> None:
+        """Begin with what is safe to remove; what is pinned is meant to be there."""
+        assert self.report is not None
+        for finding in self.report.findings:
+            if finding.kind in SAFE_TO_REMOVE:
+                self._marks |= {_which(one.stamp): one.stamp for one in finding.samples if not one.pinned}
+        self._paint_marks()
+
+    def _show_memories(self, finding: Finding | None) -> None:
+        keeps_place = finding is not None and finding.kind == self._kind
+        self._kind = finding.kind if finding is not None else None
+        self._anchor = 0
+        self.memories.set_columns(self._memory_columns(finding))
+        self.memories.set_rows(_Rows(finding), cursor=None if keeps_place else 0)
+        self.query_one("#remark", Static).update(_remark(finding) if finding is not None else "")
+
+    def _paint_marks(self) -> None:
+        self.kinds.refresh()
+        self.memories.refresh()
+        self._paint_status()
+
+    def _paint_status(self) -> None:
+        looking = f"{_looked_words(self._looked, self._total)} · esc stops" if self.is_looking and self.report else ""
+        marked = self._marked_words()
+        notes = () if self.report is None or marked else self.report.notes
+        self.query_one(StatusBar).say(looking, marked, *notes, self.library.read_only_because or "")
+
+    def _marked_words(self) -> str:
+        if not self._marks:
+            return ""
+        kinds = {kind for kind, found in self._found.items() if found & self._marks.keys()}
+        safe = "safe to remove, " if kinds and all(self._is_safe(one) for one in self._marks) else ""
+        among = f" in {counted(len(kinds), 'kind')}" if len(kinds) > 1 else ""
+        return f"● {count_text(len(self._marks))} marked{among}: {safe}d purges, \\ unmarks"
+
+    def _is_safe(self, one: Which) -> bool:
+        return any(one in self._found.get(kind, ()) for kind in SAFE_TO_REMOVE)
+
+    def _has_marks(self, finding: Finding) -> bool:
+        return bool(self._found[finding.kind] & self._marks.keys())
+
+    def _marked_of(self, finding: Finding) -> str:
+        count = len(self._found[finding.kind] & self._marks.keys())
+        return "" if not count else "all" if count == finding.count else count_text(count)
+
+    def _chosen(self) -> list[Stamp]:
+        """What is marked, else the row under the cursor; says so where there is neither."""
+        row = self.memories.selected
+        if self._marks:
+            stamps = list(self._marks.values())
+        elif row is None or self.kinds.has_focus:
+            self.warn(_NOTHING_CHOSEN)
+            stamps = []
+        else:
+            stamps = [row.sample.stamp]
+        self._going = frozenset(map(_which, stamps))
+        return stamps
+
+    def _groups_of(self, finding: Finding) -> list[int] | None:
+        """The groups with a mark, else the one under the cursor; None means all of the kind."""
+        samples = finding.samples
+        marked = [
+            number
+            for number, group in enumerate(finding.groups)
+            if self._marks and any(_which(samples[at].stamp) in self._marks for at in group)
+        ]
+        if marked or self.kinds.has_focus:
+            return marked or None
+        row = self.memories.selected
+        return None if row is None or row.group is None else [row.group]
+
+    def _go_on(self) -> None:
+        if self.kinds.has_focus:
+            self.memories.focus()
+        elif self.memories.has_focus and self.memories.selected is not None:
+            self.add_class("-reading")
+            self.query_one(MemoryDetail).focus()
+
+    def _show_detail(self) -> None:
+        row = self.memories.selected
+        if row is not None:
+            # As a function: one that is overtaken before it began is no coroutine that nobody awaited.
+            load: WorkType[None] = partial(self._load_detail, row.sample)
+            self.run_worker(load, group="audit-detail", exclusive=True)
+        else:
+            self.query_one(MemoryDetail).show_nothing("")
+
+    async def _load_detail(self, sample: Sample) -> None:
+        detail = self.query_one(MemoryDetail)
+        try:
+            entry = await self.library.memory.whole(sample.stamp.handle)
+        except NotThere:
+            detail.show_nothing("This memory is no longer there: r looks again.")
+            return
+        except InspectorError as error:
+            detail.show_nothing(shown_words(str(error)))
+            return
+        shown = await _masked(entry)
+        detail.now = self.desk.clock()
+        detail.show(shown, None, None)
+
+    def on_resize(self) -> None:
+        """As many facts as fit, and as many kinds."""
+        super().on_resize()
+        self._fit_kinds()
+
+    def _fit_kinds(self) -> None:
+        """As many lines as there are kinds, two fifths of the pane at most."""
+        count = len(self.report.findings) if self.report is not None else 0
+        self.kinds.styles.height = 1 + max(1, min(count, self.size.height * 2 // 5)) if count else "1fr"
+
+    def _kind_columns(self) -> Sequence[Column[Finding]]:
+        whole = self.report.size if self.report is not None else 0
+
+        def share(finding: Finding) -> float:
+            return finding.size / whole if whole else 0.0
+
+        return (
+            Column("", _glyph, width=1),
+            Column("what pollutes", lambda finding: finding.kind, width=18),
+            Column("memories", lambda finding: count_text(finding.count), width=8, right=True),
+            Column("marked", self._marked_of, width=7, right=True, look="final"),
+            Column("bytes", lambda finding: size_text(finding.size), width=7, right=True, look="muted"),
+            Column("of all", lambda finding: bar(share(finding), _BAR), width=_BAR, hidden_below=72, look="final"),
+            Column("", lambda finding: _percent(share(finding)), width=5, right=True, look="muted"),
+        )
+
+    def _memory_columns(self, finding: Finding | None = None) -> Sequence[Column[_Row]]:
+        now = self.desk.clock()
+
+        def age(row: _Row) -> str:
+            told = relative_age(row.sample.stamp.when, now)
+            return "now" if told == "just now" else told
+
+        columns: list[Column[_Row]] = [
+            Column("key", lambda row: row.sample.stamp.key or Content.styled(EMPTY_KEY, "faint")),
+            Column("memory", lambda row: row.sample.excerpt or Content.styled(EMPTY_CONTENT, "faint"), flex=True),
+            Column("category", lambda row: row.sample.stamp.category, hidden_below=84, look="muted"),
+            Column(
+                "size", lambda row: size_text(row.sample.stamp.size), width=6, right=True, hidden_below=96, look="muted"
+            ),
+            Column("age", age, width=6, right=True, look="muted"),
+        ]
+        if finding is not None and any(sample.remark for sample in finding.samples[:200]):
+            columns.insert(2, Column("found", lambda row: row.sample.remark, look="keyword", hidden_below=64))
+        if finding is not None and finding.groups:
+            columns.insert(0, Column("", lambda row: row.bracket, width=1, look="faint"))
+        return columns
+
+
+async def _to_mark(finding: Finding) -> Iterable[Stamp]:
+    """Of duplicates those that go where the newest of each group stays; of every other kind all."""
+    if not finding.groups:
+        return finding.stamps
+    return (await asyncio.to_thread(plan_merge, finding, "newest")).going.stamps
+
+
+def _glyph(finding: Finding) -> Content:
+    return Content.styled(_GLYPHS.get(finding.kind, "•"), "bad" if finding.kind in _DANGERS else "muted")
+
+
+def _percent(share: float) -> str:
+    return "<1 %" if 0 < share < 0.005 else f"{share * 100:.0f} %"
+
+
+def _title_words(report: AuditReport) -> tuple[str, str]:
+    """What there is, and how much of it is pollution; each memory counts once."""
+    among = f", {among_fact(len(report.superseded))}" if report.superseded else ""
+    whole = f"{counted(report.rows)}{among}, {size_text(report.size)}"
+    kinds = len(report.findings)
+    if not kinds:
+        return whole, " · no pollution found"
+    sizes = {_which(stamp): stamp.size for finding in report.findings for stamp in finding.stamps}
+    them = f"{count_text(len(sizes))} of them"
+    if len(sizes) == report.rows:
+        them = "it" if report.rows == 1 else "all of them"
+    found = "1 kind of pollution" if kinds == 1 else f"{kinds} kinds of pollution"
+    return f"{whole}: {found} in {them}", f" · {size_text(sum(sizes.values()))}"
+
+
+def _looked_words(looked: int, total: int | None) -> str:
+    """How far the audit is; after the last row the longer half begins for many: telling duplicates."""
+    if total and looked >= total:
+        return f"Looked at {counted(looked)}, now comparing them for duplicates"
+    return f"Looked at {count_text(looked)}" + (f" of {counted(total)}" if total is not None else " memories")
+
+
+def _remark(finding: Finding) -> Content:
+    """What a kind is and why it hurts, and what is best done about it."""
+    groups = len(finding.groups)
+    alike = f"{counted(groups, 'group')} of memories that are alike. " if groups else ""
+    parts: list[str | tuple[str, str]] = [(one_line(mask_secrets(alike + finding.remark)), MUTED)]
+    if finding.groups:
+        parts += ["  ", ("⏎", ACCENT), (" merges them, one of each group stays", MUTED)]
+    elif finding.kind in SAFE_TO_REMOVE:
+        parts.append(("  Safe to remove.", MUTED))
+    return Content.assemble(*parts)
+
+
+def _nothing_words(report: AuditReport, memory: Memory) -> str:
+    """Why there is no finding."""
+    if report.rows == 0 and memory.keeps_nothing:
+        return "Nothing is remembered here, so nothing can pollute it."
+    if report.rows == 0:
+        return (
+            "There are no memories to look at yet. What pollutes them is listed here once ZeroClaw has written some; "
+            "r looks again."
+        )
+    return (
+        f"No pollution was found in {counted(report.rows)}. Looked for: replies of the assistant, recall blobs, "
+        "results of tools, heartbeat and cron text, too short and too long contents, empty keys, duplicates, stale "
+        "vectors, hidden text, and what looks like a secret."
+    )
+
+
+def _merge_title(plan: MergePlan, kind: str) -> str:
+    groups = len(plan.groups)
+    what = "this group" if groups == 1 else f"{count_text(groups)} groups"
+    goes = "goes" if plan.going.count == 1 else "go"
+    return f"Merge {what} of {kind}: {counted(plan.going.count)} {goes}?"
+
+
+def _merge_body(plan: MergePlan) -> TableList[tuple[Sample, bool]]:
+    """For each group the memory that stays, and under it those that go."""
+    rows = [(sample, sample is stays) for stays, going in plan.groups for sample in (stays, *going)]
+    listed: TableList[tuple[Sample, bool]] = TableList(
+        (
+            Column("", lambda row: Content.styled("✓ stays", "final") if row[1] else "  – goes", width=8, look="muted"),
+            Column("key", lambda row: row[0].stamp.key or EMPTY_KEY),
+            Column("memory", lambda row: row[0].excerpt, flex=True),
+            Column("size", lambda row: size_text(row[0].stamp.size), width=6, right=True, look="muted"),
+            Column(
+                "changed", lambda row: absolute_time(row[0].stamp.updated_at or row[0].stamp.when), width=16,
+                hidden_below=72, look="muted",
+            ),
+        ),
+        rows,
+        id="groups",
+    )  # fmt: skip
+    listed.styles.height = 1 + min(len(rows), _MOST_GROUP_ROWS)
+    return listed
+
+
+def _typed_category(values: Mapping[str, str]) -> Content:
+    return Content(f"They will be {_category_words(category_meant(values['category']))}.")
+
+
+def _category_words(category: str) -> str:
+    """A category within a sentence."""
+    shown = one_line(mask_secrets(category[: 4 * _LONGEST_CATEGORY]))
+    return (shown if len(shown) <= _LONGEST_CATEGORY else shown[: _LONGEST_CATEGORY - 1] + "…") or "(blank)"
+
+
+def _merged_words(outcome: Outcome, *, plan: MergePlan) -> str:
+    """What a merge did."""
+    if not outcome.count:
+        return _with_rest("Nothing was merged.", outcome)
+    were, back = ("was", "it") if outcome.count == 1 else ("were", "them")
+    into = counted(len(plan.groups))
+    return _with_rest(f"{counted(outcome.count)} {were} merged into {into} · u brings {back} back.", outcome)
+
+
+def _recategorised_words(outcome: Outcome, *, category: str) -> str:
+    """What giving another category did."""
+    if not outcome.count:
+        return _with_rest("Nothing was changed.", outcome)
+    are, back = ("is", "it") if outcome.count == 1 else ("are", "them")
+    named = _category_words(category)
+    return _with_rest(f"{counted(outcome.count)} {are} now {named} · u takes {back} back.", outcome)
+
+
+def _with_rest(said: str, outcome: Outcome) -> str:
+    """A sentence, and what of the plan was not done."""
+    sentences = [said]
+    if outcome.cancelled:
+        sentences.append("It was stopped before the rest.")
+    if outcome.changed:
+        sentences.append(f"{count_text(len(outcome.changed))} changed meanwhile and stayed as they are.")
+    if outcome.gone:
+        sentences.append(f"{count_text(len(outcome.gone))} had gone already.")
+    return " ".join([*sentences, *map(one_line, outcome.notes)])
+
+
+async def _masked(entry: MemoryEntry) -> MemoryEntry:
+    """The memory as it is shown: of a long one only what can be shown at all is looked through."""
+    content = entry.content
+    if len(content) <= _MASKED_AT_ONCE:
+        shown = masked(content)
+    else:
+        shown = await asyncio.to_thread(masked, content[:_LOOKED_AT])
+        # What is not shown only has to be counted.
+        shown += content[_LOOKED_AT:] if len(shown) >= MOST_SHOWN else ""
+    return replace(entry, content=shown, key=masked(entry.key[:_MASKED_AT_ONCE]))
+
+
+def _without(report: AuditReport, gone: Collection[Which]) -> AuditReport:
+    """The report as it is once these memories have gone; kinds that are empty then are left out."""
+    sizes = {_which(stamp): stamp.size for finding in report.findings for stamp in finding.stamps}
+    size = sum(size for one, size in sizes.items() if one in gone)
+    left = (_finding_without(finding, gone) for finding in report.findings)
+    return replace(
+        report,
+        findings=tuple(sorted((finding for finding in left if finding.samples), key=lambda finding: -finding.size)),
+        rows=report.rows - len(sizes.keys() & gone),
+        size=report.size - size,
+        superseded=report.superseded - {handle for _, handle in gone},
+    )
+
+
+def _finding_without(finding: Finding, gone: Collection[Which]) -> Finding:
+    stays = [_which(sample.stamp) not in gone for sample in finding.samples]
+    groups = [tuple(at for at in group if stays[at]) for group in finding.groups]
+    groups = [group for group in groups if len(group) > 1]
+    if finding.groups:
+        # What is alike to nothing any more is no duplicate.
+        alike = {at for group in groups for at in group}
+        stays = [at in alike for at in range(len(stays))]
+    if all(stays):
+        return finding
+    kept = [at for at in range(len(stays)) if stays[at]]
+    places = {at: number for number, at in enumerate(kept)}
+    samples = tuple(finding.samples[at] for at in kept)
+    return replace(
+        finding,
+        samples=samples,
+        size=sum(sample.stamp.size for sample in samples),
+        groups=tuple(tuple(places[at] for at in group) for group in groups),
+    )

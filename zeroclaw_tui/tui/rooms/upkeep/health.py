@@ -1,0 +1,523 @@
+"""Health: how much is remembered, what is wrong with the store, what may come of it, and its repair."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, ClassVar
+
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+from textual.worker import Worker
+
+from zeroclaw_tui.config.memory_config import EmbeddingConfig
+from zeroclaw_tui.curation import reindex as reindexing
+from zeroclaw_tui.curation.doctor import examination, repairs
+from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport, Risk
+from zeroclaw_tui.curation.doctor.repairs import Repaired
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan
+from zeroclaw_tui.curation.stats import StoreStats, full_stats, store_stats
+from zeroclaw_tui.embeddings.addresses import host_of
+from zeroclaw_tui.files.database import why_not_writable
+from zeroclaw_tui.memory.change import Advance
+from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
+from zeroclaw_tui.tui.dialogs import Field, Form, yes_or_no
+from zeroclaw_tui.tui.external import copy_text
+from zeroclaw_tui.tui.format import count_text, fit, shown_words
+from zeroclaw_tui.tui.handing_over import NotOpenAgain, with_store_closed
+from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG
+from zeroclaw_tui.tui.progress import with_progress
+from zeroclaw_tui.tui.rooms.upkeep.numbers import (
+    NUMBER_COLUMNS,
+    GrowthPlot,
+    NumberRow,
+    counts_content,
+    number_rows,
+    row_about,
+)
+from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
+from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+from zeroclaw_tui.tui.widgets.status_bar import StatusBar
+from zeroclaw_tui.tui.widgets.table_list import Column, TableList
+
+_GLYPHS: Mapping[Risk, str] = {"serious": "✗", "worth knowing": "!", "fine": "✓"}
+_COLOURS: Mapping[Risk, str] = {"serious": "$text-error", "worth knowing": "$warning", "fine": "$text-success"}
+_SHORT: Mapping[str, str] = {
+    "rebuild keyword index": "rebuild the index",
+    "repair hydrated database": "repair the database",
+    "fold in write-ahead log": "fold in the log",
+}
+_NOT_DEEP = DoctorFinding(
+    "not-deep",
+    "Every page and the keyword index were not checked yet.",
+    "fine",
+    "⏎ checks them on a copy of the database; a big store takes a while, and esc stops it.",
+)
+_LOOKING = "Looking at the store and what lies around it …"
+_DEEP = "Checking every page and the keyword index on a copy; a big store takes a while …"
+_FOLLOWED_SECONDS = 0.2
+_MOST_PER_MINUTE = 100_000
+_CENT = 0.01
+_LONGEST_NAME = 28
+_LONGEST_STEP = 180
+_MOST_STEPS = 5
+
+
+class Health(UpkeepPane):
+    """Findings of the doctor, the serious first, under the counts of the store; or every count, where that is asked."""
+
+    COMMANDS: ClassVar[Sequence[Command]] = (
+        Command(
+            "health.do", "enter", "do", "repair", "Repair what the cursor is on …; on a count show it", CHANGE, True
+        ),
+        Command("health.copy", "y", "copy_report", "copy", "Copy everything as text; the counts as JSON", LOOK, True),
+        Command("health.deep", "", "look_deeper", "deep check", "Check every page and the keyword index", LOOK),
+    )
+
+    def __init__(self, desk: Desk, *, id: str) -> None:
+        super().__init__(desk, id=id)
+        self.report: DoctorReport | None = None
+        self._counts: StoreStats | None = None
+        self._looking: Worker[None] | None = None
+        self._is_deep = False
+        self._is_repairing = False
+
+    def compose_lists(self) -> ComposeResult:
+        """The counts with the growth, the findings, every count."""
+        yield Static("", id="counts", markup=False)
+        yield GrowthPlot(id="growth")
+        yield TableList(_FINDING_COLUMNS, key=lambda finding: finding.id, empty=_LOOKING, id="findings")
+        yield TableList(NUMBER_COLUMNS, empty="Counting memories …", divider=lambda row: row.section, id="numbers")
+
+    @property
+    def findings(self) -> TableList[DoctorFinding]:
+        """The list of what was looked at."""
+        return self.query_one("#findings", TableList)
+
+    @property
+    def numbers(self) -> TableList[NumberRow]:
+        """The list of every count."""
+        return self.query_one("#numbers", TableList)
+
+    @property
+    def shows_numbers(self) -> bool:
+        """Whether the counts stand in the place of the findings."""
+        return self.has_class("-numbers")
+
+    @property
+    def home(self) -> Widget:
+        """Where one starts."""
+        return self.numbers if self.shows_numbers else self.findings
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a repair is under way."""
+        return self._is_repairing
+
+    @property
+    def read_only_because(self) -> str | None:
+        """Why nothing can be repaired; a store that is only read because of what is wrong with it can be."""
+        because, memory = self.library.read_only_because, self.library.memory
+        if because is None or self.library.config.read_only or memory.file is None:
+            return because
+        return why_not_writable(memory.file)
+
+    def why_dimmed(self, action: str) -> str | None:
+        """Why an action cannot be done now, in a sentence; None when it can."""
+        finding = self.findings.selected
+        if action == "do" and not self.shows_numbers and finding is not None and finding.id != _NOT_DEEP.id:
+            return self.read_only_because
+        return super().why_dimmed(action)
+
+    def show_numbers(self, shows: bool) -> None:
+        """Show every count in the place of the findings, or the findings again."""
+        self.set_class(shows, "-numbers")
+        self.home.focus()
+        self._paint_about()
+        self.refresh_bindings()
+
+    def reload(self) -> None:
+        """Look again, as deep as before, and count again."""
+        self._look(is_deep=self._is_deep)
+        self.run_worker(self._count(), group="health-count", exclusive=True)
+
+    def stop(self) -> None:
+        """Look no further."""
+        if self._looking is not None:
+            self._looking.cancel()
+
+    def step_out(self) -> bool:
+        """Stop looking; else from the finding to the list."""
+        if self._looking is not None and self.report is not None:
+            self._looking.cancel()
+        elif self.query_one(ReadingPane).has_focus:
+            self.home.focus()
+        else:
+            return False
+        return True
+
+    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
+        """Show all about what is under the cursor."""
+        event.stop()
+        self._paint_about()
+        self.refresh_bindings()
+
+    def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
+        """Read on in the finding; on a count show its memories."""
+        event.stop()
+        if self.shows_numbers:
+            self._narrow()
+        else:
+            self.query_one(ReadingPane).focus()
+
+    def action_do(self) -> None:
+        """Show what the repair would do, and ask; on a count show its memories."""
+        finding = self.findings.selected
+        if self.shows_numbers:
+            self._narrow()
+        elif finding is None or self._looking is not None:
+            return
+        elif finding.id == _NOT_DEEP.id:
+            self.action_look_deeper()
+        elif finding.repair is None or finding.repair == "join split log":
+            self.warn(finding.by_hand or "There is nothing to repair here.")
+        elif finding.repair == "fill vectors":
+            self.desk.begin(self._fill_vectors)
+        else:
+            title = f"{finding.repair[0].upper()}{finding.repair[1:]}?"
+            question = yes_or_no(title, _repair_body(finding), "Leave it", "Do it")
+            self.app.push_screen(question, lambda yes: self._repair(finding) if yes else None)
+
+    def action_look_deeper(self) -> None:
+        """Check every page as well."""
+        if self._is_repairing:
+            self.warn("One thing at a time: a repair is still under way.")
+        else:
+            self._look(is_deep=True)
+
+    async def action_copy_report(self) -> None:
+        """Copy everything as text, or what `memory stats --json` prints."""
+        if self.shows_numbers:
+            try:
+                document = await full_stats(self.library.memory, self.desk.clock().isoformat())
+            except InspectorError as error:
+                self.warn(str(error))
+                return
+            self.tell(await copy_text(self.app, json.dumps(document, indent=2, ensure_ascii=False)))
+        elif self.report is not None:
+            self.tell(await copy_text(self.app, _report_text(self.report, self.library.memory.location)))
+
+    def _narrow(self) -> None:
+        row = self.numbers.selected
+        if row is None or row.narrowed is None:
+            self.warn("This count leads nowhere: ⏎ shows the memories of a category, an age, a session and the like.")
+        else:
+            self.desk.narrow(row.narrowed)
+
+    async def _count(self) -> None:
+        memory = self.library.memory
+        try:
+            counts = await store_stats(memory, self.desk.clock().isoformat())
+        except InspectorError as error:
+            self.say_failed(error)
+            return
+        self._counts = counts
+        self.query_one("#counts", Static).update(
+            Content.assemble(counts_content(counts), ("   I", ACCENT), (" numbers", MUTED))
+        )
+        self.set_class(counts.rows.total == 0, "-nothing")
+        self.query_one(GrowthPlot).show(counts.growth)
+        self.numbers.say_empty(
+            "Nothing is remembered here, so there is nothing to count."
+            if memory.keeps_nothing
+            else "There are no memories to count yet: how they grow is drawn here from the first one on."
+        )
+        self.numbers.set_rows(number_rows(counts, memory) if counts.rows.total else ())
+
+    def _look(self, *, is_deep: bool) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+        self._looking = self.run_worker(self._examine(is_deep), group="doctor-look", exclusive=True)
+
+    async def _examine(self, is_deep: bool) -> None:
+        me = self._looking
+        self._say(_DEEP if is_deep else _LOOKING, "esc stops" if is_deep else "")
+        try:
+            self.report = await examination.examine(self.library.config, self.library, deep=is_deep)
+            self._is_deep = is_deep
+        except InspectorError as error:
+            self.say_failed(error)
+            return
+        finally:
+            if self._looking is me:
+                self._looking = None
+                self._say("")
+        self.say_whole()
+        self._paint(self.report)
+
+    def _paint(self, report: DoctorReport) -> None:
+        self.say_title(*_title_words(report))
+        can_look_deeper = not report.is_deep and self.library.memory.file is not None
+        self.findings.set_rows([*report.findings, *([_NOT_DEEP] if can_look_deeper else [])])
+        self.findings.say_empty(f"There is nothing to look at here. {_notes(report.notes)}")
+        self._paint_about()
+        self._say("")
+        self.refresh_bindings()
+
+    def _paint_about(self) -> None:
+        row, finding = self.numbers.selected, self.findings.selected
+        if self.shows_numbers:
+            self.say_about(row_about(row) if row is not None else Content(""))
+        else:
+            self.say_about(_finding_content(finding, self.read_only_because) if finding is not None else Content(""))
+
+    def _say(self, *doing: str) -> None:
+        if self.is_mounted:
+            notes = _notes(self.report.notes) if self.report is not None and not any(doing) else ""
+            self.query_one(StatusBar).say(*doing, notes, self.read_only_because or "")
+
+    def _repair(self, finding: DoctorFinding) -> None:
+        if self.desk.changes.is_under_way or self._is_repairing:
+            self.warn("One thing at a time: a change is still under way.")
+            return
+        self._is_repairing = True
+        # Nothing is asked in between, so that quitting can wait for the end of it.
+        self.run_worker(self._guarded(self._repaired(finding)), group="doctor-write")
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except InspectorError as error:
+            self.app.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
+        finally:
+            self._is_repairing = False
+
+    async def _repaired(self, finding: DoctorFinding) -> None:
+        self._say(f"{finding.repair} …".capitalize())
+        library, now = self.library, self.desk.clock()
+        try:
+            if finding.repair == "compact":
+                done = await self._compacted()
+            else:
+                done = await repairs.repair_finding(library.config, library, finding, now)
+            self.tell(_repaired_words(done))
+        except NotOpenAgain:
+            self._say("")
+            raise
+        except InspectorError:
+            self._after_repair()
+            raise
+        self._after_repair()
+
+    async def _compacted(self) -> Repaired:
+        """Compact the database while nothing here has it open."""
+        steps: list[str] = []
+
+        def follow() -> None:
+            if steps:
+                self._say(steps[-1])
+
+        async def compact() -> Repaired:
+            # Called on another thread: only the list passes between the two.
+            return await repairs.compact(self.library.config, self.desk.clock(), steps.append)
+
+        following = self.set_interval(_FOLLOWED_SECONDS, follow)
+        try:
+            return await with_store_closed(self.app, self.library, compact)
+        finally:
+            following.stop()
+
+    def _after_repair(self) -> None:
+        """Part of it may be done whatever ended it."""
+        self.desk.note_change()
+        self._say("")
+        self.reload()
+
+    async def _fill_vectors(self, library: Library) -> None:
+        plan = await reindexing.plan_reindex(library)
+        if not plan.count:
+            self.tell("No vector is missing by now.")
+            return
+        wish = await self.app.push_screen_wait(_vectors_form(plan, library.config.embedding))
+        if wish is None:
+            return
+        if library.memory.file is not None:
+            await repairs.back_up(library.config, self.desk.clock())
+
+        async def fill(advance: Advance) -> Reindexed:
+            return await reindexing.reindex(library, plan, per_minute=_per_minute(wish), advance=advance)
+
+        try:
+            done = await with_progress(self.app, "Making vectors", plan.count, self.desk.pace.patience, fill)
+        finally:
+            self._after_repair()
+        self.tell(_filled_words(done, plan.count))
+
+
+def _glyph(finding: DoctorFinding) -> Content:
+    look = {"serious": "bad", "worth knowing": "keyword"}.get(finding.risk, "faint")
+    return Content.styled("·" if finding is _NOT_DEEP else _GLYPHS[finding.risk], look)
+
+
+def _finding_title(finding: DoctorFinding) -> Content:
+    look = "muted" if finding.risk == "fine" else "text"
+    return Content.styled(one_line(shown_words(finding.title[:2000])), look)
+
+
+def _short(finding: DoctorFinding) -> str:
+    """What can be done, in few words."""
+    if finding.repair is not None:
+        return _SHORT.get(finding.repair, finding.repair)
+    return "by hand" if finding.by_hand else "check them" if finding is _NOT_DEEP else ""
+
+
+_FINDING_COLUMNS: Sequence[Column[DoctorFinding]] = (
+    Column("", _glyph, width=1),
+    Column("finding", _finding_title, flex=True),
+    Column("repair", _short, hidden_below=70, look="muted"),
+)
+
+
+def _title_words(report: DoctorReport) -> tuple[str, str]:
+    """How bad it is; and how much is fine, which may be left out."""
+    counts = Counter(finding.risk for finding in report.findings)
+    serious, worth, fine = counts["serious"], counts["worth knowing"], counts["fine"]
+    bad = [
+        f"{_things(serious)} serious" if serious else "",
+        f"{count_text(worth) if serious else _things(worth)} worth knowing" if worth else "",
+    ]
+    said = ", ".join(part for part in bad if part)
+    depth = " (every page checked)" if report.is_deep else ""
+    looked = f"{count_text(fine)} looked at and fine" if fine else ""
+    if said:
+        return said, f"; {looked}{depth}" if looked else depth
+    return f"Nothing is wrong: {looked}" if looked else "There was nothing to look at", depth
+
+
+def _finding_content(finding: DoctorFinding, read_only_because: str | None) -> Content:
+    """Everything about one finding."""
+    parts: list[str | tuple[str, str]] = [
+        (f"{_GLYPHS[finding.risk]} ", _COLOURS[finding.risk]),
+        (shown_words(finding.title), STRONG),
+    ]
+    if finding is _NOT_DEEP:
+        return Content.assemble((finding.title, STRONG), f"\n\n{finding.risk_sentence}")
+    parts += ["\n", (finding.risk, MUTED)]
+    if finding.risk_sentence:
+        parts += ["\n\n", shown_words(finding.risk_sentence)]
+    facts = [*finding.details, *([("file", finding.target)] if finding.target else [])]
+    widest = min(_LONGEST_NAME, max((cell_len(one_line(name)) for name, _ in facts), default=0))
+    for number, (name, value) in enumerate(facts):
+        parts += ["\n" if number else "\n\n", (f"{fit(one_line(name), widest)}  ", MUTED), one_line(shown_words(value))]
+    if finding.repair is not None:
+        can = read_only_because is None
+        parts += ["\n\n", ("⏎ " if can else "The repair ", ACCENT if can else MUTED)]
+        parts += [(f"{finding.repair}:" if can else "would be:", MUTED)]
+        parts += [f"\n  {step}" for step in map(shown_words, finding.repair_steps)]
+        parts += [] if can else [("\n" + shown_words(read_only_because or ""), MUTED)]
+    if finding.by_hand:
+        parts += ["\n\n", ("by hand  ", MUTED), shown_words(finding.by_hand)]
+    return Content.assemble(*parts)
+
+
+def _report_text(report: DoctorReport, location: str) -> str:
+    """Everything as plain text, as it is handed on to somebody who helps."""
+    said, rest = _title_words(report)
+    lines = [shown_words(location), f"{said}{rest}."]
+    for finding in report.findings:
+        lines += ["", f"{_GLYPHS[finding.risk]} {shown_words(finding.title)}"]
+        lines += [f"  {shown_words(line)}" for line in (finding.risk_sentence, finding.by_hand) if line]
+        lines += [f"  {one_line(name)}: {one_line(shown_words(value))}" for name, value in finding.details]
+        lines += [f"  file: {one_line(shown_words(finding.target))}"] if finding.target else []
+    lines += ["", *map(shown_words, report.notes)] if report.notes else []
+    return "\n".join(lines) + "\n"
+
+
+def _repair_body(finding: DoctorFinding) -> Content:
+    """What a repair would do, cut so that the answers stay in sight."""
+    steps = "\n".join(f"{number}. {_cut(step)}" for number, step in enumerate(finding.repair_steps[:_MOST_STEPS], 1))
+    risk = _cut(finding.risk_sentence)
+    return Content.assemble((risk, MUTED), "\n\n" if steps and risk else "", steps)
+
+
+def _repaired_words(repaired: Repaired) -> str:
+    """What was done, and where the backup lies."""
+    backup = [f"The backup is {repaired.backup}."] if repaired.backup is not None else []
+    return " ".join([*repaired.done, *backup]) or "Nothing had to be done."
+
+
+def _vectors_form(plan: ReindexPlan, embedding: EmbeddingConfig) -> Form:
+    """What making vectors would send, where, and for how much; asks for the most requests a minute."""
+    facts = [
+        f"{_have(len(plan.missing))} none" if plan.missing else "",
+        f"{_have(len(plan.wrong))} one that fits no query" if plan.wrong else "",
+    ]
+    texts = f"{count_text(plan.characters)} characters, about {count_text(plan.tokens)} tokens"
+    host = one_line(host_of(embedding.provider) or embedding.provider)
+    where = f"The texts of these memories are sent to {host}." if plan.is_remote else "The texts stay on this machine."
+    body = Content.assemble(
+        ", ".join(fact for fact in facts if fact) + "\n",
+        (f"{texts}{_cost(plan)}\n\n", MUTED),
+        f"{where}\n\n",
+        ("At most so many requests a minute:", MUTED),
+    )
+
+    def below(values: Mapping[str, str]) -> Content:
+        _per_minute(values)
+        return Content("What is made is kept: it can be stopped and gone on with at any time.")
+
+    title = f"Make {_vectors(plan.count)} with {one_line(shown_words(plan.model[:200]))}?"
+    return Form(title, body, [Field("limit", "at most", placeholder="no limit")], below, does="make them")
+
+
+def _per_minute(values: Mapping[str, str]) -> int | None:
+    """The limit that was typed, None for none. Raises WrongUse for what is no number."""
+    typed = values["limit"].strip().replace(",", "")
+    if typed and not (typed.isascii() and typed.isdecimal()):
+        raise WrongUse("That is no number.", hint="Leave it empty for no limit.")
+    return min(int(typed), _MOST_PER_MINUTE) or None if typed else None
+
+
+def _filled_words(done: Reindexed, planned: int) -> str:
+    """How making vectors went."""
+    said = [f"{_vectors(done.filled)} made."]
+    rest = planned - done.filled - done.left
+    if done.left:
+        said.append(f"{count_text(done.left)} changed meanwhile and were left alone.")
+    if done.stopped and rest > 0:
+        said.append(f"Stopped: ⏎ on the finding goes on with the other {count_text(rest)}.")
+    return " ".join([*said, *map(one_line, done.failed)])
+
+
+def _cost(plan: ReindexPlan) -> str:
+    if plan.cost is None:
+        return "; its price is not known here" if plan.is_remote else ""
+    return ", less than a cent" if plan.cost < _CENT else f", about ${plan.cost:,.2f}"
+
+
+def _notes(notes: Sequence[str]) -> str:
+    """What should be known about the examination itself."""
+    return " ".join(shown_words(note) for note in notes)
+
+
+def _cut(sentence: str) -> str:
+    return fit(one_line(shown_words(sentence[: 4 * _LONGEST_STEP])), _LONGEST_STEP).rstrip()
+
+
+def _vectors(count: int) -> str:
+    return counted(count, "vector")
+
+
+def _things(count: int) -> str:
+    return "1 thing is" if count == 1 else f"{count_text(count)} things are"
+
+
+def _have(count: int) -> str:
+    return f"{count_text(count)} {'has' if count == 1 else 'have'}"

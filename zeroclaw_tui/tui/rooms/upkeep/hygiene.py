@@ -1,0 +1,556 @@
+"""Hygiene: what ZeroClaw would take and when; run it, leave things out, change the rules in config.toml."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from zeroclaw_tui.config.setting_names import parsed_value
+from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.hygiene import rules as hygiene_rules
+from zeroclaw_tui.curation.hygiene.plan import INTERVAL_HOURS, HygieneItem, HygienePlan, plan_hygiene
+from zeroclaw_tui.curation.hygiene.rules import HygieneRule, RuleSetting, Value
+from zeroclaw_tui.curation.hygiene.run import run_hygiene
+from zeroclaw_tui.curation.hygiene.words import (
+    ARCHIVING,
+    FILE_RULES,
+    SHORT,
+    doing_words,
+    due_words,
+    effect_of,
+    fate_words,
+    last_words,
+    on_words,
+    report_words,
+    thing_of,
+    without_of,
+)
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.memory.change import Advance
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
+from zeroclaw_tui.tui.changes import until_words
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
+from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, change_content, yes_or_no
+from zeroclaw_tui.tui.format import NO_VALUE, absolute_time, count_text, size_text
+from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG, WARNING
+from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
+from zeroclaw_tui.tui.widgets.list_rows import EMPTY_KEY
+from zeroclaw_tui.tui.widgets.status_bar import StatusBar
+from zeroclaw_tui.tui.widgets.table_list import Column, TableList
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.config.memory_config import MemoryConfig
+
+_CHOOSE = "Choose"
+_DAY = "As of"
+_EVERYTHING = "Everything that would go"
+_DATE_CELLS = 10
+_LONGEST_LOOKED_AT = 1000
+_NAMES_TOLD = 8
+_NAMES_FROM = 96
+"""From so many cells on there is room for names beside the rules, and for where a thing goes."""
+_NOTES_TOLD = 3
+_UNCHANGED = "Each value as it counts now; 0 days are for ever. What changes in the file is shown here."
+_DIFF_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A rule with what it takes, None for all of them; or in `folded` the words for those that take nothing."""
+
+    rule: HygieneRule | None
+    items: Sequence[HygieneItem]
+    folded: str | None = None
+
+
+class Hygiene(UpkeepPane):
+    """The plan of one moment: `days` from now. What is left out stays out while one looks at other days."""
+
+    COMMANDS: ClassVar[Sequence[Command]] = (
+        Command(
+            "hygiene.run", "enter", "do", "run now", "Do now what the list shows; on a rule change the rules", CHANGE,
+            True, writes=True,
+        ),
+        Command("hygiene.leave_out", "space", "leave_out", "leave out", "Leave this out, or no longer", _CHOOSE, True),
+        Command("hygiene.later", "right", "shift(1)", "a day on", "What would go a day later", _DAY, True),
+        Command("hygiene.earlier", "left", "shift(-1)", "a day back", "What would go a day earlier", _DAY),
+        Command("hygiene.week_later", "greater_than_sign", "shift(7)", "a week on", "A week later", _DAY),
+        Command("hygiene.week_earlier", "less_than_sign", "shift(-7)", "a week back", "A week earlier", _DAY),
+        Command("hygiene.today", "0", "today", "today", "What would go now", _DAY),
+        Command("hygiene.leave_none", "backslash", "leave_none", "none left out", "Leave nothing out", _CHOOSE),
+        Command("hygiene.panes", "tab,shift+tab", "other_list", "rules", "Things or rules", LOOK),
+        Command(
+            "hygiene.rules", "", "change_rules", "rules", "Change the rules of hygiene in config.toml …", CHANGE,
+            writes=True,
+        ),
+        Command(
+            "hygiene.undo_run", "", "undo_run", "undo run", "Take back the last run of hygiene, whatever came after",
+            CHANGE, writes=True,
+        ),
+    )  # fmt: skip
+
+    def __init__(self, desk: Desk, *, id: str) -> None:
+        super().__init__(desk, id=id)
+        self.plan: HygienePlan | None = None
+        self.days = 0
+        self._left_out: set[str] = set()
+        self._question = 0
+
+    def compose_lists(self) -> ComposeResult:
+        """The rules, the day, the things."""
+        yield TableList(_rule_columns(), key=_name_of, divider=lambda line: line.folded, id="rules")
+        yield Static("", id="day", markup=False)
+        yield TableList(_ITEM_COLUMNS, is_left_out=lambda item: item.id in self._left_out, id="items")
+
+    @property
+    def rules(self) -> TableList[_Line]:
+        """The list of rules."""
+        return self.query_one("#rules", TableList)
+
+    @property
+    def items(self) -> TableList[HygieneItem]:
+        """The list of what the rule under the cursor takes."""
+        return self.query_one("#items", TableList)
+
+    @property
+    def home(self) -> Widget:
+        """Where one starts."""
+        return self.items
+
+    @property
+    def as_of(self) -> datetime:
+        """The moment looked at: this time of day so many days from now, on this machine's clock."""
+        now = self.desk.clock().astimezone()
+        if not self.days:
+            return now
+        return (now.replace(tzinfo=None) + timedelta(days=self.days)).astimezone()
+
+    def reload(self) -> None:
+        """Look again; an answer to what was asked before is dropped."""
+        self._question += 1
+        self.run_worker(self._look(self._question), group="hygiene-look", exclusive=True)
+
+    def step_out(self) -> bool:
+        """From the rules to the things."""
+        if not self.rules.has_focus:
+            return False
+        self.rules.cursor = 0
+        self.items.focus()
+        return True
+
+    def on_resize(self) -> None:
+        """As many rules as fit."""
+        super().on_resize()
+        self._fit_rules()
+
+    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
+        """Other things for another rule; all about another thing."""
+        event.stop()
+        if event.table is self.rules:
+            self._paint_items()
+        self._paint_about()
+
+    def on_descendant_focus(self) -> None:
+        """What is told is of the list one is in."""
+        self._paint_about()
+
+    def action_do(self) -> None:
+        """On a rule change the rules, else do what the list shows."""
+        if self.rules.has_focus and self.rules.cursor:
+            self.action_change_rules()
+        else:
+            self.desk.begin(self._run)
+
+    def action_change_rules(self) -> None:
+        """Change the rules in config.toml."""
+        self.desk.begin(self._change_rules)
+
+    def action_undo_run(self) -> None:
+        """Take back the last run, whatever was changed since."""
+        self.desk.begin(self._undo_run)
+
+    def action_other_list(self) -> None:
+        """From one list to the other."""
+        (self.items if self.rules.has_focus else self.rules).focus()
+
+    def action_leave_out(self) -> None:
+        """Leave the thing out, or all that a rule takes; or no longer."""
+        if self.rules.has_focus:
+            ids = {item.id for item in self.items.rows}
+            self._left_out = self._left_out - ids if ids <= self._left_out else self._left_out | ids
+        elif self.items.selected is not None:
+            self._left_out ^= {self.items.selected.id}
+            self.items.cursor += 1
+        self._paint()
+
+    def action_leave_none(self) -> None:
+        """Leave nothing out."""
+        self._left_out.clear()
+        self._paint()
+
+    def action_shift(self, days: int) -> None:
+        """Look at another day."""
+        wanted = self.days + days
+        try:
+            self.desk.clock() + timedelta(days=wanted)
+        except OverflowError:
+            return
+        self.days = wanted
+        self.reload()
+
+    def action_today(self) -> None:
+        """Look at this moment."""
+        self.days = 0
+        self.reload()
+
+    async def _look(self, question: int) -> None:
+        try:
+            with self.saying(partial(self.say_title, "Looking …")):
+                plan = await plan_hygiene(self.library, self.as_of)
+        except InspectorError as error:
+            self.say_failed(error)
+            return
+        if question == self._question:
+            self.say_whole()
+            self.plan = plan
+            self._paint()
+
+    def _paint(self) -> None:
+        plan = self.plan
+        if plan is None:
+            return
+        now = self.desk.clock().astimezone()
+        facts = [f"Hygiene is {on_words(plan)}", last_words(plan.state, now), due_words(plan, now)]
+        self.say_title(" · ".join(fact for fact in facts if fact), f" · rules of {plan.rules.version}")
+        self.query_one(StatusBar).say(*self._remarks())
+        going = without_of(plan.items, self._left_out)
+        self.rules.set_rows(_lines(plan, going))
+        self._fit_rules()
+        self._paint_items()
+        day = _day_content(plan.as_of, self.days, going, len(plan.items) - len(going))
+        self.query_one("#day", Static).update(day)
+        self._paint_about()
+
+    def _paint_items(self) -> None:
+        plan, line = self.plan, self.rules.selected
+        if plan is None:
+            return
+        rule = line.rule if line is not None else None
+        self.items.say_empty(_empty_words(plan, rule, self.days))
+        self.items.set_rows(plan.items if rule is None else plan.of(rule.name))
+
+    def _paint_about(self) -> None:
+        plan, item, line = self.plan, self.items.selected, self.rules.selected
+        if plan is None:
+            return
+        if self.rules.has_focus or item is None:
+            self.say_about(_plan_about(plan) if line is None or line.rule is None else _rule_about(line.rule))
+        else:
+            self.say_about(_item_about(item, stays=item.id in self._left_out))
+
+    def _fit_rules(self) -> None:
+        self.rules.styles.height = 1 + max(1, min(len(self.rules.rows), self.size.height * 2 // 5))
+
+    def _remarks(self) -> Sequence[str]:
+        """What could not be looked at, and what is wrong with the state file."""
+        return () if self.plan is None else [one for one in (self.plan.state.problem, *self.plan.problems) if one]
+
+    async def _run(self, library: Library) -> None:
+        plan = self.plan
+        if plan is None:
+            return
+        if self.days > 0:
+            self.warn(f"This is a preview of {plan.as_of:%Y-%m-%d}; only what is due now can be run (0 shows it).")
+            return
+        items, left_out = without_of(plan.items, self._left_out), frozenset(self._left_out)
+        if not items:
+            self.warn("Everything is left out: \\ takes it in again." if plan.items else "Nothing has to go.")
+            return
+        body = _question_body(plan, items, self.days, len(plan.items) - len(items))
+        if not await self.app.push_screen_wait(yes_or_no("Run hygiene now?", body, "Keep everything", "Run it")):
+            return
+
+        async def run(advance: Advance) -> Outcome:
+            return await run_hygiene(library, plan, without=left_out, advance=advance)
+
+        words = partial(_ran_words, items=items, now=self.desk.clock().astimezone())
+        await self.carry_out(library, "Running hygiene", len(items), run, words)
+
+    async def _undo_run(self, library: Library) -> None:
+        await library.trash.settle(library.memory)
+        runs = [action for action in await library.trash.actions() if action.verb == "hygiene" and action.open]
+        if not runs:
+            self.warn("There is no run of hygiene to take back.")
+            return
+        await self.desk.changes.undo(library, runs[0].number)
+
+    async def _change_rules(self, library: Library) -> None:
+        config = await asyncio.to_thread(hygiene_rules.with_rules_of_file, library.config)
+        settings = hygiene_rules.settings_of(config, library.profile.profile.version)
+        wanted: dict[str, Value] = {}
+        while True:
+            form = _rules_form(config, settings, wanted)
+            values = await self.app.push_screen_wait(form)
+            if values is None:
+                return
+            wanted = _changed(settings, values)
+            if not wanted:
+                self.tell("Nothing was changed: every rule is as it was.")
+                return
+            change = await asyncio.to_thread(hygiene_rules.plan_rule_change, config, wanted)
+            body = Content.assemble(change_content(change), f"\n{display_text(await self._effect(config, wanted))}")
+            answers = [
+                Answer("y", "Save it", True, "the file of before is kept as a backup"),
+                Answer("b", "Change something", False),
+            ]
+            question = Question("This changes in config.toml", body, "Leave config.toml as it is", answers)
+            answer = await self.app.push_screen_wait(question)
+            if answer is None:
+                return
+            if answer:
+                break
+        await asyncio.to_thread(hygiene_rules.save_rule_change, config, change, self.desk.clock())
+        library.config = await asyncio.to_thread(hygiene_rules.with_rules_of_file, library.config)
+        self.desk.note_change()
+        self.tell("The rules are changed; the config.toml of before is kept as a backup.")
+        self.reload()
+
+    async def _effect(self, config: MemoryConfig, wanted: Mapping[str, Value]) -> str:
+        """What the next run takes by the rules wanted."""
+        now = self.desk.clock().astimezone()
+        try:
+            before = await plan_hygiene(replace(self.library, config=config), now)
+            changed = replace(self.library, config=hygiene_rules.with_rules(config, wanted))
+            return _next_run_words(before, await plan_hygiene(changed, now))
+        except InspectorError as error:
+            return f"What the next run takes could not be looked at: {error.message}"
+
+
+def _lines(plan: HygienePlan, going: Sequence[HygieneItem]) -> list[_Line]:
+    """Everything, the rules that take something, and the others in one line."""
+    lines = [_Line(None, going)]
+    idle: list[HygieneRule] = []
+    for rule in plan.rules.rules:
+        if plan.of(rule.name):
+            lines.append(_Line(rule, [item for item in going if item.rule == rule.name]))
+        else:
+            idle.append(rule)
+    if idle:
+        others = (
+            f"{counted(len(idle), 'other rule' if len(lines) > 1 else 'rule')} take{'s' * (len(idle) == 1)} nothing"
+        )
+        lines.append(_Line(None, (), f"– {others}: {'; '.join(one_line(rule.sentence) for rule in idle)}"))
+    return lines
+
+
+def _name_of(line: _Line) -> str:
+    return "" if line.rule is None else line.rule.name
+
+
+def _rule_columns() -> Sequence[Column[_Line]]:
+    def sentence(line: _Line) -> str:
+        return _EVERYTHING if line.rule is None else line.rule.sentence
+
+    def count(line: _Line) -> Content:
+        if not line.items:
+            return Content.styled(NO_VALUE, "faint")
+        thing = "thing" if line.rule is None else thing_of(line.rule.name)
+        return Content.styled(counted(len(line.items), thing), "text" if line.rule is None else "final")
+
+    def size(line: _Line) -> str:
+        return size_text(sum(item.size for item in line.items)) if line.items else ""
+
+    def names(line: _Line) -> str:
+        return "" if line.rule is None else "  ".join(map(_last_part, line.items[:_NAMES_TOLD]))
+
+    return (
+        Column("rule", sentence, flex=True),
+        Column("would go", count, right=True),
+        Column("size", size, width=6, right=True, look="muted"),
+        Column("", names, width=40, hidden_below=_NAMES_FROM, look="muted"),
+    )
+
+
+def _sign(item: HygieneItem) -> Content:
+    if item.rule in ARCHIVING and not item.and_purged:
+        return Content.styled("→", "vector")
+    is_deleted = item.rule in FILE_RULES or item.rule == "audit log"
+    return Content.styled("✗", "bad") if is_deleted else Content.styled("↓", "keyword")
+
+
+def _fate(item: HygieneItem) -> str:
+    """What becomes of a file; of a row how it begins."""
+    return item.excerpt[:_LONGEST_LOOKED_AT] if item.excerpt else fate_words(item)
+
+
+_ITEM_COLUMNS: Sequence[Column[HygieneItem]] = (
+    Column("", _sign, width=1),
+    Column("date", lambda item: absolute_time(item.date)[:_DATE_CELLS], width=_DATE_CELLS, look="muted"),
+    Column("rule", lambda item: SHORT[item.rule], look="muted", hidden_below=60),
+    Column("name", lambda item: item.name or EMPTY_KEY, flex=True),
+    Column("size", lambda item: size_text(item.size), width=6, right=True, look="muted"),
+    Column("what becomes of it", _fate, flex=True, hidden_below=_NAMES_FROM, look="muted"),
+)
+
+
+def _last_part(item: HygieneItem) -> str:
+    """A name beside the rule, which says what folder it is in."""
+    name = _clean(item.name)
+    return (name.rpartition("/")[2] if item.rule in FILE_RULES else name) or EMPTY_KEY
+
+
+def _day_content(as_of: datetime, days: int, items: Sequence[HygieneItem], left_out: int) -> Content:
+    """Which moment is looked at, how much would go then, and how much of it is left out."""
+    name = "now" if days == 0 else f"{as_of:%Y-%m-%d %H:%M}"
+    facts = [f"{counted(len(items), 'thing')} would go" if items else "nothing would go"]
+    if items and days <= 0:
+        # On a day to come the date needs the room; the list of rules has the size too.
+        facts.append(size_text(sum(item.size for item in items)))
+    if left_out:
+        facts.append(f"{count_text(left_out)} left out")
+    preview = "   preview" if days > 0 else ""
+    return Content.assemble(
+        ("as of ", MUTED), ("◂ ", ACCENT), (name, STRONG), (" ▸", ACCENT), (preview, WARNING),
+        (f"{' · ' if preview else '   '}{' · '.join(facts)}", MUTED),
+    )  # fmt: skip
+
+
+def _plan_about(plan: HygienePlan) -> Content:
+    """Every rule in full, and what the last run did."""
+    parts: list[str | tuple[str, str]] = []
+    if plan.state.last_run is not None:
+        parts += [("last report  ", MUTED), f"{report_words(plan.state.report)}\n\n"]
+    for rule in plan.rules.rules:
+        parts += [(f"{one_line(rule.sentence)}\n", "" if rule.is_on else MUTED)]
+    return Content.assemble(*parts)
+
+
+def _rule_about(rule: HygieneRule) -> Content:
+    keys = ", ".join(rule.keys)
+    return Content.assemble(
+        (one_line(rule.sentence), STRONG), (f"\n{keys}" if keys else "", MUTED), "\n\n", ("⏎", ACCENT),
+        (" changes the rules", MUTED), ("   space", ACCENT), (" leaves out all it takes", MUTED),
+    )  # fmt: skip
+
+
+def _item_about(item: HygieneItem, *, stays: bool) -> Content:
+    """All about one thing: its name, its date, what becomes of it, and how it begins."""
+    fate = "left out: it stays as it is" if stays else effect_of(item)
+    facts = [absolute_time(item.date), size_text(item.size), _clean(fate)]
+    begins = f"\n\n{_clean(item.excerpt)}" if item.excerpt else ""
+    return Content.assemble((_clean(item.name) or EMPTY_KEY, STRONG), ("\n" + " · ".join(facts), MUTED), begins)
+
+
+def _empty_words(plan: HygienePlan, rule: HygieneRule | None, days: int) -> str:
+    """Why there is nothing in the list, and what would fill it."""
+    when = "now" if days == 0 else "then"
+    if rule is not None:
+        return f"Nothing has to go {when} by this rule."
+    if not plan.rules.is_enabled:
+        return (
+            "Hygiene is off. ZeroClaw archives and deletes nothing by itself until it is switched on: ⏎ on a rule "
+            "changes that."
+        )
+    return f"Nothing has to go {when}. What gets too old for the rules above is shown here; → looks a day on."
+
+
+def _question_body(plan: HygienePlan, items: Sequence[HygieneItem], days: int, left_out: int) -> Content:
+    """Exactly what a run does, and what brings it back."""
+    lines = [*doing_words(items)]
+    if left_out:
+        lines.append(f"{count_text(left_out)} left out")
+    day = f"\nBy the rules as of {plan.as_of:%Y-%m-%d %H:%M}." if days else ""
+    after = (
+        "What is deleted is kept in the trash first; u takes all of it back, files too. ZeroClaw then waits "
+        f"{INTERVAL_HOURS} hours before it does the same."
+    )
+    size = size_text(sum(item.size for item in items))
+    return Content.assemble("\n".join(lines), (f"\n{size} in all", MUTED), day, (f"\n\n{after}", MUTED))
+
+
+def _ran_words(outcome: Outcome, *, items: Sequence[HygieneItem], now: datetime) -> str:
+    """What a run did; its notes say what was left alone and why."""
+    if outcome.count == len(items):
+        said = ", ".join(doing_words(items))
+    else:
+        said = f"{count_text(outcome.count)} of {count_text(len(items))} done"
+    until = until_words(outcome.action.until, now) if outcome.action else ""
+    back = f"{said} · u brings it back{f', until {until}' if until else ''}."
+    sentences = [back if outcome.count else "Nothing was done."]
+    if outcome.cancelled:
+        sentences.append("It was stopped before the rest.")
+    sentences += map(one_line, outcome.notes[:_NOTES_TOLD])
+    if len(outcome.notes) > _NOTES_TOLD:
+        sentences.append(f"{count_text(len(outcome.notes) - _NOTES_TOLD)} more were left alone.")
+    return " ".join(sentences)
+
+
+def _next_run_words(before: HygienePlan, after: HygienePlan) -> str:
+    """What the next run takes by other rules, and what it would have taken by the present ones."""
+    if not after.rules.is_enabled:
+        return "ZeroClaw then archives and deletes nothing by itself."
+    taken, formerly = (", ".join(doing_words(plan.items, "deleted")) for plan in (after, before))
+    if not before.rules.is_enabled:
+        formerly = ""
+    if taken == formerly:
+        return f"At its next start nothing differs: {taken or 'nothing has to go'}."
+    if not taken:
+        return f"At its next start nothing has to go, in place of: {formerly}."
+    return f"At its next start: {taken}{f', in place of: {formerly}' if formerly else ''}."
+
+
+def _rules_form(config: MemoryConfig, settings: Sequence[RuleSetting], wanted: Mapping[str, Value]) -> Form:
+    """The settings of hygiene as fields, and below what changes in the file."""
+
+    def below(values: Mapping[str, str]) -> Content:
+        changed = _changed(settings, values)
+        if not changed:
+            return Content.styled(_UNCHANGED, MUTED)
+        about = " ".join(setting.about for setting in settings if setting.name in changed)
+        change = hygiene_rules.plan_rule_change(config, changed)
+        return Content.assemble((f"{about}\n", MUTED), change_content(change))
+
+    fields = [_field(setting, wanted.get(setting.name, setting.value)) for setting in settings]
+    form = Form("The rules of hygiene in config.toml", None, fields, below, does="go on")
+    form.add_class("-rules")
+    return form
+
+
+def _field(setting: RuleSetting, value: Value) -> Field:
+    name = setting.name.removeprefix("memory.").removeprefix("policy.")
+    shown = ("on" if value else "off") if isinstance(value, bool) else str(value)
+    return Field(_id_of(setting), name, shown, ("on", "off") if isinstance(value, bool) else setting.choices)
+
+
+def _id_of(setting: RuleSetting) -> str:
+    return setting.name.removeprefix("memory.").replace(".", "-")
+
+
+def _changed(settings: Sequence[RuleSetting], values: Mapping[str, str]) -> dict[str, Value]:
+    """The values that are others than now, as the file has them. Raises WrongUse for what cannot be meant."""
+    wanted: dict[str, Value] = {}
+    for setting in settings:
+        typed = values[_id_of(setting)].strip()
+        if isinstance(setting.value, bool):
+            value: Value = typed == "on"
+        elif isinstance(setting.value, int):
+            value = parsed_value(setting.name, typed.replace(",", ""))
+        else:
+            value = typed
+        if value != setting.value:
+            wanted[setting.name] = value
+    return wanted
+
+
+def _clean(text: str) -> str:
+    return one_line(mask_secrets(text[:_LONGEST_LOOKED_AT]))

@@ -1,0 +1,567 @@
+"""The snapshot: write it, compare it with the store, and bring in what is marked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Literal, get_args
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+from textual.worker import WorkType
+
+from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.snapshot import hydrate as hydrating
+from zeroclaw_tui.curation.snapshot import snapshot as snapshots
+from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan, OnConflict, Resolution
+from zeroclaw_tui.curation.snapshot.snapshot import Difference, SnapshotPlan, Where
+from zeroclaw_tui.curation.snapshot.text import NAME, Snapshot
+from zeroclaw_tui.memory.change import Advance
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
+from zeroclaw_tui.tui.changes import key_words
+from zeroclaw_tui.tui.commands import CHANGE, FIND, Command
+from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
+from zeroclaw_tui.tui.external import copy_text
+from zeroclaw_tui.tui.format import absolute_time, count_text, fit, shown_words
+from zeroclaw_tui.tui.looks import MUTED, STRONG, WARNING
+from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
+from zeroclaw_tui.tui.widgets.diff_content import DiffContent
+from zeroclaw_tui.tui.widgets.line_diff import DiffLine, diff_lines
+from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY
+from zeroclaw_tui.tui.widgets.parts_line import PartsLine
+from zeroclaw_tui.tui.widgets.plain_content import PlainContent
+from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+from zeroclaw_tui.tui.widgets.status_bar import StatusBar
+from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
+
+_MARK = "Mark"
+_GLYPHS: dict[Where, tuple[str, Look]] = {
+    "only here": ("◂", "bad"),
+    "only there": ("▸", "final"),
+    "changed": ("≠", "keyword"),
+    "same": ("=", "faint"),
+}
+_PARTS: tuple[tuple[Where | None, str], ...] = ((None, "differences"), *((where, where) for where in get_args(Where)))
+_COUNTED: tuple[Where, ...] = ("only here", "only there", "changed")
+_KEYS_NAMED = 4
+_NOTES = 4
+_SHORT_KEY = 24
+_LONGEST_NAME = 120
+_LONGEST_AGENT = 60
+_LONGEST_BEGINNING = 400
+_LOOKED_AT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """A file as it was read, and how it differs from the store."""
+
+    path: Path
+    snapshot: Snapshot
+    count: int
+    differences: tuple[Difference, ...]
+
+    def having(self, where: Where | None) -> tuple[Difference, ...]:
+        """Those of one kind; None: all that differ."""
+        if where is not None:
+            return tuple(one for one in self.differences if one.where == where)
+        return tuple(one for one in self.differences if one.where != "same")
+
+
+class SnapshotPane(UpkeepPane):
+    """The differences of one file from the store, of one kind or of all; some of them marked to be brought in."""
+
+    COMMANDS: ClassVar[Sequence[Command]] = (
+        Command(
+            "snapshot.hydrate", "enter", "hydrate", "bring in", "Bring the marked ones, else the row, into the store",
+            CHANGE, True, writes=True,
+        ),
+        Command("snapshot.mark", "space", "mark", "mark", "Mark the row, or take its mark away", _MARK, True),
+        Command("snapshot.write", "W", "write", "write", "Write it as ZeroClaw does", CHANGE, True, writes=True),
+        Command("snapshot.next", "F,right", "show_part(1)", "filter", "Show the next kind of difference", FIND, True),
+        Command("snapshot.previous", "left", "show_part(-1)", "filter back", "Show the kind before", FIND),
+        Command("snapshot.mark_all", "asterisk", "mark_all", "all", "Mark all that can come in", _MARK),
+        Command("snapshot.mark_none", "backslash", "mark_none", "none", "Take every mark away", _MARK),
+        Command("snapshot.copy", "y", "copy_content", "copy", "Copy the content, the snapshot's if it has one", FIND),
+        Command("snapshot.open", "", "open_file", "compare", "Compare with another file …", FIND),
+    )  # fmt: skip
+
+    def __init__(self, desk: Desk, *, id: str) -> None:
+        super().__init__(desk, id=id)
+        self._marked: set[str] = set()
+        self._compared: _Compared | None = None
+        self._path: Path | None = None
+        self._part = 0
+        self._read = 0
+        self._shown: Difference | None = None
+
+    def compose_lists(self) -> ComposeResult:
+        """The kinds of difference, and those of one kind."""
+        yield PartsLine(id="parts")
+        yield TableList(_COLUMNS, empty="Reading the snapshot …", is_marked=lambda one: one.key in self._marked)
+
+    def compose_about(self) -> ComposeResult:
+        """What one difference is, line by line."""
+        with ReadingPane(classes="about"):
+            yield Static("", classes="text", markup=False)
+            yield DiffContent()
+            yield PlainContent()
+
+    @property
+    def differences(self) -> TableList[Difference]:
+        """The list."""
+        return self.query_one(TableList)
+
+    @property
+    def home(self) -> Widget:
+        """Where one starts."""
+        return self.differences
+
+    def reload(self) -> None:
+        """Read file and store again."""
+        self.run_worker(self._load(), group="snapshot-load", exclusive=True)
+
+    def step_out(self) -> bool:
+        """From the difference to the list."""
+        if not self.query_one(ReadingPane).has_focus:
+            return False
+        self.differences.focus()
+        return True
+
+    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
+        """Show the difference under the cursor."""
+        event.stop()
+        difference = self.differences.selected
+        if difference is not self._shown:
+            self._shown = difference
+            show: WorkType[None] = partial(self._show, difference)
+            self.run_worker(show, group="snapshot-diff", exclusive=True)
+
+    def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
+        """Read on in the difference."""
+        event.stop()
+        self.query_one(ReadingPane).focus()
+
+    def on_parts_line_chosen(self, event: PartsLine.Chosen) -> None:
+        """Show this kind."""
+        event.stop()
+        self._show_part(event.at)
+
+    def action_show_part(self, step: int) -> None:
+        """The next kind of difference of which there are any, or the one before."""
+        if self._compared is not None:
+            others = [(self._part + step * ahead) % len(_PARTS) for ahead in range(1, len(_PARTS))]
+            filled = (at for at in others if self._compared.having(_PARTS[at][0]))
+            self._show_part(next(filled, self._part))
+
+    def action_mark(self) -> None:
+        """Mark the row, or no longer, and go on to the next."""
+        difference = self.differences.selected
+        if difference is None:
+            return
+        if not _can_bring(difference):
+            self.warn(_nothing_to_bring(difference))
+            return
+        self._marked ^= {difference.key}
+        self.differences.cursor += 1
+        self._paint_marks()
+
+    def action_mark_all(self) -> None:
+        """Mark all that are shown and can be brought in."""
+        self._marked |= {one.key for one in self.differences.rows if _can_bring(one)}
+        self._paint_marks()
+
+    def action_mark_none(self) -> None:
+        """Mark none."""
+        self._marked.clear()
+        self._paint_marks()
+
+    def action_write(self) -> None:
+        """Write the snapshot."""
+        self.desk.begin(self._write)
+
+    def action_hydrate(self) -> None:
+        """Bring the marked ones, else the row, into the store."""
+        difference = self.differences.selected
+        if self._compared is None or (difference is None and not self._marked):
+            self.warn("There is nothing to bring in here.")
+        elif not self._marked and difference is not None and not _can_bring(difference):
+            self.warn(_nothing_to_bring(difference))
+        else:
+            keys = sorted(self._marked or ([difference.key] if difference is not None else []))
+            self.desk.begin(partial(self._hydrate, path=self._compared.path, keys=keys))
+
+    async def action_copy_content(self) -> None:
+        """Copy the whole content."""
+        difference = self.differences.selected
+        entry = (difference.there or difference.here) if difference is not None else None
+        if entry is not None:
+            self.tell(await copy_text(self.app, entry.content))
+
+    def action_open_file(self) -> None:
+        """Compare with another file."""
+        form = path_form("Compare with which file?", "A MEMORY_SNAPSHOT.md, or a JSONL export of this program.")
+        self.app.push_screen(form, lambda typed: self._open(path_typed(typed["path"])) if typed else None)
+
+    def _open(self, path: Path) -> None:
+        self._path, self._part, self._compared = path, 0, None
+        self._marked.clear()
+        self.reload()
+
+    async def _load(self) -> None:
+        self._read = 0
+        try:
+            with self.saying(self._say_reading, over_and_over=True):
+                compared = await self._compare()
+        except InspectorError as error:
+            self._say_why_none(error)
+            return
+        is_first = self._compared is None
+        self._compared = compared
+        self._marked &= {one.key for one in compared.differences if _can_bring(one)}
+        self.say_whole()
+        self.remove_class("-none")
+        self._paint(0 if is_first else self.differences.cursor)
+
+    async def _compare(self) -> _Compared:
+        path = self._path
+        if path is None:
+            path = self._path = await asyncio.to_thread(snapshots.snapshot_file, self.library)
+        snapshot, entries = await asyncio.to_thread(snapshots.load_snapshot, path)
+        differences = await snapshots.compare(self.library, path, self._advance)
+        return _Compared(path, snapshot, len(entries), differences)
+
+    def _advance(self, done: int) -> bool:
+        self._read = done
+        return True
+
+    def _say_reading(self) -> None:
+        self.query_one(StatusBar).say("Comparing …", f"{count_text(self._read)} read" if self._read else "")
+
+    def _say_why_none(self, error: InspectorError) -> None:
+        if self._compared is not None:
+            self.say_failed(error)
+            self._paint_status()
+            return
+        is_own = self._path is not None and self._path.name == NAME
+        can_write = self.library.read_only_because is None and is_own and isinstance(error, NotThere | Refused)
+        hint = error.hint
+        if isinstance(error, NotThere) and is_own:
+            hint = (
+                "ZeroClaw writes one of all core memories at its start when memory.snapshot_enabled and "
+                "memory.snapshot_on_hygiene are on."
+            )
+        ways = ["W writes it from the core memories"] if can_write else []
+        ways += [": compare reads another file", "r looks again"]
+        self.say_title("Snapshot")
+        self.add_class("-none")
+        self.differences.say_empty(
+            "\n\n".join(part for part in (shown_words(error.message), shown_words(hint), " · ".join(ways)) if part)
+        )
+        self.differences.set_rows(())
+        self._paint_status()
+
+    def _show_part(self, at: int) -> None:
+        if self._compared is not None:
+            self._part = at
+            self._paint(0)
+
+    def _paint(self, cursor: int) -> None:
+        compared = self._compared
+        if compared is None:
+            return
+        where = _PARTS[self._part][0]
+        parts = [(name, count_text(len(compared.having(kind)))) for kind, name in _PARTS]
+        self.query_one(PartsLine).show(parts, self._part)
+        self.differences.say_empty(_empty_words(where, compared))
+        self.differences.set_rows(compared.having(where), cursor=cursor)
+        self.say_title(*_title_words(compared))
+        self._paint_status()
+
+    def _paint_marks(self) -> None:
+        self.differences.refresh()
+        self._paint_status()
+
+    def _paint_status(self) -> None:
+        marked = f"● {count_text(len(self._marked))} marked: ⏎ brings them in, \\ unmarks" if self._marked else ""
+        notes = self._compared.snapshot.notes if self._compared is not None else ()
+        self.query_one(StatusBar).say(marked, self.library.read_only_because or "", " ".join(map(shown_words, notes)))
+
+    async def _show(self, difference: Difference | None) -> None:
+        parts: list[str | tuple[str, str]] = []
+        lines: list[DiffLine] = []
+        entry = None
+        if difference is not None:
+            here, there = difference.here, difference.there
+            entry = there or here
+            parts = [(key_words(difference.key), STRONG), "\n", (_where_words(difference), MUTED)]
+            if difference.lost:
+                lost = "; ".join(map(one_line, difference.lost))
+                parts += ["\n", (f"! ZeroClaw's own format loses: {lost}.", WARNING)]
+            if here is not None and there is not None and difference.where == "changed":
+                parts += ["\n", ("- in the store   + in the snapshot", MUTED)]
+                found = await asyncio.to_thread(diff_lines, here.content, there.content)
+                # Masked once they are compared: two secrets may differ in what is hidden.
+                lines = [DiffLine(line.sign, mask_secrets(line.text)) for line in found]
+        if difference is self._shown:
+            self.say_about(Content.assemble(*parts))
+            self.query_one(DiffContent).show(lines)
+            self.query_one(PlainContent).show("" if lines or entry is None else mask_secrets(entry.content))
+
+    async def _write(self, library: Library) -> None:
+        plan = await snapshots.plan_snapshot(library)
+        if plan.entries:
+            title = f"Write {counted(plan.entries)} to {one_line(plan.file.name)}?"
+            if not await self.app.push_screen_wait(yes_or_no(title, _write_body(plan), "Write nothing", "Write it")):
+                return
+        if plan.foreign and not await self._replaces_foreign(plan):
+            return
+        is_foreign = bool(plan.foreign)
+
+        async def write(advance: Advance) -> Outcome:
+            return await snapshots.write_snapshot(library, replaces_foreign=is_foreign)
+
+        await self.carry_out(library, "Writing the snapshot", plan.entries, write, _written_words)
+
+    async def _replaces_foreign(self, plan: SnapshotPlan) -> bool:
+        sentence = f"{' '.join(map(shown_words, plan.foreign))}\n\nWhat is replaced is kept: u brings it back."
+        question = Question(
+            "Replace what another program wrote?", Content(sentence), "Leave it as it is",
+            [Answer("R", "Replace it", True)],
+        )  # fmt: skip
+        return await self.app.push_screen_wait(question) is True
+
+    async def _hydrate(self, library: Library, *, path: Path, keys: Sequence[str]) -> None:
+        plan = await self._planned(library, path, keys)
+        if plan is None:
+            return
+        count = len(plan.new) + len(plan.conflicts)
+        if not count:
+            self.tell("The store has the same by now: there is nothing to bring in.")
+            self.reload()
+            return
+        question = Question(
+            f"Bring {counted(count)} into the store?", _hydrate_body(plan), "Bring in nothing", _ways(plan)
+        )
+        policy = await self.app.push_screen_wait(question)
+        resolution = await self._decided(plan) if policy == "each" else policy
+        if resolution is None:
+            return
+
+        async def bring(advance: Advance) -> Outcome:
+            return await hydrating.hydrate(library, plan, resolution, advance)
+
+        self._marked.clear()
+        await self.carry_out(library, f"Bringing in {counted(count)}", count, bring, _came_in_words)
+
+    async def _decided(self, plan: HydratePlan) -> Resolution | None:
+        """What happens to each conflict, as a person says; None when they left it."""
+        decided: dict[str, OnConflict] = {}
+        answers: list[Answer[OnConflict]] = [
+            Answer("s", "Skip it", "skip", "the store's stays as it is"),
+            Answer("o", "Overwrite it", "overwrite", "what is here goes to the trash"),
+            Answer("r", "Put it beside", "rename", "under a key that is free"),
+        ]
+        for number, (there, here) in enumerate(zip(plan.conflicts, plan.here, strict=True), 1):
+            key = key_words(mask_secrets(there.key))
+            title = f"{number} of {len(plan.conflicts)}: {key} has another content here"
+            question = Question(title, _one_conflict_body(there, here), "Bring in nothing", answers)
+            answer = await self.app.push_screen_wait(question)
+            if answer is None:
+                return None
+            decided[there.id] = answer
+        return decided
+
+    async def _planned(self, library: Library, path: Path, keys: Sequence[str]) -> HydratePlan | None:
+        """What hydrating would do; where nobody can tell whose they shall be, a person says. None when they left it."""
+        try:
+            return await hydrating.plan_hydrate(library, path, keys)
+        except Refused:
+            agents = await _agents(library)
+            if len(agents) < 2:
+                raise
+        answers = [Answer("", one_line(agent[:_LONGEST_AGENT]), agent) for agent in agents]
+        agent = await self.app.push_screen_wait(choice("Whose memories shall they be?", answers))
+        return None if agent is None else await hydrating.plan_hydrate(library, path, keys, agent=agent)
+
+
+def _glyph(difference: Difference) -> Content:
+    return Content.styled(*_GLYPHS[difference.where])
+
+
+def _key(difference: Difference) -> Content:
+    name = one_line(mask_secrets(difference.key[:_LOOKED_AT]))
+    lossy = (" !", "keyword") if difference.lost else ""
+    return Content.assemble((name, "text") if name else (EMPTY_KEY, "faint"), lossy)
+
+
+def _beginning(difference: Difference) -> Content:
+    entry = difference.there or difference.here
+    text = one_line(mask_secrets(entry.content[:_LOOKED_AT])) if entry is not None else ""
+    return Content.styled(text or EMPTY_CONTENT, "text" if text else "faint")
+
+
+_COLUMNS: Sequence[Column[Difference]] = (
+    Column("", _glyph, width=1),
+    Column("where", lambda one: one.where, width=10, look="muted"),
+    Column("key", _key),
+    Column("memory", _beginning, flex=True),
+    Column("lost in the file", lambda one: "; ".join(one.lost), width=30, hidden_below=100, look="muted"),
+)
+
+
+async def _agents(library: Library) -> list[str]:
+    if not library.memory.capabilities.agents:
+        return []
+    return sorted((await library.memory.health()).facts.get("agents") or ())
+
+
+def _can_bring(difference: Difference) -> bool:
+    """Whether there is something to bring into the store."""
+    return difference.there is not None and difference.where != "same"
+
+
+def _nothing_to_bring(difference: Difference) -> str:
+    """Why a row cannot be marked."""
+    key = key_words(difference.key)
+    if difference.there is None:
+        return f"{key} is not in the snapshot, so there is nothing to bring in; W writes it there."
+    return f"{key} is the same in both: there is nothing to bring in."
+
+
+def _title_words(compared: _Compared) -> tuple[str, str]:
+    """Which file of when, how much is in it; and how it differs, which may be left out."""
+    name = one_line(compared.path.name[:_LONGEST_NAME])
+    of = f" of {absolute_time(compared.snapshot.exported)}" if compared.snapshot.exported else ""
+    kind = "core memory" if compared.path.name == NAME else "memory"
+    counts = Counter(one.where for one in compared.differences)
+    differs = ", ".join(f"{count_text(counts[where])} {where}" for where in _COUNTED if counts[where])
+    return f"{name}{of}: {counted(compared.count, kind)}", f"; {differs or 'the store has the same'}"
+
+
+def _where_words(difference: Difference) -> str:
+    """What one difference is, in a sentence."""
+    here, there = difference.here, difference.there
+    if there is None:
+        return "Only in the store: the snapshot does not have it."
+    if here is None:
+        return "Only in the snapshot: the store does not have it."
+    if difference.where == "same":
+        return "The same in both."
+    return f"Another content in each; the store's is of {absolute_time(here.updated_at or here.timestamp)}."
+
+
+def _empty_words(where: Where | None, compared: _Compared) -> str:
+    """Why no row is shown."""
+    if where is None and not compared.differences:
+        return "Neither the store nor the snapshot has a core memory."
+    if where is None:
+        return (
+            f"Store and snapshot have the same {counted(len(compared.differences))}. What is written or edited from "
+            "now on is listed here until the snapshot is written again; F shows what is the same."
+        )
+    return f"Nothing is {where}: F shows the next kind."
+
+
+def _write_body(plan: SnapshotPlan) -> Content:
+    """What writing would write, replace and lose."""
+    replaces = plan.replaces
+    parts: list[str | tuple[str, str]] = [shown_words(str(plan.file))]
+    if plan.foreign:
+        parts += [(f"\n! {sentence}", WARNING) for sentence in map(shown_words, plan.foreign)]
+    elif replaces is None:
+        parts.append("\nThere is none yet.")
+    else:
+        of = f" of {absolute_time(replaces.exported)}" if replaces.exported else ""
+        had = replaces.total if replaces.total is not None else len(replaces.entries)
+        parts.append(f"\nIt replaces the one{of} with {counted(had)}; u brings that back.")
+    if plan.lossy:
+        named = [f"\n  {_short(key)}: {'; '.join(map(one_line, lost))}" for key, lost in plan.lossy[:_KEYS_NAMED]]
+        more = len(plan.lossy) - len(named)
+        lose = "1 of them loses" if len(plan.lossy) == 1 else f"{count_text(len(plan.lossy))} of them lose"
+        parts += ["\n\n", (f"! {lose} something in ZeroClaw's own format:", WARNING)]
+        parts += [(shown_words("".join(named)), MUTED), (f"\n  … and {count_text(more)} more" if more else "", MUTED)]
+    vectors = "" if plan.vectors else ", but their vectors, which are too many"
+    beside = f"{one_line(plan.beside.name)} is written beside it and holds everything without loss{vectors}."
+    parts.append((f"\n\n{beside}", MUTED))
+    return Content.assemble(*parts)
+
+
+def _written_words(outcome: Outcome) -> str:
+    """What a write came to."""
+    return " ".join([f"{counted(outcome.count)} written · u takes it back.", *map(one_line, outcome.notes)])
+
+
+def _hydrate_body(plan: HydratePlan) -> Content:
+    """What is new, what has another content here, and what was lost on the way."""
+    facts = [
+        f"{count_text(len(plan.new))} new" if plan.new else "",
+        f"{count_text(len(plan.conflicts))} with another content here" if plan.conflicts else "",
+        f"{count_text(plan.same)} the same in both" if plan.same else "",
+    ]
+    parts: list[str | tuple[str, str]] = [" · ".join(fact for fact in facts if fact)]
+    if plan.conflicts:
+        parts.append((f"\nOther content here: {_named([entry.key for entry in plan.conflicts])}", MUTED))
+    if plan.lost:
+        keys = [key for key, _ in plan.lost]
+        parts += ["\n", (f"! ZeroClaw's own format lost something of {_named(keys)}.", WARNING)]
+    parts += [(f"\n{shown_words(note)}", MUTED) for note in plan.notes[:_NOTES]]
+    return Content.assemble(*parts)
+
+
+def _ways(plan: HydratePlan) -> list[Answer[OnConflict | Literal["each"]]]:
+    """The ways to bring them in."""
+    new, conflicts = count_text(len(plan.new)), count_text(len(plan.conflicts))
+    if not plan.conflicts:
+        return [Answer("y", f"Bring in the {new} new", "skip")]
+    them, stay = ("the other one", "stays") if len(plan.conflicts) == 1 else (f"the other {conflicts}", "stay")
+    answers: list[Answer[OnConflict | Literal["each"]]] = []
+    if plan.new:
+        answers.append(Answer("s", f"Only the {new} new", "skip", f"{them} {stay} as here"))
+    answers += [
+        Answer("o", f"Overwrite {conflicts}", "overwrite", "what is here goes to the trash"),
+        Answer("r", f"Put {conflicts} beside", "rename", "under keys that are free"),
+    ]
+    if len(plan.conflicts) > 1:
+        answers.append(Answer("e", "Decide for each", "each", "one question a memory"))
+    return answers
+
+
+def _one_conflict_body(there: MemoryEntry, here: MemoryEntry) -> Content:
+    """The beginnings of both."""
+    begins = [one_line(mask_secrets(entry.content[:_LONGEST_BEGINNING])) for entry in (here, there)]
+    dates = [absolute_time(entry.updated_at or entry.timestamp) for entry in (here, there)]
+    return Content.assemble(
+        (f"- in the store, {dates[0]}\n", MUTED), begins[0], (f"\n\n+ in the snapshot, {dates[1]}\n", MUTED), begins[1]
+    )
+
+
+def _came_in_words(outcome: Outcome) -> str:
+    """What came in."""
+    if outcome.count == 0:
+        return " ".join(["Nothing had to be brought in.", *map(one_line, outcome.notes)])
+    stopped = ["It was stopped before the rest."] if outcome.cancelled else []
+    renamed = [f"{key_words(old)} is now {key_words(new)}." for old, new in list(outcome.renamed.items())[:2]]
+    more = len(outcome.renamed) - len(renamed)
+    names = [*renamed, *([f"{count_text(more)} more came under other keys."] if more else [])]
+    said = f"{counted(outcome.count)} came in · u takes {'it' if outcome.count == 1 else 'them'} back."
+    return " ".join([said, *names, *stopped, *map(one_line, outcome.notes)])
+
+
+def _named(keys: Sequence[str]) -> str:
+    named = ", ".join(map(_short, keys[:_KEYS_NAMED]))
+    more = len(keys) - _KEYS_NAMED
+    return f"{named} and {count_text(more)} more" if more > 0 else named
+
+
+def _short(key: str) -> str:
+    return fit(key_words(key), _SHORT_KEY).rstrip()

@@ -1,0 +1,373 @@
+"""What comes into a store and leaves it: export, import, a copy to another store, a database made of its snapshot.
+
+Each asks with its plan, shows how far it is, and gives what was done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+from textual.content import Content
+
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
+from zeroclaw_tui.curation.superseded import left_out_words, superseded_hidden
+from zeroclaw_tui.curation.transfer.export import Exported, export_file
+from zeroclaw_tui.curation.transfer.imports import ImportPlan, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.words import lost_words, preview_words, source_words
+from zeroclaw_tui.memory.change import Advance
+from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.tui import opening
+from zeroclaw_tui.tui.changes import key_words
+from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, yes_or_no
+from zeroclaw_tui.tui.format import count_text, fit, shown_words, size_text
+from zeroclaw_tui.tui.looks import MUTED, WARNING
+from zeroclaw_tui.tui.progress import with_progress
+from zeroclaw_tui.tui.words import memories_words
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan
+    from zeroclaw_tui.curation.switching import Candidate
+    from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan
+    from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
+
+FORMATS: dict[str, tuple[Format, str]] = {
+    "JSONL": ("jsonl", "every column exactly; the one to import again."),
+    "CSV": ("csv", "a table for other programs, without vectors."),
+    "Markdown": ("markdown", "to be read by people, without vectors."),
+}
+_BY_NAME = "by its name"
+_EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
+_NAMED = 4
+_NOTES = 3
+_SHORT_KEY, _LONGEST_NAME, _LONGEST_NOTE, _LONGEST_PREVIEW = 24, 40, 130, 60
+_LOSSES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ExportWish:
+    """Where to, how, and whether vectors go along."""
+
+    path: Path
+    format: Format
+    vectors: bool
+
+
+async def export_shown(
+    app: App[Any], library: Library, filter: MemoryFilter, narrowed: str, now: datetime, patience: float
+) -> str | None:
+    """Ask where to, and export what a filter leaves; gives what was done, None when a person left it."""
+    count = (await library.memory.facets(filter, now.isoformat())).total
+    if hidden := await superseded_hidden(library, filter):
+        narrowed = f"{narrowed}\n{hidden_words(hidden)}"
+    path = Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"
+    form = export_form(count, narrowed, path, has_vectors=library.memory.capabilities.vectors)
+    values = await app.push_screen_wait(form)
+    if values is None:
+        return None
+    wish = export_wish(values)
+    is_there = await asyncio.to_thread(wish.path.exists)
+    if is_there and not await app.push_screen_wait(_replacing(wish.path)):
+        return None
+
+    async def export(advance: Advance) -> Exported:
+        return await export_file(
+            library, filter, wish.path, wish.format, vectors=wish.vectors, overwrite=is_there, advance=advance
+        )
+
+    done = await with_progress(app, f"Exporting {memories_words(count)}", count, patience, export)
+    return exported_words(done, wish.path, wish.format)
+
+
+def export_form(count: int, narrowed: str, path: Path, *, has_vectors: bool) -> Form:
+    """Where the memories shall go, and how; `narrowed` says in words which those are. `export_wish` reads it."""
+
+    def below(values: Mapping[str, str]) -> Content:
+        wish = export_wish(values)
+        words, remark = next((words, remark) for words, (known, remark) in FORMATS.items() if known == wish.format)
+        return Content(f"{words}: {remark}")
+
+    fields = [
+        Field("path", "to", shown_words(str(path))),
+        Field("format", "format", _BY_NAME, (_BY_NAME, *FORMATS)),
+        *([Field("vectors", "vectors", "no", ("no", "yes"))] if has_vectors else []),
+    ]
+    title = f"Export {memories_words(count)}?"
+    return Form(title, Content.styled(narrowed, MUTED), fields, below, does="export")
+
+
+def export_wish(values: Mapping[str, str]) -> ExportWish:
+    """What the form of an export means. Raises WrongUse."""
+    path, chosen = path_typed(values["path"]), values["format"]
+    suffix = path.suffix.lower()
+    if chosen == _BY_NAME and suffix not in SUFFIXES:
+        known = ", ".join(SUFFIXES)
+        raise WrongUse("The name does not say which format.", hint=f"End it in {known}, or choose one.")
+    known_format = SUFFIXES[suffix] if chosen == _BY_NAME else FORMATS[chosen][0]
+    return ExportWish(path, known_format, values.get("vectors") == "yes" and known_format == "jsonl")
+
+
+async def import_file(app: App[Any], library: Library, patience: float) -> Outcome | None:
+    """Ask for a file, show what it would bring, and import it; None when a person left it."""
+    about = "An export of this program, or a file or folder of another tool."
+    values = await app.push_screen_wait(path_form("Import which file?", about))
+    if values is None:
+        return None
+    path = path_typed(values["path"])
+
+    async def look(advance: Advance) -> ImportPlan:
+        return await plan_import(library, path, advance=advance)
+
+    plan = await with_progress(app, f"Reading {one_line(shown_words(path.name))}", 0, patience, look)
+    policy = await app.push_screen_wait(
+        Question(import_title(plan), plan_body(plan), "Import nothing", import_answers(plan))
+    )
+    if policy is None:
+        return None
+    count = plan.brings(policy)
+
+    async def bring(advance: Advance) -> Outcome:
+        return await import_memories(library, plan, policy, advance=advance)
+
+    return await with_progress(app, f"Importing {memories_words(count)}", count, patience, bring)
+
+
+async def copy_to(
+    app: App[Any], library: Library, candidate: Candidate, profile: str | None, patience: float
+) -> str | None:
+    """Compare, ask, copy and verify; gives what was done, None when a person left it. Raises InspectorError kinds."""
+    from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy
+
+    target = await opening.open_copy_target(candidate.config, profile)
+    try:
+
+        async def compare(advance: Advance) -> CopyPlan:
+            return await plan_copy(library, target, _EVERYTHING, advance=advance)
+
+        plan = await with_progress(app, f"Comparing with {clean(candidate.location)}", 0, patience, compare)
+        asking = Question(copy_title(plan), copy_body(plan, app.size.height), "Copy nothing", copy_answers(plan))
+        policy = await app.push_screen_wait(asking)
+        if policy is None:
+            return None
+
+        async def copy(advance: Advance) -> CopyOutcome:
+            return await copy_memories(library, target, _EVERYTHING, policy, advance=advance)
+
+        count = plan.brings(policy)
+        outcome = await with_progress(app, f"Copying {memories_words(count)}", count, patience, copy)
+        return copied_words(outcome, plan.target)
+    finally:
+        await target.close()
+
+
+def make_from_snapshot(app: App[Any], config: MemoryConfig, version: str | None, then: Callable[[], object]) -> None:
+    """Ask with what the snapshot holds; on yes make the database for ZeroClaw of that version, then call `then`."""
+    app.run_worker(_ask_to_make(app, config, version, then), group="make-ask", exclusive=True)
+
+
+async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None, then: Callable[[], object]) -> None:
+    from zeroclaw_tui.curation.snapshot.hydrate import plan_making
+    from zeroclaw_tui.curation.snapshot.snapshot import place_of
+    from zeroclaw_tui.curation.snapshot.text import NAME
+
+    try:
+        plan = await asyncio.to_thread(plan_making, config, place_of(config), version=version)
+    except InspectorError as error:
+        _say(app, error)
+        return
+    notes = " ".join(map(shown_words, plan.notes))
+    body = Content.assemble(
+        f"{NAME} brings {memories_words(len(plan.new))}.\n{shown_words(str(config.database))} is made with them.",
+        (f"\n\n{notes}" if notes else "", MUTED),
+        ("\n\nThe snapshot itself stays as it is.", MUTED),
+    )
+    question = yes_or_no("Make the database from the snapshot?", body, "Make nothing", "Make it")
+    if await app.push_screen_wait(question):
+        # A worker of its own: quitting waits for this one, which asks nothing.
+        app.run_worker(_make(app, config, plan, version, then), group="make-store")
+
+
+async def _make(
+    app: App[Any],
+    config: MemoryConfig,
+    plan: HydratePlan,
+    version: str | None,
+    then: Callable[[], object],
+) -> None:
+    from zeroclaw_tui.curation.snapshot.hydrate import make_store
+
+    try:
+        await asyncio.to_thread(make_store, config, plan.new, version, rows=plan.rows)
+    except InspectorError as error:
+        _say(app, error)
+        return
+    app.notify(f"The database is made with {memories_words(len(plan.new))}.", markup=False)
+    then()
+
+
+def _say(app: App[Any], error: InspectorError) -> None:
+    app.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
+
+
+def _replacing(path: Path) -> Question[bool]:
+    body = Content(f"{shown_words(str(path))} is there already; what it holds is gone then.")
+    return yes_or_no("Replace this file?", body, "Leave it as it is", "Replace it")
+
+
+def narrowed_words(chips: list[str], text: str, *, is_recall: bool, verb: str = "contains") -> str:
+    """Which memories the list shows, in words; `verb` says how they are found by the text."""
+    narrowed = [*chips, *([f"{verb} “{one_line(text)[:60]}”"] if text else [])]
+    words = " · ".join(narrowed) if narrowed else "All that the list shows."
+    # A recall shows what one query brings up; what it leaves out is no less worth keeping.
+    return (
+        f"{words}\nThe search is not counted: recall orders memories, it does not choose them." if is_recall else words
+    )
+
+
+def hidden_words(hidden: int) -> str:
+    """That superseded memories stay out of the file, and how they come along."""
+    return left_out_words(hidden, way="“superseded” in the facets takes")
+
+
+def exported_words(done: Exported, path: Path, format: Format) -> str:
+    """What was written."""
+    if done.cancelled:
+        return "Exporting was stopped: nothing was written."
+    # The name comes last and without a full stop, which a narrow notice would put on a line of its own.
+    said = f"{memories_words(done.count)}, {size_text(done.size)}, exported to {path}"
+    # Vectors were left out of JSONL by choice.
+    lost = () if format == "jsonl" else done.lost
+    return shown_words(f"{said}. {' '.join(lost)}" if lost else said)
+
+
+def import_title(plan: ImportPlan) -> str:
+    """The question of a plan."""
+    name = fit(one_line(shown_words(plan.path.name[:200])), _LONGEST_NAME).rstrip()
+    if not plan.count:
+        return f"{name} holds no memories"
+    if not plan.new + plan.taken:
+        return f"{name} holds nothing that is not here already"
+    return f"Import {memories_words(plan.new + plan.taken)} from {name}?"
+
+
+def plan_body(plan: Plan, most: int = _NOTES) -> Content:
+    """What is new, what is there, what is made first, and the first `most` of what gets lost."""
+    facts = [
+        f"{count_text(plan.new)} new",
+        f"{count_text(plan.same)} there already" if plan.same else "",
+        f"{count_text(plan.taken)} whose id or key is taken" if plan.taken else "",
+    ]
+    parts: list[str | tuple[str, str]] = [" · ".join(fact for fact in facts if fact)]
+    if isinstance(plan, ImportPlan) and plan.why:
+        parts.append((f"\n{_line(source_words(plan))}", MUTED))
+        parts += [
+            f"\n{fit(key_words(key), _SHORT_KEY).rstrip()}  {fit(shown_words(content), _LONGEST_PREVIEW).rstrip()}"
+            for key, _, content in preview_words(plan)
+        ]
+    if plan.samples:
+        parts.append((f"\nTaken: {keys_words(plan.samples, plan.taken)}", MUTED))
+    if plan.makes:
+        parts.append(f"\n{_line(plan.makes)}")
+    lost = list(lost_words(plan))
+    parts += [(f"\n! {_line(sentence)}", WARNING) for sentence in lost[:most]]
+    if len(lost) > most:
+        parts.append((f"\n… and {len(lost) - most} more, in a taller window", WARNING))
+    return Content.assemble(*parts)
+
+
+def keys_words(keys: Sequence[str], count: int) -> str:
+    """The first of these keys, and how many of `count` are not named."""
+    named = ", ".join(fit(key_words(key), _SHORT_KEY).rstrip() for key in keys[:_NAMED])
+    more = count - min(_NAMED, len(keys))
+    return f"{named} and {count_text(more)} more" if more > 0 else named
+
+
+def _line(sentence: str) -> str:
+    return fit(one_line(mask_secrets(shown_words(sentence))), _LONGEST_NOTE).rstrip()
+
+
+def import_answers(plan: ImportPlan) -> list[Answer[OnClash]]:
+    """The ways to bring them in; none where nothing is to be brought."""
+    new, taken = count_text(plan.new), count_text(plan.taken)
+    if not plan.taken:
+        return [Answer("y", f"Import the {new} new", "skip")] if plan.new else []
+    only: list[Answer[OnClash]] = []
+    if plan.new:
+        only = [Answer("s", f"Only the {new} new", "skip", f"the other {taken} stay as here")]
+    return [
+        *only,
+        Answer("o", f"Overwrite {taken}", "overwrite", "what is here goes to the trash"),
+        Answer("r", f"Put {taken} beside", "rename", "under keys that are free"),
+    ]
+
+
+def imported_words(outcome: Outcome) -> str:
+    """What came in."""
+    stopped = ["It was stopped before the rest; importing again goes on."] if outcome.cancelled else []
+    notes = [*stopped, *map(one_line, outcome.notes)]
+    if outcome.count == 0:
+        return " ".join(["Nothing had to be imported.", *notes])
+    renamed = f" {count_text(len(outcome.renamed))} under other keys." if outcome.renamed else ""
+    them = "it" if outcome.count == 1 else "them"
+    return " ".join([f"{memories_words(outcome.count)} imported · u takes {them} back.{renamed}", *notes])
+
+
+def copy_title(plan: CopyPlan) -> str:
+    """The question of a plan."""
+    to = clean(plan.target)
+    if not plan.count:
+        return "There is nothing to copy"
+    most = max(plan.brings("overwrite"), plan.brings("rename"))
+    return f"Copy {memories_words(most)} to {to}?" if most else f"{to} has all of it already"
+
+
+def copy_body(plan: CopyPlan, lines: int) -> Content:
+    """What a plan says, in a window of so many lines, and that the source stays."""
+    # Many a loss takes two lines; the rest of the question takes about twenty.
+    body = plan_body(plan, max(_LOSSES, (lines - 20) // 2))
+    return Content.assemble(body, (f"\n{clean(plan.source)} stays as it is.", MUTED))
+
+
+def copy_answers(plan: CopyPlan) -> list[Answer[OnClash]]:
+    """The ways to copy; none where there is nothing to copy."""
+    new, taken = count_text(plan.new), count_text(plan.taken)
+    over, beside = plan.brings("overwrite") - plan.new, plan.brings("rename") - plan.new
+    if not plan.taken:
+        return [Answer("y", f"Copy the {new} new", "skip")] if plan.new else []
+    answers: list[Answer[OnClash]] = []
+    if plan.new:
+        answers.append(Answer("s", f"Only the {new} new", "skip", f"the other {taken} stay as there"))
+    if over:
+        answers.append(Answer("o", f"Overwrite {count_text(over)}", "overwrite", "what is there goes to its trash"))
+    if beside:
+        answers.append(Answer("r", f"Put {count_text(beside)} beside", "rename", "under keys that are free"))
+    return answers
+
+
+def copied_words(outcome: CopyOutcome, target: str) -> str:
+    """What was copied, and what was found again."""
+    said = [f"{memories_words(outcome.copied)} copied to {clean(target)}, {count_text(outcome.verified)} verified."]
+    if outcome.cancelled:
+        said.append(f"Stopped: {count_text(outcome.left)} left; copying again goes on.")
+    elif outcome.left:
+        said.append(f"{count_text(outcome.left)} were left out.")
+    if outcome.differing:
+        said.append(f"Not found again as they are: {keys_words(outcome.differing, outcome.differs)}.")
+    if outcome.renamed:
+        said.append(f"{count_text(len(outcome.renamed))} under other keys.")
+    return " ".join([*said, *map(clean, outcome.notes)])
+
+
+def clean(text: str) -> str:
+    """A path, an address or a server's own words as one line without secrets."""
+    return one_line(shown_words(text))
