@@ -149,6 +149,8 @@ class CleanUp(UpkeepPane):
         super().__init__(desk, id=id)
         self.report: AuditReport | None = None
         self._marks: dict[Which, Stamp] = {}
+        self._going: frozenset[Which] = frozenset()
+        """What the change under way takes, as far as it is known."""
         self._found: dict[FindingKind, frozenset[Which]] = {}
         self._kind: FindingKind | None = None
         self._anchor = 0
@@ -345,6 +347,8 @@ class CleanUp(UpkeepPane):
         plan = await self._confirmed_merge(finding, ways)
         if plan is None:
             return
+
+        self._going = frozenset(map(_which, plan.going.stamps))
 
         async def change(advance: Advance) -> Outcome:
             return await merge(library, plan, advance)
@@ -610,7 +614,9 @@ class CleanUp(UpkeepPane):
             Column("key", lambda row: row.sample.stamp.key or Content.styled(EMPTY_KEY, "faint")),
             Column("memory", lambda row: row.sample.excerpt or Content.styled(EMPTY_CONTENT, "faint"), flex=True),
             Column("category", lambda row: row.sample.stamp.category, hidden_below=84, look="muted"),
-            Column("size", lambda row: size_text(row.sample.stamp.size), width=6, right=True, hidden_below=96, look="muted"),
+            Column(
+                "size", lambda row: size_text(row.sample.stamp.size), width=6, right=True, hidden_below=96, look="muted"
+            ),
             Column("age", age, width=6, right=True, look="muted"),
         ]
         if finding is not None and any(sample.remark for sample in finding.samples[:200]):

@@ -91,7 +91,7 @@ class SnapshotPane(UpkeepPane):
         Command("snapshot.previous", "left", "show_part(-1)", "filter back", "Show the kind before", FIND),
         Command("snapshot.mark_all", "asterisk", "mark_all", "all", "Mark all that can come in", _MARK),
         Command("snapshot.mark_none", "backslash", "mark_none", "none", "Take every mark away", _MARK),
-        Command("snapshot.copy", "y", "copy_content", "copy", "Copy the content, the snapshot's where it has one", FIND),
+        Command("snapshot.copy", "y", "copy_content", "copy", "Copy the content, the snapshot's if it has one", FIND),
         Command("snapshot.open", "", "open_file", "compare", "Compare with another file …", FIND),
     )  # fmt: skip
 
