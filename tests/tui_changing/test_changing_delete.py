@@ -17,8 +17,8 @@ from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.tui.screens.confirm import PurgeScreen, QuestionScreen
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
+from zeroclaw_tui.tui.screens.confirm import PurgeScreen, QuestionScreen
 from zeroclaw_tui.tui.screens.progress import ProgressScreen
 
 

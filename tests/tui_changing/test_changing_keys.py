@@ -10,19 +10,19 @@ import pytest
 from changing_samples import asked, back, keys_in, said, screen_of
 from textual.pilot import Pilot
 from tui_samples import NARROW, WIDE, Inspector, screen_text, screen_words, settled, until
+from zeroclaw_tui.tui.changing_words import plan_categories, worth_telling
+from zeroclaw_tui.tui.screens.history import HistoryScreen
+from zeroclaw_tui.tui.screens.saving import Question
+from zeroclaw_tui.tui.screens.trash import TrashScreen
 
 from zeroclaw_tui.curation.changes import PurgePlan, edit_memory, undo
 from zeroclaw_tui.curation.copies import copies
 from zeroclaw_tui.memory.change import Edit
-from zeroclaw_tui.tui.changing_words import plan_categories, worth_telling
 from zeroclaw_tui.tui.external_editor import Edited
 from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
-from zeroclaw_tui.tui.screens.copies import CopiesScreen
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
+from zeroclaw_tui.tui.screens.copies import CopiesScreen
 from zeroclaw_tui.tui.screens.erase import EraseScreen
-from zeroclaw_tui.tui.screens.history import HistoryScreen
-from zeroclaw_tui.tui.screens.saving import Question
-from zeroclaw_tui.tui.screens.trash import TrashScreen
 
 
 def found_in(monkeypatch: pytest.MonkeyPatch, *found: copies.Copy) -> None:

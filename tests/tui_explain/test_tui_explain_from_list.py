@@ -16,8 +16,8 @@ from zeroclaw_tui.tui.screens.filters import FiltersScreen
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.choice import ChoiceScreen
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
+from zeroclaw_tui.tui.screens.choice import ChoiceScreen
 from zeroclaw_tui.tui.screens.explain import ExplainScreen
 from zeroclaw_tui.tui.screens.prompt import PromptScreen
 from zeroclaw_tui.tui.screens.what_if import WhatIfScreen
