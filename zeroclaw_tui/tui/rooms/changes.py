@@ -449,13 +449,15 @@ class ChangesRoom(Screen[bool]):
             return
         self._can_come_back = in_trash
         self._marks &= in_trash
+        state_cells = 0
         if place == "changes":
             # Newer ones may have come on top.
-            numbers = [row.number for row in rows if isinstance(row, Action)]
-            cursor = numbers.index(wanted) if wanted in numbers else cursor
+            actions = [row for row in rows if isinstance(row, Action)]
+            cursor = next((at for at, action in enumerate(actions) if action.number == wanted), cursor)
+            state_cells = max((len(state_words(action)) for action in actions), default=0)
         shown = self._list
         shown.say_empty(self._empty_words())
-        shown.set_columns(_columns(place, self.clock(), every_store=self._shown.every_store))
+        shown.set_columns(_columns(place, self.clock(), every_store=self._shown.every_store, state_cells=state_cells))
         shown.set_rows(rows, cursor=cursor)
         self.query_one("#scope", Static).update(scope)
         self.query_one("#scope").display = bool(scope)
@@ -718,7 +720,7 @@ def edit_to(present: StoredRow, wanted: StoredRow, editable: Iterable[str]) -> E
     return Edit({name: getattr(then, name) for name in names})
 
 
-def _columns(place: Place, now: datetime, *, every_store: bool = False) -> Sequence[Column[Line]]:
+def _columns(place: Place, now: datetime, *, every_store: bool = False, state_cells: int = 0) -> Sequence[Column[Line]]:
     """The columns of a place; a row that is on its way has blank cells."""
 
     def of(kind: type[Row], words: Callable[[Row], Content | str]) -> Callable[[Line], Content | str]:
@@ -732,7 +734,7 @@ def _columns(place: Place, now: datetime, *, every_store: bool = False) -> Seque
             Column("when", of(Action, lambda line: age(line.at)), width=8, look="muted"),
             Column("change", of(Action, summary_words), flex=True),
             Column("rows", of(Action, lambda line: count_text(line.count)), width=7, right=True, look="muted"),
-            Column("", of(Action, state_words), look="muted"),
+            Column("", of(Action, state_words), width=state_cells, look="muted"),
             Column(
                 "goes",
                 of(Action, lambda line: gone_words(line.until, now)),
