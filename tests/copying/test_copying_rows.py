@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
 from zeroclaw_tui.curation.transfer.reconcile import OnClash, Spool
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import Refused, WrongUse
-from zeroclaw_tui.tui.screens.stores_words import copied_words
+from zeroclaw_tui.tui.transfer import copied_words
 
 
 def _rows(count: int = 12) -> list[dict[str, Any]]:

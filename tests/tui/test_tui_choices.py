@@ -40,7 +40,7 @@ async def test_a_chosen_profile_scores_from_then_on_and_is_remembered(inspector:
         await settled(pilot)
         assert "scoring 0.8.4 (chosen here)" in line(app, 0)
         assert saved_profile(inspector.configs[0].install) == "0.8.4"
-        recalled = browser(app).recalled
+        recalled = browser(app).panes.recalled
         assert recalled is not None
         assert recalled.profile == "0.8.4"
 
@@ -97,14 +97,14 @@ async def test_looking_never_writes_settings(inspector: Inspector) -> None:
     assert not inspector.configs[0].install.own_dir.exists()
 
 
-async def test_y_copies_the_content_and_capital_y_the_json(inspector: Inspector) -> None:
+async def test_y_copies_the_content_and_the_palette_the_json(inspector: Inspector) -> None:
     app = inspector.app()
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await settled(pilot)
         await pilot.press("j", "y")
         await until(pilot, lambda: "Sent to the terminal's clipboard." in screen_text(app))
         assert app.clipboard == "用户喜欢深色主题，使用中文回答"
-        await pilot.press("Y")
+        browser(app).action_copy_json()
         await settled(pilot)
         copied = json.loads(app.clipboard)
         assert copied["key"] == "语言"
@@ -115,7 +115,7 @@ async def test_lone_surrogates_can_be_copied(tmp_path: Path) -> None:
     app = Inspector(tmp_path, SampleMemory([m for m in hostile_memories() if "lone" in m.content])).app()
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await settled(pilot)
-        await pilot.press("y", "Y")
+        await pilot.press("y")
         await settled(pilot)
         assert "surrogate" in app.clipboard
 
@@ -164,10 +164,10 @@ async def test_help_names_every_key_that_is_bound(inspector: Inspector) -> None:
         await pilot.press("question_mark")
         shown = screen_words(app)
         for command in BROWSER_COMMANDS:
-            if command.keys and command.action != "choose_install":
+            if command.keys and command.action != "toggle_blocks":
                 assert command.sentence in shown
         assert "In the list" in shown
-        assert ": ^p Find a command by its name" in shown
+        assert ": ^p Find a command" in shown
         assert "^d Half a page on" in shown
         await pilot.press("escape")
         assert app.screen is browser(app)
@@ -252,12 +252,14 @@ async def test_contents_of_a_length_alone_are_shown_until_its_chip_goes(inspecto
         await settled(pilot)
         rows = browser(app).query_one(MemoryList)
         everything = rows.row_count
-        await pilot.press("l", "end", "up", "enter")
+        browser(app).action_choose_length()
+        await pilot.press("end", "up", "enter")
         await settled(pilot)
         assert "over 4 KB ✕" in line(app, 1)
         assert rows.row_count == 1
         assert rows.selected_entry is not None
         assert rows.selected_entry.key == "essay"
-        await pilot.press("l", "home", "enter")
+        browser(app).action_choose_length()
+        await pilot.press("home", "enter")
         await settled(pilot)
         assert rows.row_count == everything

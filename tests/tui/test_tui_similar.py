@@ -40,7 +40,7 @@ class NearMemory(SampleMemory):
 
 
 def shown_keys(app: InspectorApp) -> list[str]:
-    recalled = browser(app).recalled
+    recalled = browser(app).panes.recalled
     assert recalled is not None
     return [result.entry.key for result in recalled.results]
 
@@ -83,7 +83,7 @@ async def test_esc_goes_back_to_the_list_and_recall(inspector: Inspector) -> Non
         await pilot.press("escape")
         await settled(pilot)
         assert browser(app).view.mode is Mode.RECALL
-        assert browser(app).recalled is None
+        assert browser(app).panes.recalled is None
         assert "245 memories" in screen_words(app)
 
 

@@ -97,7 +97,7 @@ async def test_the_trait_alone_is_browsed_searched_and_says_what_it_lacks(tmp_pa
         await until(pilot, lambda: said(pilot) == ["This store keeps no vectors."])
         await pilot.press("slash", *"only")
         await settled(pilot)
-        recalled = browser(app).recalled
+        recalled = browser(app).panes.recalled
         assert recalled is not None
         assert len(recalled.results) == 1
         assert "no score" in screen_text(app)

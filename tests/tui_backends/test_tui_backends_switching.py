@@ -10,8 +10,8 @@ from tui_samples import NARROW, WIDE, browser, line, screen_text, screen_words, 
 
 from zeroclaw_tui.config.settings import confirmed_stores
 from zeroclaw_tui.curation.switching import NOT_THERE_YET, Standing
-from zeroclaw_tui.tui.screens.error import ErrorScreen
-from zeroclaw_tui.tui.screens.stores import StoresScreen
+from zeroclaw_tui.tui.rooms.stores import StoresRoom
+from zeroclaw_tui.tui.rooms.error import ErrorScreen
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 
@@ -96,7 +96,7 @@ async def test_escape_and_the_store_that_is_shown_change_nothing(known: Known) -
         for key in ("escape", "q", "enter"):
             await pilot.press("b")
             await settled(pilot)
-            assert isinstance(app.screen, StoresScreen)
+            assert isinstance(app.screen, StoresRoom)
             await pilot.press(key)
             await settled(pilot)
             assert app.screen is browser(app)
@@ -171,17 +171,17 @@ async def test_a_database_of_database_url_is_read_only_until_a_person_says_it_is
         await settled(pilot)
         await pilot.press("b")
         await settled(pilot)
-        await pilot.press("w")
+        await pilot.press("W")
         await until(pilot, lambda: any("Only the database of DATABASE_URL" in words for words in said(pilot)))
         await pilot.press("G")
         await until(pilot, lambda: "it may be another program's: read only" in screen_words(app))
-        await pilot.press("w")
+        await pilot.press("W")
         await until(pilot, lambda: "Is this ZeroClaw's database?" in screen_text(app))
         assert "hunter2" not in screen_text(app)
         await pilot.press("n")
         await settled(pilot)
         assert confirmed_stores(install) == ()
-        await pilot.press("w")
+        await pilot.press("W")
         await until(pilot, lambda: "Is this ZeroClaw's database?" in screen_text(app))
         await pilot.press("y")
         await until(pilot, lambda: app.screen is browser(app))

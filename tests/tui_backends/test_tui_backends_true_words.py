@@ -41,7 +41,8 @@ from zeroclaw_tui.tui.loader import Loader
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.screens.confirm import PurgeScreen
 from zeroclaw_tui.tui.view import View
-from zeroclaw_tui.tui.widgets.header import scoring_words, shorten_path
+from zeroclaw_tui.tui.widgets.header import scoring_words
+from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.words import mark_words, why_empty
 
@@ -289,11 +290,11 @@ async def test_a_day_in_a_name_is_an_age_and_what_has_none_is_a_group(tmp_path: 
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
         assert "no date" in screen_text(app)
-        browser(app).look(browser(app).view.toggled("age", "older"))
+        browser(app).panes.look(browser(app).view.toggled("age", "older"))
         await until(pilot, lambda: "2 memories · older than 30 d" in screen_words(app))
         await until(pilot, lambda: "created 2026-03-07" in screen_words(app))
         assert "day from the file's name (ours)" in screen_words(app)
         assert "?" not in line(app, 3)
-        browser(app).look(browser(app).view.toggled("age", "no date"))
+        browser(app).panes.look(browser(app).view.toggled("age", "no date"))
         await until(pilot, lambda: "1 memory · no date" in screen_words(app))
         assert "kept" in screen_text(app)

@@ -17,9 +17,11 @@ from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.screens.confirm import PurgeScreen, QuestionScreen
-from zeroclaw_tui.tui.screens.progress import ProgressScreen
+from zeroclaw_tui.tui.screens.editor import EditorScreen
+from zeroclaw_tui.tui.progress import ProgressScreen
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
+from zeroclaw_tui.tui.progress import ProgressScreen
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:

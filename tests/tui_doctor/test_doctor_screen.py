@@ -30,9 +30,14 @@ from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.screens.confirm import QuestionScreen
-from zeroclaw_tui.tui.screens.doctor_words import vectors_body
-from zeroclaw_tui.tui.screens.error import ErrorScreen
-from zeroclaw_tui.tui.screens.progress import ProgressScreen
+from zeroclaw_tui.tui.screens.doctor import DoctorScreen
+from zeroclaw_tui.tui.screens.doctor_repairs import ReindexScreen
+from zeroclaw_tui.tui.words import vectors_body
+from zeroclaw_tui.tui.rooms.error import ErrorScreen
+from zeroclaw_tui.tui.progress import ProgressScreen
+from zeroclaw_tui.tui.words import vectors_body
+from zeroclaw_tui.tui.rooms.error import ErrorScreen
+from zeroclaw_tui.tui.progress import ProgressScreen
 
 
 def said(pilot: Pilot[Any]) -> str:

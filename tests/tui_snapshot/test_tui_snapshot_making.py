@@ -16,7 +16,7 @@ from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.screens.confirm import QuestionScreen
-from zeroclaw_tui.tui.screens.error import ErrorScreen
+from zeroclaw_tui.tui.rooms.error import ErrorScreen
 
 
 def inspector(home: Home, **options: Any) -> InspectorApp:

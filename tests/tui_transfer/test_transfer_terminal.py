@@ -24,7 +24,7 @@ def test_out_and_in_again(clean_environment: Path, size: tuple[int, int]) -> Non
         screen.wait_for("Export 3 memories?")
         # A letter goes to the field at once, a key that is bound there goes up to the screen first.
         screen.press("ctrl+u")
-        screen.wait_for("End it in .jsonl")
+        screen.wait_for("No path was typed")
         screen.press("~/out.jsonl")
         screen.wait_for("~/out.jsonl")
         screen.press("enter")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,9 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.dialogs import Answer, Question, yes_or_no
 from zeroclaw_tui.tui.format import ELLIPSIS, absolute_time, count_text, fit, relative_age, size_text
-from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.leaving import HoldsKeys
 from zeroclaw_tui.tui.looks import MUTED
+from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY
 from zeroclaw_tui.tui.words import memories_words
 
@@ -95,6 +97,9 @@ class Changes:
             self.warn("One moment: the change before is still under way.")
             return
         self._is_under_way = True
+        if isinstance(self._room.app, HoldsKeys):
+            # They are meant for the question, or for what is there once it is done.
+            self._room.app.hold_keys()
         # Never exclusive: a change is not to be cut off by the next.
         self._room.run_worker(self._seen_through(library, change), group="change")
 
@@ -167,7 +172,7 @@ class Changes:
 
     async def carried_out(self, library: Library, sentence: str, total: int, work: Work) -> Outcome:
         """Do what a person has agreed to, with a bar where it takes its time; `total` is in rows, 0 where unknown."""
-        from zeroclaw_tui.tui.screens.progress import with_progress
+        from zeroclaw_tui.tui.progress import with_progress
 
         app = self._room.app
         show = partial(with_progress, app, sentence, total, self._pace.patience, work)
@@ -194,15 +199,19 @@ class Changes:
         self._room.notify(display_text(mask_secrets(sentence)), severity="warning", markup=False)
 
     async def _seen_through(self, library: Library, change: Change) -> None:
+        has_failed = False
         try:
             await change(library)
         except InspectorError as error:
+            has_failed = True
             self._fail(error)
             # Part of it may be done. Where the room cannot look either, the failure that led here says enough.
             with suppress(InspectorError):
                 await self._after(None)
         finally:
             self._is_under_way = False
+            if isinstance(self._room.app, HoldsKeys):
+                self._room.app.release_keys(dropped=has_failed)
 
     def _notify_failure(self, error: InspectorError) -> None:
         words = display_text(mask_secrets(str(error)))
@@ -246,6 +255,30 @@ def time_words(at: str, now: datetime) -> str:
     return {0: clock, 1: f"yesterday {clock}"}.get(days, absolute_time(at))
 
 
+@dataclass(frozen=True, slots=True)
+class ReEmbedded:
+    """Whether a memory has a new vector, and a sentence on it."""
+
+    is_done: bool
+    words: str
+
+
+async def re_embed(library: Library, entry: MemoryEntry) -> ReEmbedded:
+    """Make the vector of one memory anew; what that sends to another machine is said. Raises InspectorError kinds."""
+    from zeroclaw_tui.curation.reindex import announce, plan_reindex, reindex
+    from zeroclaw_tui.embeddings.backing_off import FOR_ONE
+
+    plan = await plan_reindex(library, ids=(entry.id,))
+    if not plan.count:
+        return ReEmbedded(False, "There is no text to make a vector of.")
+    call = announce(library, plan)
+    sent = f" Sent to {one_line(call.place)}: {call.size_words}." if call is not None else ""
+    done = await reindex(library, plan, patience=FOR_ONE)
+    if done.filled:
+        return ReEmbedded(True, f"It has a vector of its present content now.{sent}")
+    return ReEmbedded(False, " ".join(done.failed) or "It changed meanwhile and was left alone.")
+
+
 async def repairing(app: App[Any], library: Library, change: Callable[[], Awaitable[Outcome]]) -> Outcome:
     """Make a change; where triggers are missing put them back first, if a person wants that."""
     from zeroclaw_tui.curation.changes import repair
@@ -268,9 +301,9 @@ async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan, now
         entry = await library.memory.whole(plan.stamps[0].handle)
         answer = await app.push_screen_wait(delete_question(library, entry, plan))
         return answer is True
-    from zeroclaw_tui.tui.screens.confirm import PurgeScreen
+    from zeroclaw_tui.tui.purge_plan import purge_question
 
-    return await app.push_screen_wait(PurgeScreen(library, plan, now))
+    return await app.push_screen_wait(purge_question(library, plan, now)) is True
 
 
 def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan | None = None) -> Question[bool]:

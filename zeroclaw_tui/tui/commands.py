@@ -31,7 +31,7 @@ class Command:
     `name` is the word in the footer, `sentence` what palette and help say.
     A `priority` command also works while typing, unless its screen's `check_action` says else. One that `writes` is
     dimmed where nothing can be changed. `also` are other words that people look for it by, `line` is what does the same
-    in a shell, behind `zeroclaw memory`, with facts of the screen in braces.
+    in a shell, behind `zeroclaw memory`, with facts of the room in braces; without them SYNONYMS and LINES hold.
     """
 
     id: str
@@ -67,6 +67,99 @@ LOOK = "Look"
 PANES = "Panes"
 PROGRAM = "Program"
 UPKEEP = "Upkeep"
+
+
+SYNONYMS = {
+    "audit": "junk clean pollution duplicates secrets",
+    "changes": "trash restore undo history deleted recover log",
+    "clean up": "audit junk pollution duplicates secrets purge",
+    "copies": "backups leftovers also found",
+    "copy": "clipboard yank",
+    "copy JSON": "clipboard yank",
+    "copy to": "migrate move transfer",
+    "copy to it": "migrate move transfer",
+    "delete": "remove forget purge",
+    "delete all": "purge remove forget",
+    "edit": "change fix correct",
+    "erase": "gdpr wipe destroy for good",
+    "explain": "why reason stages miss score",
+    "export": "save dump backup",
+    "facets": "side counts",
+    "filter": "narrow chips facet category session",
+    "health": "doctor check repair fix",
+    "history": "versions changes log",
+    "hygiene": "retention archive expire clean",
+    "import": "load bring mem0 openclaw",
+    "keys": "help shortcuts bindings",
+    "length": "size long short",
+    "mark": "select",
+    "mark all": "select everything",
+    "mark none": "select unmark",
+    "mark to here": "select range",
+    "new": "add store write create",
+    "notices": "warnings",
+    "numbers": "stats statistics growth size count",
+    "only these": "session category same filter",
+    "open a file": "path r-mem memory-rs markdown import",
+    "order": "sort date newest oldest",
+    "profile": "scoring version rules",
+    "prompt": "injected context block",
+    "quit": "exit leave close",
+    "re-embed": "vector embedding reindex",
+    "redo": "again undo",
+    "reload": "refresh retry look again",
+    "search": "find query look for recall",
+    "show again": "superseded supersede",
+    "similar": "near neighbours related vector",
+    "snapshot": "backup hydrate",
+    "stages": "explain why reason miss score",
+    "stores": "backend switch database",
+    "theme": "colours color dark light",
+    "undo": "restore revert take back",
+    "what-if": "weights threshold tune try",
+    "$EDITOR": "editor vim emacs",
+}
+"""Other words that people look for a command by, for its name."""
+LINES = {
+    "clean up": "audit",
+    "changes": "trash list",
+    "copy": "get {key}",
+    "copy JSON": "get {key} --json",
+    "copy to": "copy --to {backend}",
+    "copy to it": "copy --to {backend}",
+    "delete": "forget {key}",
+    "delete all": "purge {filter}",
+    "edit": "edit {key}",
+    "erase": "erase {text}",
+    "explain": "explain {key} --query {query}",
+    "export": "export {file} {filter}",
+    "facets": "facets {filter}",
+    "filter": "list {filter}",
+    "health": "doctor",
+    "history": "trash history {key}",
+    "hygiene": "hygiene --dry-run",
+    "import": "import {file}",
+    "new": "store {key} {content}",
+    "no filter": "list",
+    "notices": "health",
+    "numbers": "stats",
+    "only these": "list {filter}",
+    "open": "get {key}",
+    "profile": "recall {query} --profile {version}",
+    "prompt": "prompt {query}",
+    "re-embed": "reindex",
+    "read": "get {key}",
+    "redo": "redo",
+    "search": "recall {query}",
+    "show again": "edit {key} --unsupersede",
+    "similar": "similar {key}",
+    "snapshot": "snapshot --diff",
+    "stages": "explain {key} --query {query}",
+    "stores": "health",
+    "undo": "undo",
+    "what-if": "recall {query} --vector-weight {number} --keyword-weight {number}",
+}
+"""What does the same in a shell, behind `zeroclaw memory`, for the name of a command; in braces facts of the room."""
 
 
 def bindings(commands: Iterable[Command]) -> list[BindingType]:
@@ -121,7 +214,7 @@ class HasLines(Protocol):
     """A screen whose commands have a `zeroclaw memory` line that does the same."""
 
     def line_facts(self) -> Mapping[str, str]:
-        """What stands in the braces of `Command.line` here, quoted for a shell; what is unknown is left out.
+        """What stands in the braces of LINES here, quoted for a shell; what is unknown is left out.
 
         `store` is what names the store, for the end of every line.
         """
@@ -130,10 +223,11 @@ class HasLines(Protocol):
 
 def line_of(screen: Screen[Any], command: Command) -> str:
     """The line for a shell that does what a command does here; "" where there is none."""
-    if not command.line:
+    template = command.line or LINES.get(command.name)
+    if not template:
         return ""
     facts = screen.line_facts() if isinstance(screen, HasLines) else {}
-    line = _BRACES.sub(lambda found: facts.get(found[1], found[1].upper()), command.line)
+    line = _BRACES.sub(lambda found: facts.get(found[1], found[1].upper()), template)
     return " ".join(f"zeroclaw memory {line} {facts.get('store', '')}".split())
 
 
@@ -144,7 +238,11 @@ def match(command: Command, typed: str) -> int:
     """
     total = 0
     for word in typed.casefold().split():
-        name, also, sentence = (text.casefold() for text in (command.name, command.also, command.sentence))
+        name, also, sentence = (
+            command.name.casefold(),
+            command.also or SYNONYMS.get(command.name, ""),
+            command.sentence.casefold(),
+        )
         worth = max(
             8 * name.startswith(word),
             6 * _begins(name, word),

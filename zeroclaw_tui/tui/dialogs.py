@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -24,11 +24,25 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.tui.looks import ACCENT, MUTED
+from zeroclaw_tui.memory.text import display_text
+from zeroclaw_tui.tui.looks import ACCENT, MUTED, WARNING
 from zeroclaw_tui.tui.widgets.writing import LineInput, OneOf
 
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.hygiene.rules import RuleChange
+
+_SIGN_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
 Value = TypeVar("Value")
 Result = TypeVar("Result")
+
+
+@runtime_checkable
+class Expandable(Protocol):
+    """What a dialog is about, and shows only the first of."""
+
+    def toggle_all(self) -> bool:
+        """Show all of it, or only the first again; gives whether all is shown, which then has the focus."""
+        ...
 
 
 class Dialog(ModalScreen[Result | None], Generic[Result]):
@@ -39,6 +53,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     """
 
     CSS_PATH = "dialogs.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "toggle_all", "see all", show=False)]
 
     def __init__(self, title: str, body: Content | Widget | None, *, is_final: bool = False) -> None:
         super().__init__()
@@ -73,9 +88,29 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         """The last line."""
         return "esc leave it"
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """All can only be seen of what is more than the dialog shows."""
+        return action != "toggle_all" or isinstance(self._body, Expandable)
+
+    def action_toggle_all(self) -> None:
+        """All of what it is about, to scroll through, or the dialog again."""
+        if isinstance(self._body, Expandable):
+            self.set_class(self._body.toggle_all(), "-all")
+            if not self.has_class("-all"):
+                self.query_one("#word, #answers").focus()
+            self.say("")
+
+    def action_step_out(self) -> None:
+        """From all to the dialog, from there back with nothing done."""
+        if self.has_class("-all"):
+            self.action_toggle_all()
+        else:
+            self.dismiss(None)
+
     def say(self, words: str) -> None:
         """Say something before the keys, until the next time."""
-        self.query_one("#keys", Static).update(Content(f"{words}   {self.keys}" if words else self.keys))
+        keys = "v the question again   esc back" if self.has_class("-all") else self.keys
+        self.query_one("#keys", Static).update(Content(f"{words}   {keys}" if words else keys))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +131,8 @@ class Question(Dialog[Value]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss(None)", "leave it"),
+        Binding("escape", "step_out", "leave it", priority=True),
+        Binding("q", "dismiss(None)", "leave it", show=False),
         Binding("j", "cursor('down')", "down", show=False),
         Binding("k", "cursor('up')", "up", show=False),
     ]
@@ -153,8 +189,9 @@ class Question(Dialog[Value]):
 
     def action_cursor(self, way: str) -> None:
         """Move like in a list."""
-        options = self.query_one(OptionList)
-        options.action_cursor_down() if way == "down" else options.action_cursor_up()
+        if not self.has_class("-all"):
+            options = self.query_one(OptionList)
+            options.action_cursor_down() if way == "down" else options.action_cursor_up()
 
     def _lines(self) -> list[Option]:
         lines = [] if self._keep is None else [("n", self._keep, "")]
@@ -190,13 +227,52 @@ def choice(title: str, answers: Sequence[Answer[Value]], current: Value | None =
     return Question(title, None, None, answers, current=current)
 
 
+def profile_question(current: str) -> Question[str]:
+    """Whose scoring rules recall shall follow: a version of each set of rules, with what is new in it."""
+    from zeroclaw_tui.curation.profile_choice import known_rules
+
+    answers = [Answer("", version, version, news) for version, news in known_rules(current)]
+    return choice("Score like which ZeroClaw?", answers, current)
+
+
+def review_question(change: RuleChange, effect: str = "") -> Question[bool]:
+    """Whether what changes in config.toml shall be saved; `effect` is what it comes to."""
+    body = Content.assemble(change_content(change), f"\n{display_text(effect)}" if effect else "")
+    answer = Answer("y", "Save it", True, "the file of before is kept as a backup")
+    return Question("This changes in config.toml", body, "Leave config.toml as it is", [answer])
+
+
+def change_content(change: RuleChange) -> Content:
+    """The lines of config.toml that change, and what is to be thought of."""
+    parts: list[str | tuple[str, str]] = [
+        (f"{sign} {display_text(text)}\n", _SIGN_LOOKS[sign]) for sign, text in change.lines
+    ]
+    if not change.lines:
+        parts.append(("Nothing: the file says so already.\n", MUTED))
+    parts += [(f"▲ {display_text(warning)}\n", WARNING) for warning in change.warnings]
+    return Content.assemble(*parts)
+
+
+class NumberInput(Input):
+    """A line for a number, that leaves every other key to its screen."""
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Only what can be part of a number is typed here."""
+        return character is not None and (character.isdecimal() or character == ",")
+
+    def on_key(self, event: Key) -> None:
+        """Let the letters through to the screen's keys."""
+        if event.is_printable and not self.check_consume_key(event.key, event.character):
+            event.prevent_default()
+
+
 class TypedConfirmation(Dialog[bool]):
     """Something that has to be typed before it is done: a number, or a word. Gives True once it was.
 
     `ask` is the line before the field; a thousands comma in a typed number is let pass.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "leave it", priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "step_out", "leave it", priority=True)]
 
     def __init__(
         self, title: str, body: Content | Widget | None, word: str, ask: str, does: str, *, is_final: bool = False
@@ -210,7 +286,10 @@ class TypedConfirmation(Dialog[bool]):
         """The line to type."""
         with Horizontal(id="typed"):
             yield Static(Content(self._ask), id="ask")
-            yield Input(id="word", compact=True, restrict="[0-9,]*" if self._word.isdecimal() else None)
+            if self._word.isdecimal():
+                yield NumberInput(id="word", compact=True, restrict="[0-9,]*")
+            else:
+                yield Input(id="word", compact=True)
 
     @property
     def keys(self) -> str:

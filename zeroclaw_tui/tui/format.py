@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal
 
 from rich.cells import cell_len, split_graphemes
 
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
 
 NO_VALUE = "–"
 ELLIPSIS = "…"
@@ -153,3 +154,30 @@ def _span(seconds: float) -> str:
     if seconds < _YEAR:
         return f"{int(seconds // _MONTH)} mo"
     return f"{int(seconds // _YEAR)} y"
+
+
+def with_tilde(location: str) -> str:
+    """A path, or a sentence with paths, with a tilde for the home folder."""
+    return location.replace(f"{Path.home()}/", "~/")
+
+
+def shorten_path(path: str, cells: int) -> str:
+    """The end of a path, cut after a slash where one is near: `…/workspace/memory/brain.db`."""
+    scheme, mark, address = path.partition("://")
+    if mark and scheme.isalnum() and cell_len(path) > cells:
+        # The name of the backend stands beside it, and nobody but the address tells one server from another.
+        path = address.rpartition("@")[2]
+    if cell_len(path) <= cells:
+        return path
+    if cells < 2:
+        return "…"[:cells]
+    tail = path
+    while cell_len(tail) > cells - 1:
+        tail = tail[1:]
+    slash = next((at for at, letter in enumerate(tail) if letter in ("/:" if mark else "/")), -1)
+    return "…" + (tail[slash:] if 0 <= slash < len(tail) // 2 else tail)
+
+
+def shown_words(text: str) -> str:
+    """A sentence that may hold a path, a key or a value, as it is shown: cleaned, masked, short for the home folder."""
+    return display_text(mask_secrets(with_tilde(text)))

@@ -40,6 +40,19 @@ class Guarded(Protocol):
 
 
 @runtime_checkable
+class HoldsKeys(Protocol):
+    """An app that keeps the keys which come while a room works out what to ask."""
+
+    def hold_keys(self) -> None:
+        """Keep the keys from now on."""
+        ...
+
+    def release_keys(self, *, dropped: bool = False) -> None:
+        """Hand them on, or drop them; nothing where none are kept."""
+        ...
+
+
+@runtime_checkable
 class HoldsText(Protocol):
     """A screen in which a person types what is nowhere else yet."""
 

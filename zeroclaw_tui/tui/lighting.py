@@ -136,7 +136,8 @@ def lit_lines(text: str, widths: Sequence[int], lights: Lights) -> list[tuple[st
     looked_at = text[: 4 * room + _LONGEST_MESSAGE]
     shown, spans = cleaned(looked_at, lights.spans(looked_at), one_line)
     if spans and cell_len(shown[: spans[0][1]]) > room * 3 // 4:
-        start = _start_before(shown, spans[0][0])
+        # Where little is left behind the match, what stands before it fills the lines.
+        start = min(_start_before(shown, spans[0][0]), max(1, len(shown) - room * 9 // 10))
         shown = ELLIPSIS + shown[start:]
         spans = [(first - start + 1, last - start + 1) for first, last in spans]
     lines: list[tuple[str, Sequence[Span]]] = []

@@ -15,6 +15,7 @@ from zeroclaw_tui.tui.view import FINDS, Mode, View
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.config.memory_config import EmbeddingConfig
 
 EmptyWords = tuple[str, str, tuple[tuple[str, str], ...]]
 _USUAL_SCALES = ("0..1", "raw bm25")
@@ -256,3 +257,10 @@ def _scope(view: View) -> tuple[str, ...]:
         return tuple(chip.words for chip in view.chips)
     unused = view.unused_by_recall()
     return tuple(chip.words for chip in view.chips if chip not in unused)
+
+
+def endpoint_host(embedding: EmbeddingConfig) -> str:
+    """The host that texts are sent to which get a vector."""
+    from zeroclaw_tui.embeddings.addresses import host_of
+
+    return one_line(host_of(embedding.provider) or embedding.provider)

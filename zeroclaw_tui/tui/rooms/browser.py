@@ -30,7 +30,7 @@ from zeroclaw_tui.tui.commands import (
     bindings,
     say_why_not,
 )
-from zeroclaw_tui.tui.view import FINDS, LENGTHS, ORDERS, Chip, Mode, Pace, View, order_words
+from zeroclaw_tui.tui.view import FINDS, LENGTHS, ORDERS, Chip, Pace, View, order_words
 from zeroclaw_tui.tui.widgets.empty import Empty
 from zeroclaw_tui.tui.widgets.header import StoreHeader
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.changes import Changes
     from zeroclaw_tui.tui.rooms.panes import BrowserPanes
     from zeroclaw_tui.tui.rooms.reader import ReaderRoom
+    from zeroclaw_tui.tui.rooms.why.pane import Tab
     from zeroclaw_tui.tui.widgets.memory_list import MemoryList
     from zeroclaw_tui.tui.widgets.status_bar import Banner
 
@@ -100,7 +101,7 @@ BROWSER_COMMANDS = (
     Command("copies", "", "show_copies", "copies", "Where else the text of this memory lies", CHANGE),
     Command("what-if", "w", "show_why('what_if')", "what-if", "What other numbers would recall", WHY, True),
     Command("prompt", "P", "show_why('prompt')", "prompt", "The text ZeroClaw puts before a message", WHY),
-    Command("similar", "s", "similar", "similar", "Memories near this one", WHY),
+    Command("similar", "s", "show_why('near')", "similar", "Memories near this one", WHY),
     Command("clean_up", "A", "show_upkeep('clean_up')", "clean up", "What pollutes this store", UPKEEP),
     Command(
         "hygiene", "H", "show_upkeep('hygiene')", "hygiene", "What ZeroClaw's hygiene would take, and when", UPKEEP
@@ -186,7 +187,7 @@ _UNKNOWN_OF_LUCID = dict.fromkeys(
 ) | {
     "show_why('stages')": "It comes from the lucid program, which gives no reasons: only memories of the store can be "
     "explained.",
-    "similar": "It comes from the lucid program: only memories of the store can be compared with others.",
+    "show_why('near')": "It comes from the lucid program: only memories of the store can be compared with others.",
 }
 _FILTERED = {"session": "sessions", "agent": "agents", "namespace": "namespaces", "superseded": "superseded"}
 
@@ -427,15 +428,15 @@ class BrowserRoom(Screen[None]):
 
     def action_narrow_to_this(self) -> None:
         """Only what shares its session with the memory under the cursor, else its category; again: all of before."""
-        if self._narrowed is not None and self._narrowed in self.view.chips:
-            self.panes.look(self.view.without(self._narrowed))
-            self._narrowed = None
-            return
         entry = self._entry_here()
-        if entry is not None:
+        here = None if entry is None else entry.handle
+        if self._narrowed is not None and self._narrowed in self.view.chips:
+            self.panes.look(self.view.without(self._narrowed), go_to=here)
+            self._narrowed = None
+        elif entry is not None:
             part, value = self.view.part_of(entry)
             if not self.view.has(part, value):
-                self.panes.toggle(part, value)
+                self.panes.look(self.view.toggled(part, value), go_to=here)
             self._narrowed = next(chip for chip in self.view.chips if (chip.part, chip.value) == (part, value))
 
     def action_choose_filters(self) -> None:
@@ -450,10 +451,10 @@ class BrowserRoom(Screen[None]):
 
     def action_choose_length(self) -> None:
         """Narrow the list by the length of the contents."""
-        from zeroclaw_tui.tui.screens.choice import Choice, ChoiceScreen
+        from zeroclaw_tui.tui.dialogs import Answer, choice
 
-        choices = [Choice(length, length.words) for length in LENGTHS]
-        screen = ChoiceScreen("Memories of which length?", choices, self.view.length)
+        choices = [Answer("", length.words, length) for length in LENGTHS]
+        screen = choice("Memories of which length?", choices, self.view.length)
         self.app.push_screen(screen, lambda length: self.panes.look(self.view.with_length(length)) if length else None)
 
     def action_clear_filters(self) -> None:
@@ -462,11 +463,11 @@ class BrowserRoom(Screen[None]):
 
     def action_choose_order(self) -> None:
         """Order the list by another column, or turn its order round; by date where it is as it was stored."""
-        from zeroclaw_tui.tui.screens.choice import Choice, ChoiceScreen
+        from zeroclaw_tui.tui.dialogs import Answer, choice
 
         orders = [self.view.sorted_by(sort.field).sort for sort, *_ in ORDERS]
         choices = [
-            Choice(sort, order_words(sort), "turned round" if sort.field is self.view.sort.field else "")
+            Answer("", order_words(sort), sort, "turned round" if sort.field is self.view.sort.field else "")
             for sort in orders
         ]
         # Where the list is as it was stored the cursor starts at the date, which most people are after.
@@ -474,19 +475,15 @@ class BrowserRoom(Screen[None]):
         current = None if is_stored else next(one for one in orders if one.field is self.view.sort.field)
         # A recall stands in the agent's own order, so that a choice made there shows only afterwards.
         sentence = "Recall keeps its ranks. In which order the list?" if self.view.is_recall else "In which order?"
-        screen = ChoiceScreen(sentence, choices, current)
+        screen = choice(sentence, choices, current)
         self.app.push_screen(screen, lambda sort: self.panes.look(replace(self.view, sort=sort)) if sort else None)
 
     def action_choose_profile(self) -> None:
         """Choose whose scoring rules recall follows."""
-        from zeroclaw_tui.curation.profile_choice import known_rules
-        from zeroclaw_tui.tui.screens.choice import Choice, ChoiceScreen
+        from zeroclaw_tui.tui.dialogs import profile_question
 
-        if self.library is None:
-            return
-        current = self.library.profile.profile.version
-        choices = [Choice(version, version, news) for version, news in known_rules(current)]
-        self.app.push_screen(ChoiceScreen("Score like which ZeroClaw?", choices, current), self._use_profile)
+        if self.library is not None:
+            self.app.push_screen(profile_question(self.library.profile.profile.version), self._use_profile)
 
     def action_toggle_markdown(self) -> None:
         """Render the content, or show it as it is."""
@@ -522,35 +519,28 @@ class BrowserRoom(Screen[None]):
     def action_show_notices(self) -> None:
         """What should be known about this store."""
         from zeroclaw_tui.curation.switching import chosen_words
-        from zeroclaw_tui.tui.screens.help import NoticesScreen
+        from zeroclaw_tui.tui.help import notices_page
         from zeroclaw_tui.tui.widgets.header import notices_of
 
         if self.library is not None:
-            self.app.push_screen(NoticesScreen((chosen_words(self.library.config), *notices_of(self.library))))
+            self.app.push_screen(notices_page((chosen_words(self.library.config), *notices_of(self.library))))
 
     def action_show_help(self) -> None:
         """The keys that work here."""
-        from zeroclaw_tui.tui.screens.help import HelpScreen, key_sections
+        from zeroclaw_tui.tui.help import HelpScreen
 
         panes = (("In the list", self.rows), ("In the facets", self.panes.facet_list))
-        dimmed = [(command, why) for command in BROWSER_COMMANDS if (why := self.why_not(command))]
-        # That rows are no lines of notes is nothing a store lacks: it has no key for it either.
-        because = "\n".join(dict.fromkeys(why for command, why in dimmed if command.action != "toggle_blocks"))
-        sentences = [command.sentence for command, _ in dimmed]
-        self.app.push_screen(HelpScreen(key_sections(self, panes), sentences, because or None))
+        self.app.push_screen(HelpScreen(self, BROWSER_COMMANDS, panes))
 
-    def action_similar(self) -> None:
-        """Memories near the one under the cursor, in the list."""
-        entry = self._entry_here()
-        if entry is not None:
-            self.panes.look(replace(self.view, mode=Mode.SIMILAR, similar_to=entry))
-
-    def action_show_why(self, tab: str) -> None:
+    def action_show_why(self, tab: Tab) -> None:
         """Why the memory under the cursor is recalled for the message of the search bar, what other numbers would
-        recall, and the prompt."""
-        entry = self.rows.selected_entry
-        if tab == "stages" and entry is None:
-            self.notify("There is no memory to explain.", severity="warning", markup=False)
+        recall, the prompt, and what is near."""
+        from zeroclaw_tui.tui.widgets.ranked_rows import is_from_lucid
+
+        # What the lucid program answers is no memory of the store, which nothing could be asked about.
+        entry = None if is_from_lucid(self.rows.selected_result) else self.rows.selected_entry
+        if entry is None and tab in ("stages", "near"):
+            self.notify("There is no memory under the cursor to ask about.", severity="warning", markup=False)
         elif self.library is not None:
             asked = self.panes.asked()
             self._enter("why.room:WhyRoom", self.library, tab, entry, asked, self.clock, self.pace)
@@ -776,7 +766,7 @@ class BrowserRoom(Screen[None]):
             await self._after_change(None)
 
     async def _re_embed(self, library: Library) -> None:
-        from zeroclaw_tui.tui.screens.re_embedding import re_embed
+        from zeroclaw_tui.tui.changes import re_embed
 
         entry = self._entry_here()
         if entry is None:

@@ -53,9 +53,10 @@ from zeroclaw_tui.tui.versions import (
     what_changed,
 )
 from zeroclaw_tui.tui.view import Mode
-from zeroclaw_tui.tui.widgets.diff_content import DiffContent, ReadingPane
+from zeroclaw_tui.tui.widgets.diff_content import DiffContent
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.line_diff import DiffLine, Sign
+from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 from zeroclaw_tui.tui.widgets.status_bar import Banner
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList

@@ -195,8 +195,8 @@ class BrowserPanes(Vertical):
             self._loader = Loader(self, self.library, self._pace)
             self.look(self.view, keep_place=True)
 
-    def look(self, view: View, *, keep_place: bool = False) -> None:
-        """Look at something else, or with `keep_place` at the same again."""
+    def look(self, view: View, *, keep_place: bool = False, go_to: Handle | None = None) -> None:
+        """Look at something else, or with `keep_place` at the same again; the cursor goes to the row `go_to`."""
         before, self._starts_at_top = self.view, view.sort != self.view.sort
         if view.similar_to is not None:
             # What is near to a memory leaves no query in the bar, which then names that memory.
@@ -208,7 +208,7 @@ class BrowserPanes(Vertical):
         if self._loader is None:
             return
         if not keep_place:
-            self._edited = None
+            self._edited, self._go_to = None, go_to
         if (before.filter, before.age, before.sought) != (view.filter, view.age, view.sought):
             self.post_message(self.LookedElsewhere())
         now = self._clock()
@@ -285,9 +285,8 @@ class BrowserPanes(Vertical):
         if self.is_searching and (rows.has_focus or self.has_class("-empty") or not self.view.query):
             near = self.view.similar_to
             self.close_search()
-            self.look(self.view.without_search())
             # Whoever looked for what is near to a memory is back at that memory.
-            self._go_to = near.handle if near is not None else None
+            self.look(self.view.without_search(), go_to=near.handle if near is not None else None)
         elif not is_typing and self.screen.has_class("-narrow"):
             self.remove_class("-facets-on")
         rows.focus()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import ScoredEntry
     from zeroclaw_tui.tui.rooms.browser import BrowserRoom
+    from zeroclaw_tui.tui.rooms.why.pane import Tab
 
 _AS_IN_LIST = (
     "explain", "what-if", "prompt", "similar", "edit", "edit.external", "delete", "undo", "redo", "history", "copy",
@@ -113,16 +114,11 @@ class ReaderRoom(Screen[None]):
         detail = self.query_one(MemoryDetail)
         detail.as_markdown = not detail.as_markdown
 
-    def action_similar(self) -> None:
-        """Memories near this one, in the list."""
-        self.dismiss()
-        self._browser.action_similar()
-
     def action_delete(self) -> None:
         """Delete this memory, and none that is marked in the list."""
         self._browser.changes.begin(self._delete)
 
-    def action_show_why(self, tab: str) -> None:
+    def action_show_why(self, tab: Tab) -> None:
         """Why it is recalled, or not, and what other numbers would recall."""
         self._browser.action_show_why(tab)
 

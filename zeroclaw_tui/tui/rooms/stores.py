@@ -21,12 +21,11 @@ from zeroclaw_tui.curation.switching import chosen_words
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, PROGRAM, Command, bindings, say_why_not
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
-from zeroclaw_tui.tui.format import NO_VALUE, count_text
+from zeroclaw_tui.tui.format import NO_VALUE, count_text, shorten_path
 from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.looks import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import clean
 from zeroclaw_tui.tui.widgets.detail_text import packed
-from zeroclaw_tui.tui.widgets.header import shorten_path
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.status_bar import Banner
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     Command("stores.use", "enter", "use", "look at it", "Look at the store under the cursor", LOOK, True),
-    Command("stores.reload", "r", "reload", "ask again", "Ask every store again", LOOK, True, line="health"),
+    Command("stores.reload", "r", "reload", "ask again", "Ask every store again", LOOK, True),
     Command(
         "stores.open",
         "O",
@@ -46,8 +45,6 @@ COMMANDS = (
         "Look at a file or folder: a database, notes, or what another tool left",
         LOOK,
         True,
-        also="path r-mem memory-rs markdown import",
-        line="list --location FILE",
     ),
     Command(
         "stores.copy",
@@ -57,8 +54,6 @@ COMMANDS = (
         "Copy this store's memories into it …",
         CHANGE,
         True,
-        also="migrate move transfer",
-        line="copy --to {name}",
     ),
     Command(
         "stores.confirm",
@@ -202,7 +197,7 @@ class StoresRoom(Screen["Candidate | None"]):
     def line_facts(self) -> Mapping[str, str]:
         """The name of the store under the cursor, for the lines of a shell."""
         candidate = self._selected
-        return {} if candidate is None else {"name": quote(candidate.config.backend)}
+        return {} if candidate is None else {"backend": quote(candidate.config.backend)}
 
     async def _find(self) -> None:
         try:

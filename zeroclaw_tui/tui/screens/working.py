@@ -12,12 +12,10 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.tui.commands import Command, say_why_dimmed
+from zeroclaw_tui.tui.format import shown_words
+from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.help import HelpScreen
-from zeroclaw_tui.tui.screens.trash_keys import pane_keys
-from zeroclaw_tui.tui.widgets.header import with_tilde
 from zeroclaw_tui.tui.widgets.status_bar import Banner
 
 if TYPE_CHECKING:
@@ -80,9 +78,7 @@ class WorkingScreen(Screen[bool]):
 
     def action_show_help(self) -> None:
         """The keys that work here."""
-        dimmed = {command.sentence for command in self.COMMANDS_HERE if self.why_not(command)}
-        sections = pane_keys(self, self.COMMANDS_HERE, self.panes())
-        self.app.push_screen(HelpScreen(sections, dimmed, self.read_only_because))
+        self.app.push_screen(HelpScreen(self, self.COMMANDS_HERE, self.panes()))
 
     def action_leave(self) -> None:
         """Back to where one came from, unless something is being written."""
@@ -141,8 +137,3 @@ class WorkingScreen(Screen[bool]):
     @property
     def _writing(self) -> frozenset[str]:
         return frozenset(command.action for command in self.COMMANDS_HERE if command.writes)
-
-
-def shown_words(text: str) -> str:
-    """A sentence that may hold a path, a key or a value, as it is shown: cleaned, masked, short for the home folder."""
-    return display_text(mask_secrets(with_tilde(text)))

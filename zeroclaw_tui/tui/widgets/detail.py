@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.markup import MarkupError
 from textual.reactive import reactive
@@ -27,6 +25,7 @@ from zeroclaw_tui.tui.themes import score_colours
 from zeroclaw_tui.tui.widgets.detail_text import DOT, Spans, fact_parts, origin_parts, packed, score_lines
 from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY
 from zeroclaw_tui.tui.widgets.plain_content import MOST_SHOWN, PlainContent
+from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 
 if TYPE_CHECKING:
     from textual.widgets import Markdown
@@ -39,10 +38,9 @@ _LONGEST_TITLE = 300
 _LINES_BEFORE_MATCH = 3
 
 
-class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
+class MemoryDetail(ReadingPane):
     """One memory in full, scrolling with the keys of the list."""
 
-    ALLOW_SELECT = False
     DEFAULT_CSS = """
     MemoryDetail {
         width: 1fr;
@@ -59,17 +57,6 @@ class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
         &.-few-lines > #detail-markdown { margin: 0; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "scroll_down", "Down", id="detail.down", show=False, tooltip="A line on"),
-        Binding("k,up", "scroll_up", "Up", id="detail.up", show=False, tooltip="A line back"),
-        Binding("g,home", "scroll_home", "Top", id="detail.top", show=False, tooltip="To the beginning"),
-        Binding("G,end", "scroll_end", "End", id="detail.bottom", show=False, tooltip="To the end"),
-        Binding("ctrl+d", "half_page(1)", "Half down", id="detail.half_down", show=False, tooltip="Half a page on"),
-        Binding("ctrl+u", "half_page(-1)", "Half up", id="detail.half_up", show=False, tooltip="Half a page back"),
-        Binding("pagedown", "page_down", "Page down", id="detail.page_down", show=False, tooltip="A page on"),
-        Binding("pageup", "page_up", "Page up", id="detail.page_up", show=False, tooltip="A page back"),
-    ]
-
     as_markdown: reactive[bool] = reactive(False, init=False)
     """Whether the content is laid out as Markdown; text that cannot be stays plain and says so."""
     lights: reactive[Lights] = reactive(NO_LIGHTS, init=False)
@@ -159,10 +146,6 @@ class MemoryDetail(VerticalScroll, can_focus=True, inherit_bindings=False):
         """Open nothing that a memory names."""
         event.stop()
         event.prevent_default()
-
-    def action_half_page(self, direction: int) -> None:
-        """Scroll by half of what is in sight."""
-        self.scroll_relative(y=direction * max(1, self.size.height // 2), animate=False)
 
     def _paint_around(self) -> None:
         if not self.is_mounted:

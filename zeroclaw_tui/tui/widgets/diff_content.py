@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
@@ -84,17 +81,3 @@ class DiffContent(Widget):
         self._is_waiting = False
         self._wrap_more()
         self.refresh(layout=True)
-
-
-class ReadingPane(VerticalScroll, can_focus=True, inherit_bindings=False):
-    """What is read beside a list, scrolling with the keys of the list."""
-
-    ALLOW_SELECT = False
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "scroll_down", "Down", id="pane.down", show=False, tooltip="A line on"),
-        Binding("k,up", "scroll_up", "Up", id="pane.up", show=False, tooltip="A line back"),
-        Binding("g,home", "scroll_home", "Top", id="pane.top", show=False, tooltip="To the beginning"),
-        Binding("G,end", "scroll_end", "End", id="pane.bottom", show=False, tooltip="To the end"),
-        Binding("pagedown,ctrl+d", "page_down", "Page down", id="pane.page_down", show=False, tooltip="A page on"),
-        Binding("pageup,ctrl+u", "page_up", "Page up", id="pane.page_up", show=False, tooltip="A page back"),
-    ]

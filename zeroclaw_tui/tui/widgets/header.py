@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -14,6 +13,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.tui.format import shorten_path, with_tilde
 from zeroclaw_tui.tui.looks import MUTED, STRONG_ACCENT, WARNING
 
 if TYPE_CHECKING:
@@ -129,23 +129,6 @@ def _version_words(profile: ProfileChoice) -> str:
     return f"scoring {profile.profile.version}"
 
 
-def shorten_path(path: str, cells: int) -> str:
-    """The end of a path, cut after a slash where one is near: `…/workspace/memory/brain.db`."""
-    scheme, mark, address = path.partition("://")
-    if mark and scheme.isalnum() and cell_len(path) > cells:
-        # The name of the backend stands beside it, and nobody but the address tells one server from another.
-        path = address.rpartition("@")[2]
-    if cell_len(path) <= cells:
-        return path
-    if cells < 2:
-        return "…"[:cells]
-    tail = path
-    while cell_len(tail) > cells - 1:
-        tail = tail[1:]
-    slash = next((at for at, letter in enumerate(tail) if letter in ("/:" if mark else "/")), -1)
-    return "…" + (tail[slash:] if 0 <= slash < len(tail) // 2 else tail)
-
-
 def _parts_words(library: Library) -> tuple[str, str]:
     """What recall works with, and the same in few words; that it is by keywords alone is never told without why."""
     own = library.memory.recalls_by
@@ -160,8 +143,3 @@ def _parts_words(library: Library) -> tuple[str, str]:
         return ("vectors only: search_mode is embedding", "")
     words = f"hybrid {library.settings.vector_weight:g} / {library.settings.keyword_weight:g}"
     return (words, words)
-
-
-def with_tilde(location: str) -> str:
-    """A path, or a sentence with paths, with a tilde for the home folder."""
-    return location.replace(f"{Path.home()}/", "~/")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from rich.cells import cell_len
 from rich.highlighter import Highlighter
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
@@ -38,16 +35,6 @@ class VisibleCharacters(Highlighter):
         """Nothing in it gets a look of its own."""
 
 
-class MessageInput(Input):
-    """Where the message is typed; `enter` and `down` leave it for what is below."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "to the answer", id="message.leave"),
-        Binding("down", "submit", "To the answer", show=False),
-        Binding("escape", "screen.step_out", "out", id="message.out"),
-    ]
-
-
 class MessageLine(Horizontal):
     """Prompt, message, and on the right what holds for it.
 
@@ -57,10 +44,10 @@ class MessageLine(Horizontal):
     DEFAULT_CSS = """
     MessageLine { height: 1; padding: 0 1; }
     MessageLine #message-prompt { width: 2; color: $primary; }
-    MessageLine MessageInput {
+    MessageLine Input {
         width: 1fr; min-width: 10; border: none; height: 1; padding: 0; background: transparent;
     }
-    MessageLine MessageInput:focus { border: none; }
+    MessageLine Input:focus { border: none; }
     MessageLine #message-facts { width: auto; color: $text-muted; padding: 0 0 0 2; }
     """
 
@@ -70,9 +57,6 @@ class MessageLine(Horizontal):
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
-
-    class Left(Message):
-        """Typing is over; comes after `Asked` when there was something left to ask."""
 
     def __init__(self, text: str, debounce: float, placeholder: str, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -86,25 +70,28 @@ class MessageLine(Horizontal):
         """Prompt, input, facts."""
         yield Static("❯", id="message-prompt")
         visible = VisibleCharacters()
-        yield MessageInput(self._asked, self._placeholder, visible, compact=True, select_on_focus=False)
+        yield Input(self._asked, self._placeholder, visible, compact=True, select_on_focus=False)
         yield Static("", id="message-facts", markup=False)
 
     @property
     def input(self) -> Input:
         """Where the message is typed."""
-        return self.query_one(MessageInput)
+        return self.query_one(Input)
 
     @property
     def text(self) -> str:
         """The message as it was last asked about."""
         return self._asked
 
-    def put(self, text: str) -> None:
-        """Show another message without asking about it."""
-        self._stop_waiting()
-        self._asked = text
-        with self.prevent(Input.Changed):
-            self.input.value = text
+    def type_anew(self) -> None:
+        """Take the focus; what is typed next replaces the message."""
+        # At once and not after the next refresh: what is typed on goes into the line, however fast.
+        self.screen.set_focus(self.input)
+        self.input.select_all()
+
+    def finish(self) -> None:
+        """Ask at once about what is typed, the keys included that are still on their way to the line."""
+        self.input.call_later(self._ask_now)
 
     def show_facts(self, *facts: str) -> None:
         """What holds for the message, the weightiest first; the last ones go where there is no room."""
@@ -124,13 +111,6 @@ class MessageLine(Horizontal):
         else:
             self._ask()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Ask at once, and leave."""
-        event.stop()
-        self._stop_waiting()
-        self._ask()
-        self.post_message(self.Left())
-
     def on_click(self) -> None:
         """Type, wherever on the line was clicked."""
         self.input.focus()
@@ -140,6 +120,10 @@ class MessageLine(Horizontal):
         if text != self._asked:
             self._asked = text
             self.post_message(self.Asked(text))
+
+    def _ask_now(self) -> None:
+        self._stop_waiting()
+        self._ask()
 
     def _stop_waiting(self) -> None:
         if self._rest is not None:

@@ -18,7 +18,7 @@ from zeroclaw_tui.config.setting_names import parsed_value
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.hygiene import rules as hygiene_rules
 from zeroclaw_tui.curation.hygiene.plan import INTERVAL_HOURS, HygieneItem, HygienePlan, plan_hygiene
-from zeroclaw_tui.curation.hygiene.rules import HygieneRule, RuleChange, RuleSetting, Value
+from zeroclaw_tui.curation.hygiene.rules import HygieneRule, RuleSetting, Value
 from zeroclaw_tui.curation.hygiene.run import run_hygiene
 from zeroclaw_tui.curation.hygiene.words import (
     ARCHIVING,
@@ -40,7 +40,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.changes import until_words
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
-from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, yes_or_no
+from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, change_content, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, absolute_time, count_text, size_text
 from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
@@ -308,7 +308,7 @@ class Hygiene(UpkeepPane):
                 self.tell("Nothing was changed: every rule is as it was.")
                 return
             change = await asyncio.to_thread(hygiene_rules.plan_rule_change, config, wanted)
-            body = Content.assemble(_change_content(change), f"\n{display_text(await self._effect(config, wanted))}")
+            body = Content.assemble(change_content(change), f"\n{display_text(await self._effect(config, wanted))}")
             answers = [
                 Answer("y", "Save it", True, "the file of before is kept as a backup"),
                 Answer("b", "Change something", False),
@@ -518,7 +518,7 @@ def _rules_form(config: MemoryConfig, settings: Sequence[RuleSetting], wanted: M
             return Content.styled(_UNCHANGED, MUTED)
         about = " ".join(setting.about for setting in settings if setting.name in changed)
         change = hygiene_rules.plan_rule_change(config, changed)
-        return Content.assemble((f"{about}\n", MUTED), _change_content(change))
+        return Content.assemble((f"{about}\n", MUTED), change_content(change))
 
     fields = [_field(setting, wanted.get(setting.name, setting.value)) for setting in settings]
     form = Form("The rules of hygiene in config.toml", None, fields, below, does="go on")
@@ -550,17 +550,6 @@ def _changed(settings: Sequence[RuleSetting], values: Mapping[str, str]) -> dict
         if value != setting.value:
             wanted[setting.name] = value
     return wanted
-
-
-def _change_content(change: RuleChange) -> Content:
-    """The lines of the file that change, and what is to be thought of."""
-    parts: list[str | tuple[str, str]] = [
-        (f"{sign} {display_text(text)}\n", _DIFF_LOOKS[sign]) for sign, text in change.lines
-    ]
-    if not change.lines:
-        parts.append(("Nothing: the file says so already.\n", MUTED))
-    parts += [(f"▲ {display_text(warning)}\n", WARNING) for warning in change.warnings]
-    return Content.assemble(*parts)
 
 
 def _clean(text: str) -> str:

@@ -9,17 +9,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical, VerticalScroll
+from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.commands import Command, bindings
+from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.looks import MUTED, STRONG
-from zeroclaw_tui.tui.screens.working import shown_words
+from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 from zeroclaw_tui.tui.widgets.status_bar import Banner, StatusBar
 
 if TYPE_CHECKING:
@@ -48,20 +48,6 @@ class Desk:
     after: Callable[[Outcome | None], Awaitable[None]]
     note_change: Callable[[], None]
     narrow: Callable[[Callable[[View], View]], None]
-
-
-class ReadingPane(VerticalScroll, can_focus=True, inherit_bindings=False):
-    """All about what the cursor is on, scrolling with the keys of the lists."""
-
-    ALLOW_SELECT = False
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "scroll_down", "Down", id="about.down", show=False, tooltip="A line on"),
-        Binding("k,up", "scroll_up", "Up", id="about.up", show=False, tooltip="A line back"),
-        Binding("g,home", "scroll_home", "Top", id="about.top", show=False, tooltip="To the beginning"),
-        Binding("G,end", "scroll_end", "End", id="about.bottom", show=False, tooltip="To the end"),
-        Binding("pagedown,ctrl+d", "page_down", "Page down", id="about.page_down", show=False, tooltip="A page on"),
-        Binding("pageup,ctrl+u", "page_up", "Page up", id="about.page_up", show=False, tooltip="A page back"),
-    ]
 
 
 class UpkeepPane(Vertical):

@@ -16,13 +16,13 @@ from textual.widget import Widget
 
 from zeroclaw_tui.tui.changes import Change, Changes
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, PANES, PROGRAM, Command, bindings, say_why_not
+from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, ReadingPane, UpkeepPane
-from zeroclaw_tui.tui.screens.help import HelpScreen
-from zeroclaw_tui.tui.screens.trash_keys import pane_keys
+from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.parts_line import PartsLine
+from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
@@ -182,10 +182,7 @@ class UpkeepRoom(Screen[bool]):
         """The keys that work here."""
         panes: list[tuple[str, Widget]] = [] if self.pane is None else [("In the lists", self.pane.home)]
         panes += [("In the text", text) for text in self.query(ReadingPane)[:1]]
-        dimmed = {command.sentence for command in self.commands_here if self.why_not(command)}
-        self.app.push_screen(
-            HelpScreen(pane_keys(self, self.commands_here, panes), dimmed, self.library.read_only_because)
-        )
+        self.app.push_screen(HelpScreen(self, self.commands_here, panes))
 
     def action_undo(self) -> None:
         """Take back the last change."""

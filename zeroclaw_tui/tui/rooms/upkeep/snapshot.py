@@ -31,15 +31,15 @@ from zeroclaw_tui.tui.changes import key_words
 from zeroclaw_tui.tui.commands import CHANGE, FIND, Command
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import absolute_time, count_text, fit
+from zeroclaw_tui.tui.format import absolute_time, count_text, fit, shown_words
 from zeroclaw_tui.tui.looks import MUTED, STRONG, WARNING
-from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, ReadingPane, UpkeepPane
-from zeroclaw_tui.tui.screens.working import shown_words
+from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
 from zeroclaw_tui.tui.widgets.diff_content import DiffContent
 from zeroclaw_tui.tui.widgets.line_diff import DiffLine, diff_lines
 from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY
 from zeroclaw_tui.tui.widgets.parts_line import PartsLine
 from zeroclaw_tui.tui.widgets.plain_content import PlainContent
+from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 from zeroclaw_tui.tui.widgets.status_bar import StatusBar
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 
@@ -91,7 +91,7 @@ class SnapshotPane(UpkeepPane):
         Command("snapshot.previous", "left", "show_part(-1)", "filter back", "Show the kind before", FIND),
         Command("snapshot.mark_all", "asterisk", "mark_all", "all", "Mark all that can come in", _MARK),
         Command("snapshot.mark_none", "backslash", "mark_none", "none", "Take every mark away", _MARK),
-        Command("snapshot.copy", "y", "copy_content", "copy", "Copy the content, the snapshot's where it has one", FIND),
+        Command("snapshot.copy", "y", "copy_content", "copy", "Copy the content, the snapshot's if it has one", FIND),
         Command("snapshot.open", "", "open_file", "compare", "Compare with another file …", FIND),
     )  # fmt: skip
 

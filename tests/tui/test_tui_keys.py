@@ -1,0 +1,118 @@
+"""Keys in a burst, the palette, the help, and the ways on without an install, as a person meets them."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from support import small_store
+from support.terminal import Terminal
+from tui_samples import NARROW, WIDE, Inspector, screen_text, screen_words, settled, until
+
+INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
+
+
+@pytest.fixture
+def config_dir(clean_environment: Path) -> Path:
+    folder = clean_environment / ".zeroclaw"
+    database = folder / "workspace" / "memory" / "brain.db"
+    database.parent.mkdir(parents=True)
+    (folder / "config.toml").write_text('[memory]\nbackend = "sqlite"\n', encoding="utf-8")
+    small_store.make(database, "G1", [{"key": f"key{at}", "content": f"Memory number {at}."} for at in range(12)])
+    return folder
+
+
+def _keys(config_dir: Path) -> list[str]:
+    with closing(sqlite3.connect(config_dir / "workspace" / "memory" / "brain.db")) as connection:
+        return [key for (key,) in connection.execute("SELECT key FROM memories ORDER BY rowid")]
+
+
+def test_what_is_typed_in_one_go_reaches_what_it_was_typed_for(config_dir: Path) -> None:
+    """Search, out of the bar, down twice, delete and yes: all of it in a single write to the terminal."""
+    with Terminal([*INSPECTOR, str(config_dir)], columns=120, lines=30) as screen:
+        screen.wait_for("12 memories")
+        screen.press("dy")
+        screen.wait_for("11 memories")
+        assert "key11" not in _keys(config_dir)
+        screen.press("/number\rjjdy")
+        screen.wait_until(lambda: len(_keys(config_dir)) == 10, "two deleted")
+        screen.press("q")
+        assert screen.wait_exit() == 0
+
+
+def test_a_number_typed_before_its_question_stood_there_counts(config_dir: Path) -> None:
+    with Terminal([*INSPECTOR, str(config_dir)], columns=120, lines=30) as screen:
+        screen.wait_for("12 memories")
+        screen.press("*d12\r")
+        screen.wait_for("0 memories")
+        assert _keys(config_dir) == []
+        screen.press("u")
+        screen.wait_for("12 memories")
+        screen.press("q")
+        assert screen.wait_exit() == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("doctor", "What is wrong with this store"),
+        ("explain", "Why this memory is recalled"),
+        ("what-if", "What other numbers"),
+        ("trash", "Every change that was made"),
+        ("theme", "Choose the colours"),
+        ("colours", "Choose the colours"),
+        ("sort", "Choose the order"),
+        ("restore", "Take back the last change"),
+        ("near", "Memories near this one"),
+        ("junk", "What pollutes this store"),
+        ("quit", "Quit"),
+    ],
+)
+async def test_the_palette_knows_the_names_of_things(inspector: Inspector, typed: str, sentence: str) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("colon", *typed)
+        await until(pilot, lambda: sentence in screen_text(app))
+        assert "No matches found" not in screen_text(app)
+
+
+async def test_help_is_searched_by_typing_and_gives_the_line_for_a_shell(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("question_mark")
+        await until(pilot, lambda: "Keys: type what you look for" in screen_text(app))
+        assert "esc closes" in screen_text(app)
+        await pilot.press(*"purge")
+        await until(pilot, lambda: "Delete the marked memories" in screen_text(app))
+        assert "Take back the last change" not in screen_text(app)
+        assert "zeroclaw memory forget" in screen_words(app)
+        await pilot.press("enter")
+        assert app.clipboard.startswith("zeroclaw memory forget")
+        await pilot.press("escape", "escape")
+        await settled(pilot)
+        assert "Keys: type" not in screen_text(app)
+
+
+def test_without_an_install_there_is_the_demo_and_a_path(clean_environment: Path) -> None:
+    with Terminal(INSPECTOR, columns=100, lines=30) as screen:
+        screen.wait_for("No install found", "look at the demo")
+        screen.press("\r")
+        screen.wait_for("210 memories")
+        screen.press("q")
+        assert screen.wait_exit() == 0
+    database = clean_environment / "elsewhere.db"
+    small_store.make(database, "G1", [{"key": "tz", "content": "Timezone is EST"}])
+    with Terminal(INSPECTOR, columns=100, lines=30) as screen:
+        screen.wait_for("No install found")
+        screen.press("O")
+        screen.wait_for("Open which file or folder?")
+        screen.press(str(database))
+        screen.press("\r")
+        screen.wait_for("1 memory")
+        screen.press("q")
+        assert screen.wait_exit() == 0

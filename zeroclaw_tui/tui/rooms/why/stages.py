@@ -1,0 +1,436 @@
+"""Why one memory is, or is not, in the prompt for a message: every stage on its way, and what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+from textual.app import ComposeResult, RenderResult
+from textual.content import Content
+from textual.events import Click
+from textual.geometry import Size
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
+
+from zeroclaw_tui.curation import prompt
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.scoring.explanation import Advice, Explanation, Mark, Step
+from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.tui.format import absolute_time, fit
+from zeroclaw_tui.tui.looks import MUTED, STRONG, STRONG_ACCENT
+from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
+from zeroclaw_tui.tui.themes import score_colours
+from zeroclaw_tui.tui.widgets.detail_text import DOT
+from zeroclaw_tui.tui.widgets.empty import Empty
+from zeroclaw_tui.tui.widgets.plain_content import next_line
+from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+from zeroclaw_tui.tui.widgets.score_bars import bar
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+from zeroclaw_tui.tui.rooms.why.pane import Inquiry
+
+GLYPHS: Mapping[Mark, str] = {"passed": "✓", "stopped": "✗", "absent": "–"}
+_COLOURS: Mapping[Mark, str] = {"passed": "good", "stopped": "bad", "absent": "faint"}
+_BARS = {
+    "keyword": ("score", "keyword"),
+    "vector": ("cosine", "vector"),
+    "fusion": ("score", "final"),
+    "decay": ("decayed", "final"),
+    "rerank": ("reranked", "final"),
+}
+"""By stage: which of its numbers lies in 0..1 and is drawn, and in which colour."""
+BAR = 8
+_GAP = 2
+_LEFT = 2
+_WIDE = 110
+_MOST_HELP = 44
+"""Longer help stands below the words, so that it takes no room from all of them."""
+_MOST_WORDS = 78
+_LONGEST = 2000
+_STOPS_HERE = "stops here"
+_LONGEST_TOLD = 400
+_KEY_SHARE = 3
+"""A long key leaves two of three cells to the message."""
+_STAGE = 12
+
+Piece = tuple[str, str]
+
+
+class StagesPane(Pane):
+    """The way of a memory to the prompt, stage by stage."""
+
+    tab = "stages"
+    heading = "In the stages"
+
+    def __init__(self, inquiry: Inquiry) -> None:
+        super().__init__(inquiry)
+        self.explanation: Explanation | None = None
+        self._answered: _Question | None = None
+
+    def compose(self) -> ComposeResult:
+        """Verdict, memory, the stages or why there are none."""
+        yield Static("", id="verdict", markup=False)
+        yield Static("", id="memory", markup=False)
+        yield Empty()
+        with ReadingPane():
+            yield ExplanationBlock()
+
+    @property
+    def missing(self) -> EmptyWords | None:
+        """A memory, then a message."""
+        if self.inquiry.entry is None:
+            return (
+                "Which memory?",
+                "Choose one where memories are listed; every stage on its way to the prompt is told then.",
+                (("w", "what is recalled for the message"), ("esc", "back to the list")),
+            )
+        if not self.inquiry.has_message:
+            return (
+                "For which message?",
+                "Type what you would say to the agent: every stage on the way of this memory to the prompt is told.",
+                (("/", "type the message"), ("s", "what lies near this memory"), ("esc", "back")),
+            )
+        return None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether this memory is explained, with what is tried now."""
+        return self._answered is not None and self._answered == self._question
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether an explanation is on the screen."""
+        return self.explanation is not None
+
+    @property
+    def failed_words(self) -> EmptyWords:
+        """What helps when nothing was explained yet."""
+        return "Nothing could be found out.", "", (("r", "try again"), ("/", "another message"), ("esc", "back"))
+
+    @property
+    def reader(self) -> Widget | None:
+        """The stages, once they are there."""
+        return None if self.has_class("-empty") else self.query_one(ReadingPane)
+
+    @property
+    def copied(self) -> str | None:
+        """Everything that is said."""
+        return None if self.explanation is None else explanation_text(self.explanation)
+
+    @property
+    def advice(self) -> Advice | None:
+        """What was proved to put this memory in the prompt, by the numbers of a trial."""
+        advice = self.explanation.advice if self.explanation is not None and self.is_answered else None
+        return advice if advice is not None and advice.key == "w" else None
+
+    async def ask(self) -> Callable[[], None]:
+        """The way of the memory as it is now."""
+        inquiry = self.inquiry
+        assert inquiry.entry is not None
+        question = self._question
+        entry = await inquiry.library.memory.whole(inquiry.entry.handle)
+        explanation = await prompt.explain(inquiry.library, entry, inquiry.trial)
+
+        def show() -> None:
+            is_new = self._answered is None or self._answered.is_about_other(question)
+            inquiry.entry, self._answered = entry, question
+            self._show(explanation, from_top=is_new)
+
+        return show
+
+    def forget(self) -> None:
+        """Nothing is explained."""
+        self.explanation = self._answered = None
+        self.paint()
+
+    def paint(self) -> None:
+        """As much of key and message as fits."""
+        width = self.app.size.width - 2
+        entry = self.inquiry.entry
+        if self._answered is not None and (entry is None or self._answered.handle != entry.handle):
+            self.explanation = self._answered = None
+        if not self.has_answer and self.missing is None:
+            self.show_empty(WAITING)
+        title = "Why a memory is recalled, or not"
+        if entry is not None:
+            title = title_words(entry, self.explanation, self.inquiry.request.query, width)
+        self.query_one("#verdict", Static).update(Content.styled(title, STRONG))
+        self.query_one("#memory", Static).update(_memory_content(entry, width))
+
+    @property
+    def _question(self) -> _Question | None:
+        entry = self.inquiry.entry
+        return None if entry is None else _Question(self.inquiry.number, entry.handle, self.inquiry.trial)
+
+    def _show(self, explanation: Explanation, *, from_top: bool) -> None:
+        self.explanation = explanation
+        self.remove_class("-empty")
+        self.query_one(ExplanationBlock).show(explanation)
+        if from_top:
+            self.query_one(ReadingPane).scroll_home(animate=False)
+        self.paint()
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What an explanation depends on."""
+
+    number: int
+    handle: object
+    trial: Trial
+
+    def is_about_other(self, question: _Question | None) -> bool:
+        """Whether it is about another memory or message, and no mere change of the store."""
+        if question is None:
+            return True
+        return (self.handle, self.trial.request.query) != (question.handle, question.trial.request.query)
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """What the lines from `start` to before `end` offer; `key` does it."""
+
+    start: int
+    end: int
+    key: str
+
+
+class ExplanationBlock(Widget):
+    """As high as its lines need at its width; a click on what helps does it."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    ExplanationBlock { width: 1fr; height: auto; text-wrap: nowrap; text-overflow: clip; }
+    """
+
+    class HelpWanted(Message):
+        """What a stage offers was clicked; `key` is the key that does it."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._explanation: Explanation | None = None
+
+    def show(self, explanation: Explanation | None) -> None:
+        """Show this way, or nothing."""
+        self._explanation = explanation
+        self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """A line for each that is needed."""
+        return len(self._lines(width)[0])
+
+    def render(self) -> RenderResult:
+        """The lines at this width."""
+        return Content("\n").join(self._lines(self.content_size.width)[0])
+
+    def on_click(self, event: Click) -> None:
+        """Do what the line under the mouse offers."""
+        _, offers = self._lines(self.content_size.width)
+        offer = next((one for one in offers if one.start <= event.y < one.end), None)
+        if offer is not None:
+            event.stop()
+            self.post_message(self.HelpWanted(offer.key))
+
+    def _lines(self, width: int) -> tuple[list[Content], list[Help]]:
+        if self._explanation is None:
+            return [], []
+        colours = {name: colour.css for name, colour in score_colours(self.app).items()}
+        return explanation_lines(self._explanation, max(20, width), colours)
+
+
+def explanation_lines(
+    explanation: Explanation, width: int, colours: Mapping[str, str]
+) -> tuple[list[Content], list[Help]]:
+    """The verdict, every stage, remarks and notes, at a width in cells; and which lines offer a key."""
+    names = max((cell_len(_shown(step.name)) for step in explanation.steps), default=0)
+    helps = max((cells for step in explanation.steps if (cells := _help_cells(step)) <= _MOST_HELP), default=0)
+    has_room = width >= _WIDE
+    shape = _Shape(
+        width, names, helps if has_room else 0, any(_bar_value(step) is not None for step in explanation.steps)
+    )
+    glyph, colour = ("✓", "good") if explanation.is_injected else ("✗", "bad")
+    # First: the stages below it may be more than the screen has lines.
+    lines = [*_sentence(explanation.verdict, width, (f"{glyph} ", colours[colour]), STRONG), Content("")]
+    offers: list[Help] = []
+    for step in explanation.steps:
+        start = len(lines)
+        lines += _step_lines(step, shape, colours)
+        if step.key:
+            offers.append(Help(start, len(lines), step.key))
+    if explanation.remarks:
+        lines.append(Content(""))
+    for remark in explanation.remarks:
+        lines += _sentence(remark, width, ("  ", ""), MUTED)
+    if explanation.notes:
+        lines.append(Content(""))
+    for note in explanation.notes:
+        lines += _sentence(mask_secrets(note), width, ("● ", colours["muted"]), MUTED)
+    return lines, offers
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """Where the columns stand: `helps` is the width of what helps beside the words, 0 where it stands below them."""
+
+    width: int
+    names: int
+    helps: int
+    has_bars: bool
+
+    @property
+    def indent(self) -> int:
+        return _LEFT + 2 + self.names + _GAP
+
+    @property
+    def bars(self) -> int:
+        """The cells of the bars, 0 where no stage has one."""
+        return _GAP + BAR if self.has_bars else 0
+
+    def is_beside(self, step: Step) -> bool:
+        """Whether what helps stands beside the words."""
+        return 0 < _help_cells(step) <= self.helps
+
+    @property
+    def words(self) -> int:
+        """The cells of the words beside a bar."""
+        taken = self.indent + self.bars + (self.helps + _GAP if self.helps else 0)
+        return max(16, min(_MOST_WORDS, self.width - taken))
+
+
+def _step_lines(step: Step, shape: _Shape, colours: Mapping[str, str]) -> list[Content]:
+    # Without a bar the words may stand in its place.
+    words = _wrapped(step.words, shape.words + (shape.bars if _bar_value(step) is None else 0))
+    colour = colours[_COLOURS[step.mark]]
+    stopped = step.mark == "stopped"
+    name = _shown(step.name)
+    head: list[Piece] = [
+        (" " * _LEFT, ""),
+        (f"{GLYPHS[step.mark]} ", colour),
+        (name + " " * (shape.names - cell_len(name) + _GAP), f"bold {colour}" if stopped else colours["text"]),
+    ]
+    told = MUTED if step.mark == "absent" else colours["text"]
+    lines: list[list[Piece]] = []
+    for number, part in enumerate(words):
+        start = head if number == 0 else [(" " * shape.indent, "")]
+        lines.append([*start, (part, told)])
+    _add_right(lines[0], cell_len(words[0]), step, shape, colours)
+    if step.helps and not shape.is_beside(step):
+        key = f"{step.key} " if step.key else ""
+        for number, part in enumerate(_wrapped(step.helps, max(16, shape.width - shape.indent - cell_len(key)))):
+            lead = key if number == 0 else " " * cell_len(key)
+            lines.append([(" " * shape.indent, ""), (lead, STRONG_ACCENT), (part, MUTED)])
+    return [Content.assemble(*line) for line in lines]
+
+
+def _add_right(line: list[Piece], used: int, step: Step, shape: _Shape, colours: Mapping[str, str]) -> None:
+    """The bar, and what helps where that stands beside the words."""
+    value = _bar_value(step)
+    if value is not None:
+        drawn = " " * (shape.words - used + _GAP) + bar(value, BAR)
+        line.append((drawn, colours[_BARS[step.name][1]]))
+        used = shape.words + shape.bars
+    gap = (" " * (shape.words + shape.bars - used + _GAP), "")
+    if step.helps and shape.is_beside(step):
+        line += [gap, (f"{step.key} " if step.key else "", STRONG_ACCENT), (_shown(step.helps), MUTED)]
+    elif shape.helps and not step.helps and step.mark == "stopped":
+        line += [gap, (_STOPS_HERE, colours["bad"])]
+
+
+def _bar_value(step: Step) -> float | None:
+    name = _BARS.get(step.name, ("", ""))[0]
+    value: Any = step.numbers.get(name)
+    if step.name == "decay" and value == step.numbers.get("score"):
+        return None
+    # Beyond 1 it is no share of anything: raw bm25, or another scale.
+    return float(value) if isinstance(value, float) and 0 <= value <= 1 else None
+
+
+def _help_cells(step: Step) -> int:
+    if not step.helps:
+        return cell_len(_STOPS_HERE) if step.mark == "stopped" else 0
+    return cell_len(_shown(step.helps)) + (cell_len(step.key) + 1 if step.key else 0)
+
+
+def _sentence(text: str, width: int, lead: Piece, style: str) -> list[Content]:
+    room = max(16, min(100, width - _LEFT - 2))
+    return [
+        Content.assemble(" " * _LEFT, lead if number == 0 else "  ", (part, style))
+        for number, part in enumerate(_wrapped(text, room))
+    ]
+
+
+def _wrapped(text: str, width: int) -> Sequence[str]:
+    clean, lines, start = _shown(text), [], 0
+    while start < len(clean):
+        line, start = next_line(clean, start, width)
+        lines.append(line)
+    return lines or [""]
+
+
+def _shown(text: str) -> str:
+    return one_line(text[:_LONGEST])
+
+
+def _memory_content(entry: MemoryEntry | None, width: int) -> Content:
+    """Category, date and how it begins, in one line."""
+    if entry is None:
+        return Content("")
+    facts = DOT.join([one_line(entry.category[:_LONGEST_TOLD]) or "no category", absolute_time(entry.when)])
+    words = one_line(entry.content[:_LONGEST_TOLD]) or "(blank)"
+    return Content.styled(fit(f"{facts}{DOT}{words}", width).rstrip(), MUTED)
+
+
+def title_words(entry: MemoryEntry, explanation: Explanation | None, query: str, width: int) -> str:
+    """What was found out, in one line; what does not fit of key and message is cut."""
+    if explanation is None:
+        asked = "Why " if not query.strip() else "Looking whether "
+        rest = " is recalled, or not" if not query.strip() else " is recalled …"
+        return f"{asked}{quoted(entry.key, width - len(asked) - len(rest))}{rest}"
+    middle = f" {_where(explanation)} for "
+    room = width - len(middle)
+    key = quoted(entry.key, max(12, room // _KEY_SHARE))
+    short = quoted(entry.key, room - len(_quotes(explanation.query)))
+    key = short if len(short) > len(key) else key
+    return f"{key}{middle}{quoted(explanation.query, room - len(key))}"
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """Everything as plain text, to be pasted elsewhere; nothing in it steers a terminal."""
+    lines = [
+        f"{_quotes(explanation.entry.key)} {_where(explanation)} for {_quotes(explanation.query)}",
+        f"scoring {explanation.profile} ({explanation.profile_source}), {explanation.rule} rule"
+        if explanation.program is None
+        else f"by the rule of {explanation.program}",
+        "",
+    ]
+    widest = max((len(step.name) for step in explanation.steps), default=_STAGE)
+    for step in explanation.steps:
+        helps = f"  [{one_line(step.helps)}]" if step.helps else ""
+        lines.append(f"{GLYPHS[step.mark]} {step.name.ljust(widest)}  {one_line(step.words)}{helps}")
+    lines += ["", one_line(explanation.verdict), *map(one_line, explanation.remarks)]
+    lines += [one_line(mask_secrets(note)) for note in explanation.notes]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _where(explanation: Explanation) -> str:
+    is_in = "is" if explanation.is_injected else "is not"
+    return f"{is_in} in the prompt" if explanation.program is None else f"{is_in} returned by {explanation.program}"
+
+
+def quoted(text: str, cells: int) -> str:
+    """A text in quotes, cut to so many cells, the quotes counted."""
+    shown = one_line(text[:_LONGEST_TOLD]) or "(blank)"
+    return f"“{fit(shown, max(4, cells - 2)).rstrip()}”"
+
+
+def _quotes(text: str) -> str:
+    return f"“{one_line(text[:_LONGEST_TOLD])}”"

@@ -1,0 +1,456 @@
+"""The settings of a trial: what each is, was, and becomes by a key or by what is typed; and which do nothing here."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from zeroclaw_tui.curation.profile_choice import profile_remark
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.recall import RecallRequest, Rule
+from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence
+from zeroclaw_tui.scoring.injection import RECALL_LIMIT
+from zeroclaw_tui.scoring.keywords import lists_recent
+from zeroclaw_tui.scoring.profiles import LANDMARKS, parse_version, profile_for
+from zeroclaw_tui.scoring.settings import RerankStrategy, SearchMode, Trial
+from zeroclaw_tui.scoring.what_if import Setting as ComplaintAbout
+from zeroclaw_tui.scoring.what_if import complaints
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.curation.library import Library
+
+Name = Literal[
+    "vector weight", "keyword weight", "threshold", "search mode", "limit",
+    "scoring profile", "session", "decay on day", "injection rule",
+    "rerank", "rerank strategy", "mmr lambda", "mmr from", "importance", "recency", "candidates",
+]  # fmt: skip
+MOST_RECALLED = 100
+"""How many memories a trial recalls at most; ZeroClaw recalls 5 for a message."""
+MOST_DAYS = 3650
+MOST_SCORE = 1_000_000.0
+EVERY_SESSION = "any"
+_RULES: dict[Rule, str] = {"cli": "CLI", "channel": "channels", "cron": "cron", "library": "embedded"}
+_DECIMALS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A recall as it is, and as it is tried. `days` is how far `now` counts time decay on from `before`.
+
+    `limits` are those of the turns that do not recall 5.
+    """
+
+    before: Trial
+    now: Trial
+    days: int = 0
+    limits: Mapping[Rule, int] = field(default_factory=dict)
+
+    @classmethod
+    def nothing(cls, before: Trial, limits: Mapping[Rule, int] | None = None) -> Tried:
+        """Everything as it is."""
+        return cls(before, before, limits=limits or {})
+
+    def over(self, before: Trial) -> Tried:
+        """The same changes over another recall of the same store: another message, or what was written meanwhile."""
+        tried = Tried.nothing(before, self.limits)
+        for setting in SETTINGS:
+            if setting.is_changed(self):
+                tried = setting.put(tried, setting.get(self))
+        return tried
+
+    def with_request(self, **changes: Any) -> Tried:
+        """The same with these fields of the request."""
+        return replace(self, now=replace(self.now, request=replace(self.now.request, **changes)))
+
+    def with_settings(self, **changes: Any) -> Tried:
+        """The same with these numbers."""
+        return replace(self, now=replace(self.now, settings=replace(self.now.settings, **changes)))
+
+    def with_rerank(self, **changes: Any) -> Tried:
+        """The same with these knobs of the rerank stage."""
+        return self.with_settings(rerank=replace(self.now.settings.rerank, **changes))
+
+    def with_rule(self, rule: Rule) -> Tried:
+        """The same for a turn of this kind; the embedded agent may have a limit of its own."""
+        request = self.now.request
+        limit = self.limits.get(rule, RECALL_LIMIT)
+        is_tried = request.limit != request.turn_limit
+        return self.with_request(rule=rule, turn_limit=limit, limit=request.limit if is_tried else limit)
+
+    def on_day(self, days: int) -> Tried:
+        """Time decay counted to so many days later."""
+        moment = datetime.fromisoformat(self.before.request.as_of) + timedelta(days=days)
+        return replace(self.with_request(as_of=moment.isoformat()), days=days)
+
+    @property
+    def changed(self) -> tuple[Setting, ...]:
+        """What is not as it was."""
+        return tuple(setting for setting in SETTINGS if setting.is_changed(self))
+
+    @property
+    def changed_words(self) -> str:
+        """What is not as it was, in a few words: "threshold 0.31, limit 6"; empty where nothing is changed."""
+        return ", ".join(f"{setting.name} {setting.words(self)}" for setting in self.changed)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberSetting:
+    """A number. `step` is what a key adds, `stride` what shift and the key add; it stays in `least`..`most`."""
+
+    name: Name
+    about: str
+    get: Callable[[Tried], float]
+    put: Callable[[Tried, Any], Tried]
+    step: float
+    stride: float
+    least: float
+    most: float
+    is_whole: bool = False
+
+    def words(self, tried: Tried) -> str:
+        """The number as a person reads it."""
+        return self.number_words(self.get(tried))
+
+    def number_words(self, value: float) -> str:
+        """Two decimals, more where it has more; whole numbers without."""
+        if self.is_whole:
+            return f"+{value:.0f}" if self.name == "decay on day" and value else f"{value:,.0f}"
+        if not math.isfinite(value):
+            return str(value)
+        short = f"{value:.2f}"
+        return short if float(short) == value else f"{value:.{_DECIMALS}g}"
+
+    def is_changed(self, tried: Tried) -> bool:
+        """Whether it is another number than it was; what is no number is none either way."""
+        now, before = self.get(tried), self.get(Tried.nothing(tried.before))
+        return now != before and not (math.isnan(now) and math.isnan(before))
+
+    def reset(self, tried: Tried) -> Tried:
+        """As it was."""
+        return self.put(tried, self.get(Tried.nothing(tried.before)))
+
+    def stepped(self, tried: Tried, way: int, *, is_big: bool = False) -> Tried:
+        """A step up or down, not beyond its ends; what lies beyond them comes back to the end."""
+        wanted = self.get(tried) + way * (self.stride if is_big else self.step)
+        value = min(self.most, max(self.least, round(wanted, _DECIMALS))) if math.isfinite(wanted) else self.least
+        return self.put(tried, int(value) if self.is_whole else value)
+
+    def typed(self, tried: Tried, text: str) -> Tried:
+        """Exactly what was typed. Raises WrongUse for what is no such number."""
+        try:
+            value = int(text) if self.is_whole else float(text)
+        except ValueError:
+            raise WrongUse(f"{text} is no number.") from None
+        if not self.least <= value <= self.most:
+            raise WrongUse(f"The {self.name} goes from {self.least:g} to {self.most:,.0f}.")
+        return self.put(tried, value)
+
+
+@dataclass(frozen=True, slots=True)
+class WordSetting:
+    """One of a few words, in the order a key goes through them. `shown` are words for values that are none."""
+
+    name: Name
+    about: str
+    get: Callable[[Tried], Any]
+    put: Callable[[Tried, Any], Tried]
+    choices: Callable[[Tried, Sequence[str]], Sequence[Any]]
+    shown: Callable[[Any], str] = str
+
+    def words(self, tried: Tried) -> str:
+        """The word that holds."""
+        return self.shown_words(self.get(tried))
+
+    def shown_words(self, value: Any) -> str:
+        """A value as a person reads it."""
+        return one_line(self.shown(value))
+
+    def is_changed(self, tried: Tried) -> bool:
+        """Whether it is another word than it was."""
+        return bool(self.get(tried) != self.get(Tried.nothing(tried.before)))
+
+    def reset(self, tried: Tried) -> Tried:
+        """As it was."""
+        return self.put(tried, self.get(Tried.nothing(tried.before)))
+
+    def moved(self, tried: Tried, way: int, sessions: Sequence[str]) -> Tried:
+        """The next word or the one before; the ends are ends."""
+        choices = list(self.choices(tried, sessions))
+        at = choices.index(self.get(tried)) + way
+        return self.put(tried, choices[min(len(choices) - 1, max(0, at))])
+
+
+Setting = NumberSetting | WordSetting
+
+
+def _request(tried: Tried) -> RecallRequest:
+    return tried.now.request
+
+
+def _session_choices(tried: Tried, sessions: Sequence[str]) -> Sequence[str | None]:
+    own = [tried.before.request.session_id, tried.now.request.session_id]
+    return [None, *dict.fromkeys([*(one for one in own if one and one not in sessions), *sessions])]
+
+
+def profile_versions(tried: Tried, sessions: Sequence[str] = ()) -> Sequence[str]:
+    """A version of each set of rules, and those in use, oldest first."""
+    versions = {*LANDMARKS, tried.before.profile.version, tried.now.profile.version}
+    return sorted(versions, key=parse_version)
+
+
+SETTINGS: tuple[Setting, ...] = (
+    NumberSetting(
+        "vector weight",
+        "How much likeness of meaning, the vector score, counts in the final score.",
+        lambda tried: tried.now.settings.vector_weight,
+        lambda tried, value: tried.with_settings(vector_weight=value),
+        0.05, 0.25, 0.0, MOST_SCORE,
+    ),
+    NumberSetting(
+        "keyword weight",
+        "How much the words, the keyword score, count in the final score.",
+        lambda tried: tried.now.settings.keyword_weight,
+        lambda tried, value: tried.with_settings(keyword_weight=value),
+        0.05, 0.25, 0.0, MOST_SCORE,
+    ),
+    NumberSetting(
+        "threshold",
+        "The final score a memory has to reach to be put before the message.",
+        lambda tried: tried.now.settings.threshold,
+        lambda tried, value: tried.with_settings(threshold=value),
+        0.05, 0.25, 0.0, MOST_SCORE,
+    ),
+    WordSetting(
+        "search mode",
+        "Both ways (hybrid), by words alone (bm25), or by meaning alone (embedding).",
+        lambda tried: tried.now.settings.search_mode,
+        lambda tried, value: tried.with_settings(search_mode=value),
+        lambda tried, sessions: get_args(SearchMode),
+    ),
+    NumberSetting(
+        "limit",
+        "How many memories are recalled; ZeroClaw asks for 5, but where an embedded agent's profile says else.",
+        lambda tried: _request(tried).limit,
+        lambda tried, value: tried.with_request(limit=value),
+        1, 5, 1, MOST_RECALLED, True,
+    ),
+    WordSetting(
+        "scoring profile",
+        "The ZeroClaw version whose rules are followed; enter shows them all.",
+        lambda tried: tried.now.profile.version,
+        lambda tried, value: replace(tried, now=replace(tried.now, profile=profile_for(value))),
+        profile_versions,
+    ),
+    WordSetting(
+        "session",
+        "Only memories of this session are recalled; enter shows them all.",
+        lambda tried: _request(tried).session_id,
+        lambda tried, value: tried.with_request(session_id=value),
+        _session_choices,
+        lambda value: EVERY_SESSION if value is None else str(value),
+    ),
+    NumberSetting(
+        "decay on day",
+        "So many days from now; each 7 days halve a score, but for core memories.",
+        lambda tried: tried.days,
+        lambda tried, value: tried.on_day(int(value)),
+        1, 7, 0, MOST_DAYS, True,
+    ),
+    WordSetting(
+        "injection rule",
+        "Whose turn it is: the CLI agent's, a channel's (Telegram, …), cron's, or the embedded agent's.",
+        lambda tried: _request(tried).rule,
+        lambda tried, value: tried.with_rule(value),
+        lambda tried, sessions: get_args(Rule),
+        lambda value: _RULES[value],
+    ),
+    WordSetting(
+        "rerank",
+        "More is recalled, blended with importance and age, doubles go, and the first of the rest go on.",
+        lambda tried: tried.now.settings.rerank.enabled,
+        lambda tried, value: tried.with_rerank(enabled=value),
+        lambda tried, sessions: (False, True),
+        lambda value: "on" if value else "off",
+    ),
+    WordSetting(
+        "rerank strategy",
+        "mmr reorders, so that what repeats an earlier memory comes later; none keeps the order of the scores.",
+        lambda tried: tried.now.settings.rerank.strategy,
+        lambda tried, value: tried.with_rerank(strategy=value),
+        lambda tried, sessions: get_args(RerankStrategy),
+    ),
+    NumberSetting(
+        "mmr lambda",
+        "With mmr: 1 looks at the score alone, 0 only at what repeats.",
+        lambda tried: tried.now.settings.rerank.mmr_lambda,
+        lambda tried, value: tried.with_rerank(mmr_lambda=value),
+        0.05, 0.25, 0.0, 1.0,
+    ),
+    NumberSetting(
+        "mmr from",
+        "How many memories mmr needs to reorder at all.",
+        lambda tried: tried.now.settings.rerank.threshold,
+        lambda tried, value: tried.with_rerank(threshold=value),
+        1, 5, 0, MOST_RECALLED, True,
+    ),
+    NumberSetting(
+        "importance",
+        "How much a memory's importance counts in rerank; the recall's own score gets what is left.",
+        lambda tried: tried.now.settings.rerank.importance_weight,
+        lambda tried, value: tried.with_rerank(importance_weight=value),
+        0.05, 0.25, 0.0, 1.0,
+    ),
+    NumberSetting(
+        "recency",
+        "How much youth counts in rerank, halved every 7 days but for core memories.",
+        lambda tried: tried.now.settings.rerank.recency_weight,
+        lambda tried, value: tried.with_rerank(recency_weight=value),
+        0.05, 0.25, 0.0, 1.0,
+    ),
+    NumberSetting(
+        "candidates",
+        "How many times the limit is recalled for rerank.",
+        lambda tried: tried.now.settings.rerank.candidate_multiplier,
+        lambda tried, value: tried.with_rerank(candidate_multiplier=value),
+        1, 5, 1, 20, True,
+    ),
+)  # fmt: skip
+"""Every setting of a trial, in the order they stand on the screen."""
+
+_OF_RERANK: tuple[Name, ...] = (
+    "rerank", "rerank strategy", "mmr lambda", "mmr from", "importance", "recency", "candidates",
+)  # fmt: skip
+_NO_SCORES = ("no scores", "This message lists the newest memories, and they have no score.")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What of a store decides which settings do something. `own_rule` is the name of a backend that ranks by one."""
+
+    own_rule: str | None = None
+    has_vectors: bool = True
+    why_no_vectors: str | None = None
+    has_sessions: bool = True
+
+    @classmethod
+    def of(cls, library: Library, evidence: Evidence | None) -> Standing:
+        """As the evidence has it; before there is any, as the store says."""
+        why = library.why_no_vectors
+        sessions = library.memory.capabilities.sessions
+        if evidence is None:
+            return cls(None, why is None, why, sessions)
+        if not isinstance(evidence, StageEvidence):
+            return cls(library.memory.name, why is None, why, sessions)
+        return cls(None, evidence.vector_live, why, sessions and evidence.has_sessions)
+
+
+def idle_because(name: Name, tried: Tried, standing: Standing) -> tuple[str, str] | None:
+    """Why a setting does nothing in this trial, in a few words and in a sentence; None when it does something."""
+    trial = tried.now
+    if name in ("vector weight", "keyword weight"):
+        return _idle_weights(tried, standing)
+    if name == "search mode":
+        if standing.own_rule:
+            return _own_rule(standing.own_rule)
+        if not trial.profile.search_modes:
+            return "since 0.6.3", "ZeroClaw reads the search mode from 0.6.3 on."
+    if name == "threshold" and _lists_recent(trial):
+        return _NO_SCORES
+    if name == "session" and not standing.has_sessions:
+        return "no sessions", "This store does not tell sessions apart."
+    if name in _OF_RERANK:
+        return _idle_rerank(name, trial)
+    if name == "decay on day" and trial.reranks:
+        return None
+    if name == "decay on day":
+        is_channel = trial.request.rule == "channel" or trial.profile.one_injection_rule
+        if not (trial.profile.decays_channel if is_channel else trial.profile.decays_cli):
+            where = "in its channels" if is_channel else "on the command line"
+            return "no decay", f"ZeroClaw {trial.profile.version} lets no score decay {where}."
+    return None
+
+
+def _idle_rerank(name: Name, trial: Trial) -> tuple[str, str] | None:
+    rerank = trial.settings.rerank
+    if not trial.profile.reranks:
+        return "since 0.8.4", "ZeroClaw reranks what is put before a message from 0.8.4 on."
+    if name != "rerank" and not rerank.enabled:
+        return "off", "The rerank stage is switched off."
+    if name in ("mmr lambda", "mmr from") and rerank.strategy != "mmr":
+        return "no mmr", "Only the strategy mmr reorders."
+    return None
+
+
+def complaint_sentences(memory: Memory, tried: Tried, standing: Standing) -> tuple[str, ...]:
+    """Which settings cannot work as they stand; weights that do nothing here are told where they stand."""
+    idle = idle_because("vector weight", tried, standing) is not None
+    about: tuple[ComplaintAbout, ...] = (
+        ("threshold", "mode", "rerank") if idle else ("weights", "threshold", "mode", "rerank")
+    )
+    has_stages = standing.own_rule is None
+    found = complaints(tried.now, has_vectors=standing.has_vectors, about=about, has_stages=has_stages)
+    remark = profile_remark(tried.now.profile, memory)
+    return found if remark is None else (*found, remark)
+
+
+def command_words(library: Library, tried: Tried) -> str:
+    """The command that recalls like the trial."""
+    request, settings = tried.now.request, tried.now.settings
+    changed = {setting.name for setting in tried.changed}
+    words = ["zeroclaw", "memory", "recall"]
+    words += [f"--limit={request.limit}"] if request.limit != request.turn_limit else []
+    directory = library.config.install.config_dir
+    has_config = library.config.install.config_file is not None
+    words += [f"--config-dir={directory}" if has_config else f"--location={library.memory.location}"]
+    words += [f"--profile={tried.now.profile.version}"]
+    for name, option, value in (
+        ("vector weight", "vector-weight", settings.vector_weight),
+        ("keyword weight", "keyword-weight", settings.keyword_weight),
+        ("threshold", "threshold", settings.threshold),
+        ("search mode", "search-mode", settings.search_mode),
+        ("decay on day", "day", tried.days),
+        ("rerank", "rerank", "on" if settings.rerank.enabled else "off"),
+        ("rerank strategy", "rerank-strategy", settings.rerank.strategy),
+        ("mmr lambda", "mmr-lambda", settings.rerank.mmr_lambda),
+        ("mmr from", "rerank-threshold", settings.rerank.threshold),
+        ("importance", "importance-weight", settings.rerank.importance_weight),
+        ("recency", "recency-weight", settings.rerank.recency_weight),
+        ("candidates", "candidate-multiplier", settings.rerank.candidate_multiplier),
+    ):
+        words += [f"--{option}={value}"] if name in changed else []
+    words += [f"--session={session}" for session in request.scopes if session is not None]
+    words += [f"--namespace={request.namespace}"] if request.namespace is not None else []
+    words += [f"--agent={agent}" for agent in request.agents or ()]
+    words += [f"--rule={request.rule}"] if request.rule != "cli" else []
+    return shlex.join([*words, "--", request.query])
+
+
+def _idle_weights(tried: Tried, standing: Standing) -> tuple[str, str] | None:
+    trial = tried.now
+    if standing.own_rule:
+        return _own_rule(standing.own_rule)
+    if _lists_recent(trial):
+        return _NO_SCORES
+    if not standing.has_vectors:
+        why = f" {standing.why_no_vectors}" if standing.why_no_vectors else ""
+        return "no vectors", f"Without vectors there are only words, and nothing to weigh them against.{why}"
+    if trial.profile.search_modes and trial.settings.search_mode != "hybrid":
+        mode = trial.settings.search_mode
+        return f"mode {mode}", f"The search mode {mode} goes by one kind of score alone, and nothing is weighed."
+    return None
+
+
+def _lists_recent(trial: Trial) -> bool:
+    """A message is still to come where there is none."""
+    query = trial.request.query
+    return bool(query.strip()) and lists_recent(query, trial.profile)
+
+
+def _own_rule(name: str) -> tuple[str, str]:
+    return "own rule", f"The backend {name} ranks by a rule of its own."

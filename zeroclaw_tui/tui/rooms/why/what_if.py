@@ -1,0 +1,468 @@
+"""What a message would recall with other settings: the list follows the keys, and `W` writes them to config.toml."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App, ComposeResult
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.events import Key
+from textual.widget import Widget
+from textual.widgets import Static
+
+from zeroclaw_tui.curation.prompt import GatheredEvidence, gather_evidence
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted, WrongUse
+from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.recall import RecallResult
+from zeroclaw_tui.memory.text import display_text, mask_secrets
+from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.what_if import Comparison, compare
+from zeroclaw_tui.tui.dialogs import Answer, choice, profile_question, review_question
+from zeroclaw_tui.tui.format import count_text
+from zeroclaw_tui.tui.looks import MUTED, STRONG, WARNING
+from zeroclaw_tui.tui.rooms.why.comparison_list import ComparisonList
+from zeroclaw_tui.tui.rooms.why.pane import EmptyWords, Pane
+from zeroclaw_tui.tui.rooms.why.trial import (
+    SETTINGS,
+    NumberSetting,
+    Setting,
+    Standing,
+    Tried,
+    WordSetting,
+    command_words,
+    complaint_sentences,
+    idle_because,
+)
+from zeroclaw_tui.tui.rooms.why.trial_settings import SettingLine, TrialSettings
+from zeroclaw_tui.tui.widgets.empty import Empty
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.tui.rooms.why.pane import Inquiry
+
+MANY = 2_000
+"""From so many memories on reading them may take long enough to say how many there are."""
+CURSOR = "▏"
+_REPLAY = "what-if-replay"
+_DIGITS = frozenset("0123456789")
+_POINT = "."
+_MOST_TYPED = 9
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAnswer:
+    """What the store holds for a message: the recall as it is, evidence for it and for the trial, and its sessions."""
+
+    asked: tuple[int, Trial]
+    before: RecallResult
+    gathered: tuple[GatheredEvidence, ...]
+    sessions: tuple[str, ...]
+    memories: int
+
+
+class WhatIfPane(Pane):
+    """The settings and the list that follows them: evidence is gathered once a message, and decided on at every key."""
+
+    tab = "what_if"
+    heading = "In what-if"
+
+    def __init__(self, inquiry: Inquiry) -> None:
+        super().__init__(inquiry)
+        self.typed: str | None = None
+        self.answer: StoreAnswer | None = None
+        self.comparison: Comparison | None = None
+        self.memories: int | None = None
+        """How many memories there are, as soon as they are counted."""
+        self._value_before_typing = 0.0
+        self._is_replaying = False
+
+    def compose(self) -> ComposeResult:
+        """What it comes to, settings with what is wrong with them, list."""
+        yield Static("", id="headline", markup=False)
+        with Container(id="trial-and-list"):
+            with Vertical(id="trial"):
+                yield TrialSettings(id="settings")
+                yield Static("", id="about", markup=False)
+                yield Static("", id="complaints", markup=False)
+            with Container(id="compared"):
+                yield ComparisonList(id="comparison")
+                yield Empty()
+
+    def on_mount(self) -> None:
+        """Begin at what does something here."""
+        self.paint()
+        self.go_to_first()
+
+    def go_to_first(self) -> None:
+        """Choose the first setting that is tried, else the first that does something here."""
+        standing, tried = self.standing, self.inquiry.tried
+        shown = tried.changed or SETTINGS
+        works = (
+            at for at, one in enumerate(SETTINGS) if one in shown and idle_because(one.name, tried, standing) is None
+        )
+        self._settings.cursor = next(works, 0)
+
+    @property
+    def missing(self) -> EmptyWords | None:
+        """A message."""
+        if self.inquiry.has_message:
+            return None
+        return (
+            "No message yet.",
+            "What is recalled depends on the message. Type one, and see what other settings would recall for it.",
+            (("/", "type a message"), ("esc", "back")),
+        )
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the trial can be decided on what was gathered for this message."""
+        return self.answer is not None and self.answer.asked == self._question and self._serving() is not None
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether a comparison is on the screen."""
+        return self.comparison is not None
+
+    @property
+    def failed_words(self) -> EmptyWords:
+        """The settings can be tried all the same, once the store answers."""
+        return "Nothing could be found out.", "", (("r", "try again"), ("/", "another message"), ("esc", "back"))
+
+    @property
+    def reader(self) -> Widget | None:
+        """The settings: they work before there is an answer too."""
+        return self._settings
+
+    @property
+    def copied(self) -> str | None:
+        """The command that recalls like this."""
+        return command_words(self.inquiry.library, self.inquiry.tried)
+
+    @property
+    def chosen(self) -> MemoryEntry | None:
+        """The memory under the cursor, where somebody is in the list or none is chosen otherwise."""
+        rows = self._rows
+        return rows.entry if rows.has_focus or self.inquiry.entry is None else None
+
+    @property
+    def setting(self) -> Setting:
+        """The setting that is chosen."""
+        return SETTINGS[self._settings.cursor]
+
+    @property
+    def standing(self) -> Standing:
+        """What of this store decides which settings do something."""
+        gathered = self._serving() or (self.answer.gathered[0] if self.answer is not None else None)
+        return Standing.of(self.inquiry.library, None if gathered is None else gathered.evidence[0])
+
+    @property
+    def effect(self) -> str:
+        """What the trial comes to, in one line; empty while nothing is tried or known."""
+        return self.comparison.words if self.comparison is not None and self.inquiry.tried.changed else ""
+
+    async def ask(self) -> Callable[[], None]:
+        """Everything the trial can be decided from; what was gathered for this message already is kept."""
+        inquiry, question = self.inquiry, self._question
+        before, tried = inquiry.tried.before, inquiry.tried.now
+        kept = self.answer if self.answer is not None and self.answer.asked == question else None
+        facets = await inquiry.library.memory.facets(MemoryFilter(), before.request.as_of)
+        self.memories = facets.total
+        gathered = list(kept.gathered) if kept is not None else [await self._gather(before)]
+        recalled = await gathered[0].replayed(before)
+        if not any(one.serves(tried) for one in gathered):
+            gathered.append(await self._gather(tried))
+        sessions = tuple(name for name in facets.session or () if name)
+        answer = StoreAnswer(question, recalled, tuple(gathered), sessions, facets.total)
+
+        def show() -> None:
+            self.answer = answer
+            self.decide()
+
+        return show
+
+    def forget(self) -> None:
+        """No message, no comparison."""
+        self.answer = self.comparison = None
+        self.paint()
+
+    def decide(self) -> None:
+        """Decide what is tried on what was gathered: at once, in a thread, or after more of it was gathered."""
+        answer, gathered = self.answer, self._serving()
+        if answer is not None and gathered is not None and self._is_decided(answer, gathered):
+            return
+        self.paint()
+        if answer is not None and gathered is None:
+            self.post_message(self.MoreWanted())
+        elif answer is not None and not self._is_replaying:
+            self._is_replaying = True
+            self.run_worker(self._replay(), group=_REPLAY)
+
+    def paint(self) -> None:
+        """Settings, what the chosen one does, what is wrong with them, and what they come to."""
+        inquiry, standing = self.inquiry, self.standing
+        tried = inquiry.tried
+        self._settings.show(self._lines(standing))
+        idle = idle_because(self.setting.name, tried, standing)
+        self.query_one("#about", Static).update(Content.styled(_clean(idle[1] if idle else self.setting.about), MUTED))
+        said = complaint_sentences(inquiry.library.memory, tried, standing) if inquiry.has_message else ()
+        complaints = self.query_one("#complaints", Static)
+        complaints.update(Content("\n").join(Content.styled(f"▲ {_clean(one)}", WARNING) for one in said))
+        complaints.display = bool(said)
+        memories = self.answer.memories if self.answer is not None else None
+        self.query_one("#headline", Static).update(_headline(self.comparison, tried, memories))
+
+    def step_out(self) -> bool:
+        """From a number that is being typed, else from the list to the settings."""
+        if self.typed is not None:
+            self._try(self.setting.put(self.inquiry.tried, self._value_before_typing))
+            return True
+        if self._rows.has_focus:
+            self._settings.focus()
+            return True
+        return False
+
+    def other_pane(self) -> None:
+        """From the settings to the list, and back."""
+        rows = self._rows
+        if rows.has_focus or not rows.display or self.has_class("-empty"):
+            self._settings.focus()
+        else:
+            rows.focus()
+
+    def open(self) -> None:
+        """Take what was typed, or choose from all there is."""
+        setting = self.setting
+        if self.typed is not None:
+            self.typed = None
+            self.paint()
+        elif isinstance(setting, NumberSetting):
+            self.app.notify(f"Type a number for the {setting.name}, or press left and right.", markup=False)
+        elif self._says_why_idle():
+            return
+        elif setting.name == "scoring profile":
+            self._choose_profile(setting)
+        else:
+            self._choose(setting)
+
+    def on_key(self, event: Key) -> None:
+        """Type a number for the chosen setting."""
+        if event.character is not None and (event.character in _DIGITS or event.character == _POINT):
+            event.stop()
+            self._type(event.character)
+
+    def on_table_list_row_highlighted(self) -> None:
+        """Whoever goes through the list chooses a memory."""
+        if self._rows.has_focus:
+            self.inquiry.entry = self._rows.entry
+
+    def on_trial_settings_chosen(self) -> None:
+        """Say what it does; what was typed for another one is taken already."""
+        self.typed = None
+        self.paint()
+
+    def on_trial_settings_stepped(self, event: TrialSettings.Stepped) -> None:
+        """An arrow was clicked."""
+        self.step(event.way)
+
+    def step(self, way: int, *, is_big: bool = False) -> None:
+        """The chosen setting a step on."""
+        setting, tried = self.setting, self.inquiry.tried
+        if self._says_why_idle():
+            return
+        if isinstance(setting, NumberSetting):
+            self._try(setting.stepped(tried, way, is_big=is_big))
+        else:
+            self._try(setting.moved(tried, way, self._sessions))
+
+    def reset(self) -> None:
+        """Take back what was typed last, else the chosen setting as it was."""
+        if self.typed:
+            self._retype(self.typed[:-1])
+        else:
+            self._try(self.setting.reset(self.inquiry.tried))
+
+    def page(self, pages: int) -> None:
+        """Read on in the list, wherever the focus is."""
+        self._rows.action_move_pages(pages)
+
+    @property
+    def _question(self) -> tuple[int, Trial]:
+        """What the evidence and the recall as it is depend on."""
+        return self.inquiry.number, self.inquiry.tried.before
+
+    @property
+    def _settings(self) -> TrialSettings:
+        return self.query_one(TrialSettings)
+
+    @property
+    def _rows(self) -> ComparisonList:
+        return self.query_one(ComparisonList)
+
+    @property
+    def _sessions(self) -> Sequence[str]:
+        """The sessions that can be tried, the busiest first."""
+        return self.answer.sessions if self.answer is not None else ()
+
+    def _lines(self, standing: Standing) -> list[SettingLine]:
+        """Every setting as it stands; what is being typed stands in the place of the chosen one's value."""
+        tried, lines = self.inquiry.tried, []
+        for setting in SETTINGS:
+            idle = idle_because(setting.name, tried, standing)
+            is_typed = self.typed is not None and setting is self.setting
+            is_told = is_typed or setting.is_changed(tried)
+            before = setting.words(Tried.nothing(tried.before)) if is_told else None
+            now = f"{self.typed}{CURSOR}" if is_typed else setting.words(tried)
+            lines.append(SettingLine(setting.name, now, before, idle[0] if idle else None))
+        return lines
+
+    async def _gather(self, trial: Trial) -> GatheredEvidence:
+        return await gather_evidence(self.inquiry.library, trial, whole_store=True)
+
+    def _serving(self) -> GatheredEvidence | None:
+        if self.answer is None:
+            return None
+        return next((one for one in self.answer.gathered if one.serves(self.inquiry.trial)), None)
+
+    def _is_decided(self, answer: StoreAnswer, gathered: GatheredEvidence) -> bool:
+        if self._is_replaying or gathered.is_big:
+            return False
+        after = gathered.replayed_now(self.inquiry.trial)
+        if after is not None:
+            self._show_after(answer, after)
+        return after is not None
+
+    async def _replay(self) -> None:
+        """Decide the newest trial; answers to older ones are dropped."""
+        try:
+            while (answer := self.answer) is not None:
+                tried, gathered = self.inquiry.tried, self._serving()
+                if gathered is None:
+                    return
+                after = await gathered.replayed(tried.now)
+                if tried is self.inquiry.tried and answer is self.answer:
+                    self._show_after(answer, after)
+                    return
+        except SearchInterrupted:
+            # The message changed: its own answer comes.
+            return
+        except InspectorError as error:
+            self.app.notify(_clean(str(error)), title=error.title, severity="error", markup=False)
+        finally:
+            self._is_replaying = False
+
+    def _show_after(self, answer: StoreAnswer, after: RecallResult) -> None:
+        inquiry, rows = self.inquiry, self._rows
+        self.comparison = compare(answer.before, after)
+        if self.comparison.rows or after.withheld:
+            self.remove_class("-empty")
+            rows.show(self.comparison, inquiry.entry)
+        else:
+            if rows.has_focus:
+                self._settings.focus()
+            self.show_empty(_nothing_words(inquiry.tried, after))
+            rows.set_rows(())
+        # That there are no vectors here at all stands beside the weights.
+        self.notes = tuple(note for note in after.notes if note != inquiry.library.why_no_vectors)
+        self.paint()
+        self.post_message(self.Changed())
+
+    def _says_why_idle(self) -> bool:
+        idle = idle_because(self.setting.name, self.inquiry.tried, self.standing)
+        if idle is not None:
+            self.app.notify(_clean(idle[1]), severity="warning", markup=False)
+        return idle is not None
+
+    def _try(self, tried: Tried, typed: str | None = None) -> None:
+        self.inquiry.tried, self.typed = tried, typed
+        self.decide()
+        self.post_message(self.Changed())
+
+    def _type(self, character: str) -> None:
+        setting = self.setting
+        if isinstance(setting, WordSetting):
+            words = f"The {setting.name} is no number: left and right change it."
+            self.app.notify(words, severity="warning", markup=False)
+        elif not self._says_why_idle():
+            if self.typed is None:
+                self._value_before_typing = setting.get(self.inquiry.tried)
+            typed = (self.typed or "") + character
+            is_number = typed.count(_POINT) <= (0 if setting.is_whole else 1)
+            if is_number and len(typed) <= _MOST_TYPED:
+                self._retype(typed)
+
+    def _retype(self, typed: str) -> None:
+        """Try what was typed so far; as long as that is no number, what was there before it."""
+        setting = self.setting
+        tried = setting.put(self.inquiry.tried, self._value_before_typing)
+        if typed.strip(_POINT) and isinstance(setting, NumberSetting):
+            try:
+                tried = setting.typed(self.inquiry.tried, typed)
+            except WrongUse as error:
+                self.app.notify(_clean(str(error)), title=error.title, severity="error", markup=False)
+                return
+        self._try(tried, typed or None)
+
+    def _choose(self, setting: WordSetting) -> None:
+        values = list(setting.choices(self.inquiry.tried, self._sessions))
+        choices = [Answer("", setting.shown_words(value), at) for at, value in enumerate(values)]
+
+        def take(at: int | None) -> None:
+            if at is not None:
+                self._try(setting.put(self.inquiry.tried, values[at]))
+
+        current = values.index(setting.get(self.inquiry.tried))
+        self.app.push_screen(choice(f"Which {setting.name}?", choices, current), take)
+
+    def _choose_profile(self, setting: WordSetting) -> None:
+        inquiry = self.inquiry
+        self.app.push_screen(
+            profile_question(inquiry.trial.profile.version),
+            lambda version: self._try(setting.put(inquiry.tried, version)) if version else None,
+        )
+
+
+async def write_settings(app: App[Any], library: Library, trial: Trial, now: datetime, effect: str) -> bool:
+    """Show what changes in config.toml, and save it when that is wanted; `effect` is what the trial comes to.
+
+    The library scores by it from then on. Runs in a worker. Raises Refused when there is nothing to write or the file
+    changed meanwhile, WrongUse, BrokenConfig, Unreadable.
+    """
+    from zeroclaw_tui.curation.what_if import plan_settings_change, save_settings_change
+
+    change = await asyncio.to_thread(plan_settings_change, library, trial, now)
+    words = f"For this message, with all that is tried: {effect}." if effect else ""
+    if not await app.push_screen_wait(review_question(change, words)):
+        return False
+    await save_settings_change(library, change, now)
+    return True
+
+
+def _headline(comparison: Comparison | None, tried: Tried, memories: int | None) -> Content:
+    """What the trial comes to, and among how many memories."""
+    among = "" if memories is None else f" of {count_text(memories)} memories"
+    if comparison is None:
+        return Content.styled("What would be recalled with other settings", STRONG)
+    recalled = f" · {len(comparison.after.results)} recalled{among}"
+    if tried.changed:
+        return Content.assemble((comparison.words, STRONG), (recalled, MUTED))
+    counted = f"injected {comparison.after.injected}"
+    return Content.assemble((counted, STRONG), (f"{recalled} · nothing is changed yet", MUTED))
+
+
+def _nothing_words(tried: Tried, after: RecallResult) -> EmptyWords:
+    """What stands where the list would be: nothing is recalled, neither as it is nor as it is tried."""
+    sentence = after.notes[0] if after.notes else "No setting finds what no stage of the search finds."
+    if tried.now.request.session_id is not None:
+        sentence = "Only memories of one session are asked for: try the session any."
+    back = (("\\", "settings as they were"),) if tried.changed else ()
+    return "Nothing is recalled for this message.", sentence, (("/", "another message"), *back)
+
+
+def _clean(text: str) -> str:
+    return display_text(mask_secrets(text))
