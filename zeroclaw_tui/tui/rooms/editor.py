@@ -501,7 +501,7 @@ def _text_or_none(value: Value) -> str | None:
 
 
 class Left(Enum):
-    """How saving goes on where the memory cannot be changed: typed on, left as it is, or stored anew."""
+    """How a person goes on where the memory is another one by now: types on, leaves it, or stores it anew."""
 
     BACK = "back"
     AS_IT_IS = "as it is"

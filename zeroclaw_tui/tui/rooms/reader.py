@@ -36,13 +36,13 @@ _AS_IN_LIST = (
 
 COMMANDS = (
     # With priority, since in the text these keys would scroll.
-    Command("reader.next", "j,n", "go(1)", "next", "The next memory of the list", LOOK, True, True),
-    Command("reader.previous", "k,p", "go(-1)", "previous", "The memory before it in the list", LOOK, True, True),
+    Command("reader.next", "j", "go(1)", "next", "The next memory of the list", LOOK, True, True),
+    Command("reader.previous", "k", "go(-1)", "previous", "The memory before it in the list", LOOK, True, True),
     *(command for command in BROWSER_COMMANDS if command.id in _AS_IN_LIST),
     Command("reader.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
     Command("reader.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM,
             in_palette=False),
-    Command("reader.out", "escape,enter,q", "leave", "back", "Back to the list, on the memory read last", PROGRAM, True,
+    Command("reader.out", "escape,q", "leave", "back", "Back to the list, on the memory read last", PROGRAM, True,
             in_palette=False),
 )  # fmt: skip
 
