@@ -11,12 +11,12 @@ import pytest
 from changing_samples import Writable, asked, screen_of
 from textual.pilot import Pilot
 from tui_samples import NARROW, WIDE, Inspector, hostile_memories, memory, sample_memories, screen_text, settled, until
+from zeroclaw_tui.tui.screens.trash_dialogs import ClashScreen
 
 from zeroclaw_tui.curation.copies import copies
 from zeroclaw_tui.memory.change import Clashes, ClashFound, TriggersMissing
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.tui.progress import Progress, ProgressScreen
-from zeroclaw_tui.tui.screens.trash_dialogs import ClashScreen
 
 Snap = Callable[..., bool]
 BOTH = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
