@@ -14,7 +14,6 @@ from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-from zeroclaw_tui.tui.screens.confirm import QuestionScreen
 from zeroclaw_tui.tui.rooms.error import ErrorScreen
 
 
