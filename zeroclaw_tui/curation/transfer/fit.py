@@ -137,6 +137,8 @@ class Fit(ABC):
     origin: Origin
     has_keys: bool
     """Whether a key belongs to one memory there."""
+    renews_ids = False
+    """Whether a memory gets another id where its own is taken."""
 
     @abstractmethod
     def fitted(self, row: StoredRow) -> StoredRow:
@@ -171,6 +173,14 @@ class Fit(ABC):
     def whole(self, row: StoredRow) -> bytes:
         """A digest of id and vector, where both are kept; empty where neither is."""
         return b""
+
+    def marks(self, row: StoredRow) -> Collection[bytes]:
+        """Digests by which a memory of the store is found besides its place."""
+        return ()
+
+    def sought(self, row: StoredRow, said: int) -> tuple[bytes, bytes, bytes] | None:
+        """Marks that make a row that comes the same: the first by itself, the last where nothing has the second."""
+        return None
 
     def refuses(self, row: StoredRow) -> str | None:
         """Why the store cannot take a row at all, in a sentence without its count; None where it can."""
@@ -321,15 +331,15 @@ class RowFit(Fit):
 
     def place(self, row: StoredRow, key: str | None = None) -> bytes:
         """Its key, and its agent where there are agents."""
-        return _digest((comparable(row.values.get("key") if key is None else key), self._agent(row)))
+        return digest((comparable(row.values.get("key") if key is None else key), self._agent(row)))
 
     def state(self, row: StoredRow) -> bytes:
         """Over every field both sides keep: of a store in two parts, key and all else; of a file in one for each."""
         values = row.values if self.memory.keeps_bytes else _values_of(row.entry(), row)
         parts = [self._value(name, values) for name in self._names]
         if not self.origin.is_file:
-            return _digest(parts[:1]) + _digest((*parts[1:], self._agent(row)))
-        return b"".join([*(_digest((part,)) for part in parts), _digest((self._agent(row),))])
+            return digest(parts[:1]) + digest((*parts[1:], self._agent(row)))
+        return b"".join([*(digest((part,)) for part in parts), digest((self._agent(row),))])
 
     def said(self, row: StoredRow) -> int:
         """Of a file what stands in the row, and whose it is."""
@@ -375,7 +385,7 @@ class RowFit(Fit):
             parts.append(comparable(row.id))
         if self.keeps_rows and self.has_vectors and not self.memory.embeds_itself:
             parts.append(comparable(row.values.get(VECTOR)))
-        return _digest(parts)
+        return digest(parts)
 
     def refuses(self, row: StoredRow) -> str | None:
         """A store that keeps nothing without a vector of its own, and has nothing to make one with."""
@@ -436,7 +446,7 @@ class NoteFit(Fit):
     def state(self, row: StoredRow) -> bytes:
         """Over its text, its file and its folder."""
         entry = row.entry()
-        return _digest(
+        return digest(
             part.encode("utf-8", "surrogatepass") for part in (entry.content, entry.timestamp, entry.agent or "")
         )
 
@@ -519,9 +529,10 @@ def _to_microseconds(value: Value) -> str | None:
     return None if parsed is None else parsed.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def _digest(parts: Iterable[bytes]) -> bytes:
-    digest = hashlib.blake2b(digest_size=_DIGEST)
+def digest(parts: Iterable[bytes]) -> bytes:
+    """Of 16 bytes; another one wherever a part begins or ends elsewhere."""
+    made = hashlib.blake2b(digest_size=_DIGEST)
     for part in parts:
-        digest.update(len(part).to_bytes(8, "little"))
-        digest.update(part)
-    return digest.digest()
+        made.update(len(part).to_bytes(8, "little"))
+        made.update(part)
+    return made.digest()

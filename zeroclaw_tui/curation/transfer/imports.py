@@ -11,9 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-from zeroclaw_tui.config.memory_config import EmbeddingConfig
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
 from zeroclaw_tui.curation.formats import FLAGGED
@@ -24,15 +25,15 @@ from zeroclaw_tui.curation.formats.own import SUFFIXES, MemoryFile
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.snapshot import Loaded, load
-from zeroclaw_tui.curation.transfer.fit import KnownVectors, Origin
-from zeroclaw_tui.curation.transfer.reconcile import Look, OnClash, Plan, Spool, bring, reconciled
+from zeroclaw_tui.curation.transfer.fit import Fit, KnownVectors, Origin
+from zeroclaw_tui.curation.transfer.reconcile import Look, OnClash, Plan, Spool, bring, fit_of, reconciled
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Advance, StoredRow
-from zeroclaw_tui.memory.errors import InspectorError, Refused, WrongUse
+from zeroclaw_tui.memory.errors import Refused, WrongUse
 from zeroclaw_tui.memory.text import cut, one_line
 from zeroclaw_tui.scoring.scanner import scan_all
 
-_KEY_CELLS, _LONGEST_TOLD, _NAMES_TOLD = 60, 400, 5
+_KEY_CELLS, _NAMES_TOLD = 60, 5
 _PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d+)")
 """The key that a line of notes has in an export: its file and its number."""
 Answer = TypeVar("Answer")
@@ -211,8 +212,9 @@ class _FileSupply:
 
     read: Readable
 
-    async def origin(self) -> Origin:
-        return Origin(vectors=KnownVectors(await asyncio.to_thread(self.read.identity)))
+    async def fit(self, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> Fit:
+        origin = Origin(vectors=KnownVectors(await asyncio.to_thread(self.read.identity)))
+        return await fit_of(origin, memory, config, now, is_there=is_there)
 
     async def each(self, look: Look, *, to_notes: bool) -> None:
         count = await _in_thread(lambda stop: self._show(look, stop, to_notes=to_notes))
@@ -235,13 +237,6 @@ class _FileSupply:
         for _, number, row in sorted(placed, key=lambda one: one[:2]):
             look(row, number)
         return count
-
-    def repeated(self, row: StoredRow, number: int, what: Literal["key", "id"], earlier: int) -> InspectorError:
-        told = repr(cut(one_line((row.entry().key if what == "key" else row.id)[:_LONGEST_TOLD]), _KEY_CELLS))
-        return WrongUse(
-            f"Line {number:,} has the {what} {told} again, which line {earlier:,} has already.",
-            hint="A key belongs to one memory of an agent; take one of them out, or give it another key.",
-        )
 
 
 async def plan_import(
@@ -292,7 +287,7 @@ async def import_memories(
     with Spool() as spool:
         reconciling = reconciled(_FileSupply(read), library.memory, to, now, None, spool=spool, on_clash=on_clash)
         async with reconciling as found:
-            outcome = await bring(library, "import", summary, found, spool, on_clash, advance)
+            outcome = await bring(library, "import", summary, spool, on_clash, advance, found.agents)
     return replace(outcome, notes=tuple(dict.fromkeys(outcome.notes)))
 
 
