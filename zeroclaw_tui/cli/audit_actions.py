@@ -41,6 +41,9 @@ async def carry_out(library: Library, given: argparse.Namespace, findings: Seque
         return await _recategorise(library, given, findings)
     if given.merge:
         return await _merge(library, given, findings)
+    for finding in findings:
+        if finding.stays:
+            raise Refused(finding.stays, hint="Nothing was changed.")
     plan = plan_of(_every(stamp for finding in findings for stamp in finding.stamps))
 
     async def purging(advance: Advance) -> Outcome:

@@ -114,8 +114,8 @@ def _shown(finding: Finding, limit: int) -> list[Sample]:
 def _remedy(finding: Finding) -> Iterator[Line]:
     """What would be won, and the command for it."""
     only = f"`zeroclaw memory audit --only {finding.kind.replace(' ', '-')}"
-    if finding.kind == "stale vectors":
-        # Its remark names the way: the memories themselves are good.
+    if finding.kind == "stale vectors" or finding.stays:
+        # Its remark names the way, or why there is none.
         return
     if finding.kind in _MERGED:
         yield (Styled(f"  Keeping one of each group wins {size_shown(_won(finding))}: {only} --merge newest`", DIM),)
@@ -131,7 +131,7 @@ def _won(finding: Finding) -> int:
     """Bytes of content."""
     if finding.kind in _MERGED:
         return plan_merge(finding, "newest").going.size
-    return 0 if finding.kind == "stale vectors" else finding.size
+    return 0 if finding.kind == "stale vectors" or finding.stays else finding.size
 
 
 def _key(sample: Sample) -> str:

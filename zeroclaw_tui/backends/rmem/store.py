@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends import generic
-from zeroclaw_tui.backends.answers import PastText
+from zeroclaw_tui.backends.answers import PastText, Trap
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Neighbours, Scored, StoreRecall
 from zeroclaw_tui.backends.held import HeldMemory, brought_in_by
 from zeroclaw_tui.backends.revert import RevertJob
@@ -20,7 +20,6 @@ from zeroclaw_tui.backends.rmem.tables import (
     OF_RELATIONS,
     Contents,
     Shape,
-    Traps,
     check_place,
     has_other_names,
     is_living,
@@ -241,17 +240,14 @@ class RMemMemory(HeldMemory):
         stamps = await self.stamps_of([entry.handle for entry in found])
         return bool(found) and (await self.remove(stamps, keep_nothing)).removed > 0
 
-    async def traps(self) -> Sequence[str]:
+    async def traps(self) -> Sequence[Trap]:
         """Texts left behind, archived ones that come back, and words in the keyword index that belong to no memory."""
-        return (await self._traps()).sentences()
-
-    async def _traps(self) -> Traps:
         shape = self.shape
         return await self._run(lambda connection: look_for_traps(connection, shape))
 
     async def health(self) -> Health:
         """The facts of the file, and the traps in it."""
-        contents, traps = await self.held(), await self._traps()
+        contents, traps = await self.held(), await self.traps()
         shape, living = self.shape, [entry for entry in contents.entries if is_living(entry)]
         archived = sum(str(entry.handle).startswith("archive:") for entry in contents.entries)
         relations = [entry for entry in contents.entries if entry.kind == OF_RELATIONS]
@@ -265,12 +261,12 @@ class RMemMemory(HeldMemory):
             "archived": archived,
             "relations": sum(entry.superseded_by is None for entry in relations),
             "relations no longer valid": sum(entry.superseded_by is not None for entry in relations),
-            "lines of history": traps.history,
+            "lines of history": await self._run(_lines_of_history),
             "keyword index": "yes" if shape.has_index else "none in this version",
             "embedding model": "not in the database: only rustmem.toml names it",
         }
         count = "1 memory" if len(living) == 1 else f"{len(living):,} memories"
-        findings = (*traps.sentences(), MODEL_UNKNOWN)
+        findings = (*(trap.remark for trap in traps), MODEL_UNKNOWN)
         return Health(True, f"{count} of R-Mem {shape.version}: answers.", findings, facts)
 
     async def vector_norm(self, handle: Handle) -> float | None:
@@ -623,6 +619,11 @@ def _ends_of_relations(connection: sqlite3.Connection) -> dict[Handle, tuple[str
     """Source and destination of every relation, in small letters."""
     rows = connection.execute("SELECT rowid, source, destination FROM relations")
     return {relation_handle(rowid): (as_text(one).casefold(), as_text(other).casefold()) for rowid, one, other in rows}
+
+
+def _lines_of_history(connection: sqlite3.Connection) -> int:
+    ((counted,),) = connection.execute("SELECT count(*) FROM history")
+    return int(counted)
 
 
 def _text_or_none(value: object) -> str | None:
