@@ -27,7 +27,7 @@ from zeroclaw_tui.curation.trash.trash import Verb
 from zeroclaw_tui.memory.change import Advance, Stamp, category_meant
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused
-from zeroclaw_tui.memory.text import counted, cut, one_line
+from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 
 GROUPS_SHOWN = 3
 _KEY_CELLS = 24
@@ -165,10 +165,9 @@ def _elsewhere(copies: Sequence[Copy]) -> tuple[Copy, ...]:
 
 
 def _group_line(stays: Sample, going: Sequence[Sample]) -> Line:
-    names = ", ".join(_key(sample) for sample in going[:GROUPS_SHOWN])
-    more = f" and {len(going) - GROUPS_SHOWN:,} more" if len(going) > GROUPS_SHOWN else ""
+    names = first_names([_key(sample) for sample in going], most=GROUPS_SHOWN)
     stamp = stays.stamp
-    return (f"  Keeps {_key(stays)} ({date_shown(stamp.updated_at or stamp.when)}) in the place of {names}{more}",)
+    return (f"  Keeps {_key(stays)} ({date_shown(stamp.updated_at or stamp.when)}) in the place of {names}",)
 
 
 def _key(sample: Sample) -> str:

@@ -33,7 +33,7 @@ from zeroclaw_tui.curation.evaluation import (
 from zeroclaw_tui.curation.evaluation import evaluate as measured
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.errors import DONE, WrongUse
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import first_names
 from zeroclaw_tui.scoring.profiles import profile_for
 from zeroclaw_tui.scoring.settings import Trial
 
@@ -110,10 +110,9 @@ def _document(file: str, runs: Sequence[Evaluation], unknown: Sequence[str]) -> 
 
 
 def _unknown_sentence(unknown: Sequence[str]) -> str:
-    named = ", ".join(f'"{one_line(key)}"' for key in unknown[:MOST_KEYS_SHOWN])
-    more = f" and {len(unknown) - MOST_KEYS_SHOWN:,} more" if len(unknown) > MOST_KEYS_SHOWN else ""
+    named = first_names([f'"{key}"' for key in unknown], most=MOST_KEYS_SHOWN)
     has = "Expected, but no memory has this key" if len(unknown) == 1 else "Expected, but no memory has these keys"
-    return f"{has}: {named}{more}. The figures count that as missed."
+    return f"{has}: {named}. The figures count that as missed."
 
 
 class _Counter:

@@ -142,6 +142,31 @@ def test_a_deletion_and_its_undo_by_commands(file: RMemFile, ask: Ask) -> None:
     assert "needs a vector" in refused.stderr
 
 
+def test_emptying_a_store_with_relations_names_the_way_on_and_that_way_goes(file: RMemFile, ask: Ask) -> None:
+    place = ("--location", str(file.path))
+    before = file.everything()
+    refused = run_memory("clear", "--yes", *place)
+    assert refused.returncode == 1
+    assert "--category NAME` takes the living memories of a category (personal, preference)" in refused.stderr
+    assert file.everything() == before
+    assert ask("purge", "--category", "personal", "--category", "preference", "--yes")["count"] == 2
+    assert [entry["category"] for entry in ask("list")["entries"]] == ["relation"]
+
+
+def test_a_deletion_for_ever_leaves_what_rmems_own_leaves(file: RMemFile) -> None:
+    """A copy in the archive, a line of history with the text, and the graph; but no word in the keyword index."""
+    before = file.everything()
+    done = run_memory("forget", BREAD_KEY, "--forever", "--yes", "--location", str(file.path))
+    assert done.returncode == 0, done.stderr
+    assert "R-Mem keeps what it deletes" in done.stderr
+    after = file.everything()
+    text = "Mila prefers rye bread"
+    assert file.run("SELECT id, text, reason FROM archive WHERE reason = 'DELETED'") == [(BREAD, text, "DELETED")]
+    assert file.run("SELECT action, old_text FROM history ORDER BY rowid DESC LIMIT 1") == [("DELETE", text)]
+    assert after["relations"] == before["relations"]
+    assert file.found_by("rye") == []
+
+
 def test_a_name_without_a_file_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text('[memory]\nbackend = "rmem"\n')
     told = run_memory("list", "--config-dir", str(tmp_path))

@@ -74,6 +74,7 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.text import first_names
 from zeroclaw_tui.scoring.evidence import Evidence, Neighbour, OwnEvidence
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.settings import ScoringSettings
@@ -465,7 +466,7 @@ class RMemMemory(HeldMemory):
         """
         if any(not isinstance(stamp.handle, int) for stamp in stamps):
             self._refuse_unless_writable()
-            raise Refused(NOT_REMOVED, hint="Leave superseded memories and relations out; nothing was changed.")
+            raise Refused(NOT_REMOVED, hint=_way_on(stamps))
         stop = threading.Event()
         removing = RemoveJob(stamps, keep, unless(stop, advance))
         removal = await self._write(removing.run, stop)
@@ -612,6 +613,19 @@ def _evidence(request: RecallRequest, found: StoreRecall, answers: Sequence[Answ
         is_of_limit=True,
         program=RMemMemory.program,
         told=told,
+    )
+
+
+def _way_on(stamps: Sequence[Stamp]) -> str:
+    """How those of these memories can be removed that R-Mem removes too."""
+    categories = sorted({stamp.category for stamp in stamps if isinstance(stamp.handle, int)})
+    if not categories:
+        return "Only living memories can be removed; nothing was changed."
+    named = first_names(categories)
+    takes = "that category" if len(categories) == 1 else "a category"
+    return (
+        f"Nothing was changed. `zeroclaw memory purge --category NAME` takes the living memories of {takes} ({named}), "
+        "and leaves relations and archived texts out."
     )
 
 

@@ -30,10 +30,10 @@ from zeroclaw_tui.curation.transfer.reconcile import Look, OnClash, Plan, Spool,
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Advance, StoredRow
 from zeroclaw_tui.memory.errors import Refused, WrongUse
-from zeroclaw_tui.memory.text import cut, one_line
+from zeroclaw_tui.memory.text import cut, first_names, one_line
 from zeroclaw_tui.scoring.scanner import scan_all
 
-_KEY_CELLS, _NAMES_TOLD = 60, 5
+_KEY_CELLS, _LONGEST_FILE = 60, 400
 _PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d+)")
 """The key that a line of notes has in an export: its file and its number."""
 Answer = TypeVar("Answer")
@@ -182,8 +182,8 @@ class ForeignMemories:
             yield f"Dates are guessed from when the file was written ({report.guessed_dates:,})."
         unread = {**report.left, **self._source.unread}
         if unread:
-            named = ", ".join(f"{name} ({why.rstrip('.')})" for name, why in list(unread.items())[:_NAMES_TOLD])
-            yield f"Not read: {named}{_more(len(unread))}."
+            named = first_names([f"{name} ({why.rstrip('.')})" for name, why in unread.items()], longest=_LONGEST_FILE)
+            yield f"Not read: {named}."
         yield from report.notes
 
     def refuse_empty(self) -> None:
@@ -327,12 +327,7 @@ def _unchanged(source: Source, state: str) -> str:
 
 def _counted(counts: Counter[str] | dict[str, int]) -> str:
     most = sorted(counts.items(), key=lambda one: -one[1])
-    named = ", ".join(f"{one_line(name)} ({count:,})" for name, count in most[:_NAMES_TOLD])
-    return named + _more(len(most))
-
-
-def _more(count: int) -> str:
-    return f" and {count - _NAMES_TOLD:,} more" if count > _NAMES_TOLD else ""
+    return first_names([f"{name} ({count:,})" for name, count in most], longest=_KEY_CELLS)
 
 
 async def _in_thread(work: Callable[[threading.Event], Answer]) -> Answer:

@@ -58,7 +58,7 @@ from zeroclaw_tui.memory.change import AGENTS, Advance, Clash, RowChange, See, S
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.text import cut, is_unicode, one_line
+from zeroclaw_tui.memory.text import cut, first_names, is_unicode, one_line
 
 OnClash = Literal["skip", "overwrite", "rename"]
 SAMPLES = 5
@@ -246,10 +246,7 @@ class Losses:
 
 
 def _names(names: Collection[str]) -> str:
-    """The first few names, cleaned, and how many more."""
-    ordered = [cut(one_line(name), _NAME_CELLS) for name in names]
-    more = f" and {len(ordered) - _NAMES_TOLD:,} more" if len(ordered) > _NAMES_TOLD else ""
-    return ", ".join(ordered[:_NAMES_TOLD]) + more
+    return first_names(list(names), most=_NAMES_TOLD, longest=_NAME_CELLS)
 
 
 def _is_odd(value: Value) -> bool:
