@@ -18,7 +18,7 @@ from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
 from zeroclaw_tui.curation.formats import FLAGGED
-from zeroclaw_tui.curation.formats.detection import Own, detect, own_format
+from zeroclaw_tui.curation.formats.detection import OwnFile, detect
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nothing_of
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.own import SUFFIXES, MemoryFile
@@ -300,16 +300,19 @@ def _readable(path: Path, wish: Wish, embedding: EmbeddingConfig, state: str) ->
     name = wish.format
     if name in SUFFIXES.values():
         return MemoryFile(path, name, state=state)  # type: ignore[arg-type]
-    source = Source(path)
-    own: Own | None = own_format(source) if name is None else None
-    if name == "snapshot" or own == "snapshot":
+    if name == "snapshot":
         return SnapshotFile(path, state)
-    if own in ("jsonl", "csv", "markdown"):
-        return MemoryFile(path, own, state=state)
+    source = Source(path)
     try:
         detected = detect(source, name)
+    except OwnFile as own:
+        if own.format == "snapshot":
+            return SnapshotFile(path, state)
+        if own.format == "database":
+            raise
+        return MemoryFile(path, own.format, state=state)
     except WrongUse:
-        told = SUFFIXES.get(path.suffix.lower()) if name is None and own is None and not source.is_folder else None
+        told = SUFFIXES.get(path.suffix.lower()) if name is None and not source.is_folder else None
         if told is None:
             raise
         # What is broken from its first line on is told by the reader of what its name says.
