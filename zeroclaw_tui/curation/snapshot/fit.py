@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.session_ids import sanitised
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.formats.jsonl import Header, Identity
 from zeroclaw_tui.curation.snapshot.text import what_is_read
-from zeroclaw_tui.curation.transfer.fit import DEFAULT_AGENT, Fit, KnownVectors, Origin, comparable, digest
+from zeroclaw_tui.curation.transfer.fit import DEFAULT_AGENT, Fit, KnownVectors, Origin, Sought, comparable, digest
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.text import one_line
@@ -115,15 +115,12 @@ class SnapshotFit(Fit):
             found |= {_mark("same", entry.key, content, owner) for content in contents}
         return found
 
-    def sought(self, row: StoredRow, said: int) -> tuple[bytes, bytes, bytes] | None:
+    def sought(self, row: StoredRow, said: int) -> Sought | None:
         """What any agent has is there, unless it is said whose a memory is. Lines of another memory that look like this
         one are it where nothing else has its key."""
         entry, owner = row.entry(), row.agent if said & _OWNER_SAID else None
-        return (
-            _mark("same", entry.key, entry.content, owner),
-            _mark("key", entry.key, owner),
-            _mark("part", entry.key, entry.content),
-        )
+        same = _mark("same", entry.key, entry.content, owner)
+        return Sought([same], _mark("key", entry.key, owner), _mark("part", entry.key, entry.content))
 
     def note(self, sentence: str) -> None:
         """Remember a sentence, once."""

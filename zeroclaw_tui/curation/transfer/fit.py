@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.listing import moment
@@ -24,6 +24,9 @@ from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.entry import MemoryEntry, uuid_for
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.formats.foreign import ForeignFormat
 
 RESTORED = " (restored"
 """What stands behind the key of a memory that was put beside another one."""
@@ -103,6 +106,8 @@ class Origin:
     vectors: KnownVectors = field(default_factory=KnownVectors)
     outdated: frozenset[str] = field(default=frozenset(), repr=False)
     """The ids of lines of notes whose key another line has further on."""
+    tool: ForeignFormat | None = None
+    """The format of another tool that a file is of."""
 
     @property
     def is_file(self) -> bool:
@@ -125,6 +130,16 @@ class Origin:
     def is_outdated(self, row: StoredRow) -> bool:
         """Whether another line says the same key later: ZeroClaw appends to notes what it stores anew."""
         return row.id in self.outdated
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Marks of memories of the store that make one that comes the same: `all`, each on any of them; or else `part`,
+    where none has `key`."""
+
+    all: Collection[bytes]
+    key: bytes | None = None
+    part: bytes | None = None
 
 
 class Fit(ABC):
@@ -178,8 +193,8 @@ class Fit(ABC):
         """Digests by which a memory of the store is found besides its place."""
         return ()
 
-    def sought(self, row: StoredRow, said: int) -> tuple[bytes, bytes, bytes] | None:
-        """Marks that make a row that comes the same: the first by itself, the last where nothing has the second."""
+    def sought(self, row: StoredRow, said: int) -> Sought | None:
+        """Which marks make a row that comes the same."""
         return None
 
     def refuses(self, row: StoredRow) -> str | None:
@@ -378,6 +393,16 @@ class RowFit(Fit):
     def _agent(self, row: StoredRow) -> bytes:
         return comparable(self.owner(row.agent) if self.has_agents else None)
 
+    def marks(self, row: StoredRow) -> Collection[bytes]:
+        """Of which lines of another tool's notes ZeroClaw's own migration may have made it."""
+        tool = self.origin.tool
+        return () if tool is None else [_of_line(line) for line in tool.migrated_from(row)]
+
+    def sought(self, row: StoredRow, said: int) -> Sought | None:
+        """All lines that ZeroClaw's own migration makes of it."""
+        lines = () if self.origin.tool is None else self.origin.tool.migrated_lines(row)
+        return Sought([_of_line(line) for line in lines]) if lines else None
+
     def whole(self, row: StoredRow) -> bytes:
         """Its id, and its vector to the byte."""
         parts = []
@@ -521,6 +546,10 @@ def _values_of(entry: MemoryEntry, row: StoredRow) -> Mapping[str, Value]:
         "pinned": entry.pinned, "kind": entry.kind,
     }  # fmt: skip
     return {**more, **named}
+
+
+def _of_line(line: str) -> bytes:
+    return digest((line.encode("utf-8", "surrogatepass"),))
 
 
 def _to_microseconds(value: Value) -> str | None:

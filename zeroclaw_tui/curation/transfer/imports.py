@@ -139,7 +139,7 @@ class ForeignMemories:
         self, source: Source, format: ForeignFormat, why: str, wish: Wish, embedding: EmbeddingConfig, state: str
     ) -> None:
         self.format, self.title, self.why, self.state = format.name, format.title, why, state
-        self._source, self._foreign, self._wish, self._embedding = source, format, wish, embedding
+        self._source, self.tool, self._wish, self._embedding = source, format, wish, embedding
         self._report = Report()
         self._flagged: Counter[str] = Counter()
         self._vectors = 0
@@ -152,7 +152,7 @@ class ForeignMemories:
         """Every memory with a key of its own. Its text is looked through: what holds a secret or a threat stays out."""
         self.state = _unchanged(self._source, self.state)
         self._report, self._flagged, self._vectors = Report(), Counter(), 0
-        for number, (_, row) in enumerate(self._foreign.memories(self._source, self._report), 1):
+        for number, (_, row) in enumerate(self.tool.memories(self._source, self._report), 1):
             flags = self._flags(row)
             self._flagged.update(flags)
             if flags and FLAGGED not in self._wish.along:
@@ -189,7 +189,7 @@ class ForeignMemories:
     def refuse_empty(self) -> None:
         """A tool that remembers nothing yet is no mistake, a name that does not fit is one."""
         if self._wish.format is not None and not self._report.skipped:
-            raise nothing_of(self._foreign, self._source)
+            raise nothing_of(self.tool, self._source)
 
     def _flags(self, row: StoredRow) -> list[str]:
         """What a memory's text seems to hold that an agent should not be given unseen."""
@@ -213,7 +213,8 @@ class _FileSupply:
     read: Readable
 
     async def fit(self, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> Fit:
-        origin = Origin(vectors=KnownVectors(await asyncio.to_thread(self.read.identity)))
+        tool = self.read.tool if isinstance(self.read, ForeignMemories) else None
+        origin = Origin(vectors=KnownVectors(await asyncio.to_thread(self.read.identity)), tool=tool)
         return await fit_of(origin, memory, config, now, is_there=is_there)
 
     async def each(self, look: Look, *, to_notes: bool) -> None:

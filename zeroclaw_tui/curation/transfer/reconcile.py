@@ -437,13 +437,16 @@ class Matching:
         sought = self._fit.sought(row, said)
         if sought is None:
             return False
-        same, key, part = map(self._marked, sought)
-        held = same or key
+        every = [self._marked(mark) for mark in sought.all]
+        is_same, key = None not in every, self._marked(sought.key)
+        held = every[0] if is_same else key
         if held is not None:
             self._note_there(held[0])
-        return same is not None or (key is None and part is not None)
+        return is_same or (key is None and self._marked(sought.part) is not None)
 
-    def _marked(self, mark: bytes) -> tuple[str | None] | None:
+    def _marked(self, mark: bytes | None) -> tuple[str | None] | None:
+        if mark is None:
+            return None
         statement = "SELECT kept FROM marks JOIN there ON there.rowid = marks.row WHERE mark = ? ORDER BY row LIMIT 1"
         found: tuple[str | None] | None = self._connection.execute(statement, (mark,)).fetchone()
         return found
