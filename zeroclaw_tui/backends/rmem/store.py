@@ -53,23 +53,7 @@ from zeroclaw_tui.files.database import (
     wal_file,
     why_not_writable,
 )
-from zeroclaw_tui.memory.change import (
-    Advance,
-    Batches,
-    Clash,
-    Draft,
-    Edit,
-    FilledVectors,
-    Keep,
-    NewVector,
-    Removal,
-    Reversal,
-    See,
-    Stamp,
-    StoredRow,
-    Vector,
-    Written,
-)
+from zeroclaw_tui.memory import change
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField, Superseded
@@ -411,29 +395,29 @@ class RMemMemory(HeldMemory):
 
         return await self._run(look, is_search=True)
 
-    async def stored(self, id: str) -> StoredRow | None:
+    async def stored(self, id: str) -> change.StoredRow | None:
         """One memory with every column of its row and its vector; what is archived, and a relation, as it is shown."""
         return (await self.stored_by_id([id])).get(id)
 
-    async def stored_by_id(self, ids: Sequence[str]) -> dict[str, StoredRow]:
+    async def stored_by_id(self, ids: Sequence[str]) -> dict[str, change.StoredRow]:
         """The same for many."""
         contents, shape = await self.held(), self.shape
         living = [id for id in ids if id in contents.keys_by_id]  # noqa: A001
 
-        def look(connection: sqlite3.Connection) -> dict[str, StoredRow]:
+        def look(connection: sqlite3.Connection) -> dict[str, change.StoredRow]:
             return finished(RMemRows(connection, shape, contents).of_ids(living))
 
         found = await self._run(look)
         others = [contents.by_id[id] for id in ids if id in contents.by_id and id not in contents.keys_by_id]  # noqa: A001
-        return found | {entry.id: StoredRow.of(entry) for entry in others}
+        return found | {entry.id: change.StoredRow.of(entry) for entry in others}
 
-    async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
+    async def stored_of(self, handles: Sequence[Handle]) -> Sequence[change.StoredRow]:
         """The rows of these handles, in that order."""
         entries = await self.whole_rows(handles)
         rows = await self.stored_by_id([entry.id for entry in entries])
         return [rows[entry.id] for entry in entries if entry.id in rows]
 
-    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+    async def each_row(self, see: change.See, filter: MemoryFilter | None = None) -> None:
         """Show every row with its vector, in the order of storing, some hundreds read at a time."""
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
         ordered = await self._ordered(wanted, Sort(descending=False))
@@ -441,12 +425,16 @@ class RMemMemory(HeldMemory):
             rows = await self.stored_of([entry.handle for entry in ordered[start : start + _AT_ONCE]])
             await generic.show_rows(rows, see)
 
-    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
+    async def create(
+        self, draft: change.Draft, keep: change.Keep, *, vector: change.Vector | None = None, replace: bool = False
+    ) -> change.Written:
         """Raises Refused: see `store`."""
         draft.checked()
         raise self._not_new()
 
-    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
+    async def update(
+        self, id: str, edit: change.Edit, expected: str, keep: change.Keep, *, vector: change.Vector | None = None
+    ) -> change.Written:
         """Another category, or an archived text brought back as a memory (`superseded_by` taken away)."""
         contents = await self.held()
         entry = contents.by_id.get(id)
@@ -458,8 +446,13 @@ class RMemMemory(HeldMemory):
         return await self._write(lambda rows: update(rows, id, edit, expected, keep))
 
     async def remove(
-        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
-    ) -> Removal:
+        self,
+        stamps: Sequence[change.Stamp],
+        keep: change.Keep,
+        advance: change.Advance | None = None,
+        *,
+        zero: bool = False,
+    ) -> change.Removal:
         """Delete as R-Mem does, and take the words out of its keyword index, which R-Mem forgets.
 
         Raises Refused for what lies in the archive or the graph. Cancelling the await stops at a batch's end.
@@ -472,16 +465,23 @@ class RMemMemory(HeldMemory):
         removal = await self._write(removing.run, stop)
         if not removal.removed:
             return removal
-        return Removal(removal.removed, removal.changed, removal.gone, removal.cancelled, (*removal.notes, LEFT_BEHIND))
+        return change.Removal(
+            removal.removed, removal.changed, removal.gone, removal.cancelled, (*removal.notes, LEFT_BEHIND)
+        )
 
     async def revert(
-        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
-    ) -> Reversal:
+        self,
+        changes: change.Batches,
+        keep: change.Keep,
+        *,
+        clash: change.Clash = "refuse",
+        advance: change.Advance | None = None,
+    ) -> change.Reversal:
         """Bring memories back with rowid, category, dates and vector; R-Mem's history tells of both. Raises Clashes."""
         stop = threading.Event()
         return await self._write(RevertJob(changes, keep, clash, unless(stop, advance)).run, stop)
 
-    async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
+    async def fill_vectors(self, vectors: Sequence[change.NewVector]) -> change.FilledVectors:
         """Raises Refused: see MODEL_UNKNOWN."""
         raise Refused(MODEL_UNKNOWN, hint="R-Mem itself embeds what it stores.")
 
@@ -616,7 +616,7 @@ def _evidence(request: RecallRequest, found: StoreRecall, answers: Sequence[Answ
     )
 
 
-def _way_on(stamps: Sequence[Stamp]) -> str:
+def _way_on(stamps: Sequence[change.Stamp]) -> str:
     """How those of these memories can be removed that R-Mem removes too."""
     categories = sorted({stamp.category for stamp in stamps if isinstance(stamp.handle, int)})
     if not categories:
