@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 
 from zeroclaw_tui.cli.asking import NOTHING_DONE, confirm, confirm_count
-from zeroclaw_tui.cli.copying import Copies, copies_left, copies_of_plan
 from zeroclaw_tui.cli.guarding import Progress, with_triggers
 from zeroclaw_tui.cli.output import GREEN, Line, Styled, date_shown, note, write_lines
 from zeroclaw_tui.cli.plans import plan_lines, what_lines
@@ -16,7 +15,7 @@ from zeroclaw_tui.cli.told import (
     stamp_as_json,
     tell_document,
 )
-from zeroclaw_tui.cli.told_done import tell_done
+from zeroclaw_tui.cli.told_done import Copies, copies_left, copies_of_plan, tell_done
 from zeroclaw_tui.curation.audit.findings import Finding, Sample
 from zeroclaw_tui.curation.audit.remedies import MergePlan, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.audit.secrets import masked
