@@ -58,7 +58,7 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.memory.text import first_names
+from zeroclaw_tui.memory.text import counted, first_names
 from zeroclaw_tui.scoring.evidence import Evidence, Neighbour, OwnEvidence
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.settings import ScoringSettings
@@ -250,9 +250,8 @@ class RMemMemory(HeldMemory):
             "keyword index": "yes" if shape.has_index else "none in this version",
             "embedding model": "not in the database: only rustmem.toml names it",
         }
-        count = "1 memory" if len(living) == 1 else f"{len(living):,} memories"
         findings = (*(trap.remark for trap in traps), MODEL_UNKNOWN)
-        return Health(True, f"{count} of R-Mem {shape.version}: answers.", findings, facts)
+        return Health(True, f"{counted(len(living))} of R-Mem {shape.version}: answers.", findings, facts)
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The Euclidean length of one row's vector; None when it has none."""
@@ -636,8 +635,8 @@ def _ends_of_relations(connection: sqlite3.Connection) -> dict[Handle, tuple[str
 
 
 def _lines_of_history(connection: sqlite3.Connection) -> int:
-    ((counted,),) = connection.execute("SELECT count(*) FROM history")
-    return int(counted)
+    ((lines,),) = connection.execute("SELECT count(*) FROM history")
+    return int(lines)
 
 
 def _text_or_none(value: object) -> str | None:

@@ -30,6 +30,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
+from zeroclaw_tui.memory.text import counted
 
 _TOLD_AFTER_ROWS, _TOLD_AFTER_BYTES = 200, 2_000_000
 _FETCHED = 500
@@ -159,8 +160,9 @@ async def _report(library: Library, looked: _Look, duplicates: Duplicates, going
     if duplicates.left_out and not near:
         notes.append(duplicates.left_out)
     if changed := len(numbers) - len(samples):
-        what = "1 memory" if changed == 1 else f"{changed:,} memories"
-        notes.append(f"{what} changed while this was looked at, and may be missing here; look again to have all.")
+        notes.append(
+            f"{counted(changed)} changed while this was looked at, and may be missing here; look again to have all."
+        )
     return AuditReport(tuple(findings), looked.rows, looked.size, tuple(notes), frozenset(looked.superseded))
 
 

@@ -14,7 +14,7 @@ from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked, secr
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
-from zeroclaw_tui.memory.text import WHITE_SPACE, cut, one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, one_line
 
 FindingKind = Literal[
     "assistant replies", "recall blobs", "tool results", "heartbeat and cron", "too short", "too long", "empty keys",
@@ -287,4 +287,4 @@ def _holds(content: str, text: str) -> bool:
 
 
 def _characters(count: int) -> str:
-    return "1 character" if count == 1 else f"{count:,} characters"
+    return counted(count, "character")

@@ -240,8 +240,7 @@ async def hydrate(
             return outcome
     if not missing:
         return outcome
-    is_ = "memory is" if missing == 1 else "memories are"
-    note = _NOT_FOUND.format(f"{missing:,} {is_}", first_names(keys, missing))
+    note = _NOT_FOUND.format(f"{counted(missing)} {'is' if missing == 1 else 'are'}", first_names(keys, missing))
     return replace(outcome, notes=(*outcome.notes, note))
 
 
