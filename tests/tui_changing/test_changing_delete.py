@@ -20,7 +20,6 @@ from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.progress import ProgressScreen
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
-from zeroclaw_tui.tui.progress import ProgressScreen
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:

@@ -41,6 +41,7 @@ from zeroclaw_tui.backends.answers import (
     Retention,
     StoreFacts,
     StoreRecall,
+    Trap,
 )
 from zeroclaw_tui.backends.listing import count_entries, facets_of, left_in_thread, page_after, sort_key, told_apart
 from zeroclaw_tui.backends.matching import SECONDS
@@ -552,8 +553,8 @@ class Memory(ABC):
         """Hold no connection within this, so that this process is not in its own way; afterwards it is opened anew."""
         yield
 
-    async def traps(self) -> Sequence[str]:
-        """What of this store's tables does not say what a person thinks it does, a sentence each, the worst first."""
+    async def traps(self) -> Sequence[Trap]:
+        """Where this store's tables do not say what a person thinks they do, the worst first."""
         return ()
 
     def refuse_to_write(self) -> Refused:

@@ -12,6 +12,7 @@ from upkeep_samples import NARROW, Home, screen_words, until
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.dialogs import Question
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.rooms.error import ErrorScreen
@@ -46,7 +47,7 @@ async def test_capital_s_makes_the_database_and_opens_it(home: Home, is_there: b
         await shown(pilot, ErrorScreen)
         assert "S makes the database anew from it" in screen_words(app)
         await pilot.press("S")
-        await shown(pilot, QuestionScreen)
+        await shown(pilot, Question)
         assert "MEMORY_SNAPSHOT.md brings 7 memories." in screen_words(app)
         await pilot.press("y")
         await shown(pilot, BrowserRoom)
@@ -61,7 +62,7 @@ async def test_nothing_is_made_by_accident(home: Home) -> None:
     async with app.run_test(size=NARROW) as pilot:
         await shown(pilot, ErrorScreen)
         await pilot.press("S")
-        await shown(pilot, QuestionScreen)
+        await shown(pilot, Question)
         await pilot.press("enter")
         await shown(pilot, ErrorScreen)
     assert not home.config.database.exists()

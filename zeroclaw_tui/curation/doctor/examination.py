@@ -32,7 +32,7 @@ from zeroclaw_tui.curation.superseded import among_fact, superseded_hidden
 from zeroclaw_tui.files.database import wal_file
 from zeroclaw_tui.memory.errors import InspectorError, Locked
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import counted, one_line
 
 _CONFIGS = ("config.toml.bak", "config.toml.backup")
 _IN_TRASH = ("Keep its bytes in the trash.", "Remove it; undo brings it back.")
@@ -318,7 +318,7 @@ async def _of_other_store(memory: Memory) -> list[DoctorFinding]:
     if memory.keeps_nothing:
         return [DoctorFinding("store", "Nothing is stored, so there is nothing to examine.", "fine", "")]
     count = health.facts.get("memories", 0)
-    title = f"The {memory.name} store answers and holds {count:,} {'memory' if count == 1 else 'memories'}."
+    title = f"The {memory.name} store answers and holds {counted(count)}."
     found = [DoctorFinding("store", title, "fine", "", target=memory.location)] if health.ok else []
     return found + [
         _from_health(memory, health, number, one_line(sentence)) for number, sentence in enumerate(health.findings, 1)
