@@ -64,7 +64,7 @@ from zeroclaw_tui.backends.postgres.schema import (
     read_table,
 )
 from zeroclaw_tui.backends.postgres.sql import FoundFilter, Parameters, conditions, has_vectors, ids_are
-from zeroclaw_tui.backends.postgres.write import PostgresRows, TableMoved
+from zeroclaw_tui.backends.postgres.write import PostgresRows, TableMoved, write_anew
 from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.backends.rows import MOST_ROWS, keep_nothing
 from zeroclaw_tui.backends.write import FillJob, RemoveJob, StoreJob, create, update
@@ -114,6 +114,14 @@ _LONGEST_CONNECT = 300.0
 _USUAL_DIMENSIONS = 1536
 _SETS = "GROUPING SETS"
 _NOT_ZEROED = "PostgreSQL overwrites the space of removed rows in its own time (VACUUM), and its backups keep them."
+_WRITTEN_ANEW = (
+    "PostgreSQL wrote the table anew without the deleted rows, but for those that an older transaction may still read. "
+    "Its write-ahead log, server log, replicas and backups are not ours to look into."
+)
+_NOT_WRITTEN_ANEW = (
+    "PostgreSQL keeps the deleted rows until its owner runs VACUUM (FULL, ANALYZE) {}; while nobody uses it. Its "
+    "write-ahead log, server log, replicas and backups are not ours to look into."
+)
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 
 
@@ -125,7 +133,11 @@ class PostgresMemory(Memory):
     """
 
     name = "postgres"
-    keeps_deleted = "PostgreSQL keeps deleted rows until VACUUM, and in its write-ahead log, replicas and backups."
+    keeps_deleted = (
+        "PostgreSQL keeps deleted rows in its table until VACUUM, and in its write-ahead log, replicas and backups, "
+        "which are not ours to look into."
+    )
+    overwrites_by = "PostgreSQL then writes the table anew (VACUUM FULL), and whoever uses it meanwhile waits."
     keeps_nul = False
     orders_in_parts = True
     vector_dimensions: int | None = None
@@ -624,6 +636,12 @@ class PostgresMemory(Memory):
         """Delete rows, a few hundred to a transaction. What PostgreSQL frees it overwrites in its own time."""
         removal = await self._write(RemoveJob(stamps, keep, advance).run)
         return replace(removal, notes=(*removal.notes, _NOT_ZEROED)) if zero and removal.removed else removal
+
+    async def overwrite_deleted(self) -> str | None:
+        """Have the table written anew (VACUUM FULL), where the user may and nobody is using it."""
+        if await write_anew(self.connections, self.table):
+            return _WRITTEN_ANEW
+        return _NOT_WRITTEN_ANEW.format(self.table.quoted)
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None

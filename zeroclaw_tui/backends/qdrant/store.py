@@ -114,7 +114,10 @@ class QdrantMemory(Memory):
     """
 
     name = NAME
-    keeps_deleted = "Qdrant keeps deleted points in segments until it optimizes them, and in snapshots and replicas."
+    keeps_deleted = (
+        "Qdrant keeps deleted points in its segments until it optimizes them, and in its log, snapshots and replicas, "
+        "which are not ours to look into."
+    )
     embeds_itself = True
     ids_are_uuids = True
     keeps_updates = False
