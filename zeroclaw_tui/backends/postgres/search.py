@@ -34,6 +34,9 @@ _DEFAULT_NAMESPACE = "default"
 _FIRST_WITH_FULL_TEXT = (0, 5, 7)
 _WILDCARDS = "%_\\"
 _PATHS = "'.':* | '~':*"
+_KEY = "to_tsvector('simple', m.key)"
+_CONTENT = "to_tsvector('simple', m.content)"
+_KEY_WORDS, _CONTENT_WORDS = '"words of the key"', '"words of the content"'
 STAGE = "postgres"
 OWN_STAGE = "hybrid (ours)"
 SUBSTRING_SCALE = "2 x key + content matches"
@@ -42,7 +45,7 @@ COSINE_SCALE = "cosine"
 FUSED_SCALE = "0..1"
 
 _NOT_HELD = "PostgreSQL holds no NUL and nothing that is no Unicode, so nothing there can match such a query."
-_BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL work_mem = '64MB'"
+_BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL work_mem = '64MB'; SET LOCAL jit = off"
 """How many rows have a word the server often does not know, and takes them for far more than there are."""
 _WORD = re.compile(r"'(?:[^']|'')*'")
 """A word in a query as the server writes it."""
@@ -71,16 +74,24 @@ class Words:
     """The keys with a <."""
 
     def condition(self, given: Parameters) -> str:
-        """Holds for every row that has all words, and for some others."""
+        """Holds for every row that has all words, and for those that are odd.
+
+        Most have all of them in the content, for which the index is asked once, however frequent one of them is.
+        """
         if not self.each:
             return "FALSE"
-        all_of_them = " AND ".join(f"({self._have(given.text(word))})" for word in self.each)
-        paths = f"to_tsvector('simple', m.content) @@ {given.text(_PATHS)}::tsquery"
-        odd = f" OR m.key = ANY({given.texts(self.odd_keys)})" if self.odd_keys else ""
-        return f"({all_of_them} OR {paths}{odd})"
+        in_content = f"{_CONTENT} @@ {given.text(' & '.join(self.each))}::tsquery"
+        in_key = f"{_KEY} @@ {given.text(' | '.join(self.each))}::tsquery"
+        if len(self.each) > 1:
+            places = [given.text(word) for word in self.each]
+            anywhere = [f"({_KEY} @@ {place}::tsquery OR {_CONTENT} @@ {place}::tsquery)" for place in places]
+            in_key = f"({' AND '.join((in_key, *anywhere))})"
+        return f"({in_content} OR {in_key} OR {self.is_odd(_CONTENT, given)})"
 
-    def _have(self, word: str) -> str:
-        return " OR ".join(f"to_tsvector('simple', m.{column}) @@ {word}::tsquery" for column in ("key", "content"))
+    def is_odd(self, content: str, given: Parameters) -> str:
+        """Holds for rows of which key and content taken apart together may give other words than `content` and key."""
+        paths = f"{content} @@ {given.text(_PATHS)}::tsquery"
+        return f"({paths} OR m.key = ANY({given.texts(self.odd_keys)}))" if self.odd_keys else f"({paths})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +134,29 @@ class Scope:
                 parts.append(f"m.{table.created} {compared} {moment_of(given.text(_moment(bound)))}")
         return " AND ".join(parts)
 
-    def keyword(self, given: Parameters) -> tuple[str, str]:
-        """What a row has to fulfil to be found by keywords, and the number it then has."""
+    def keyword(self, given: Parameters) -> tuple[str, str, str]:
+        """Where rows found by keywords are read, what holds for them there, and the number they then have."""
+        name = self.table.quoted
         if not self.has_full_text:
             pattern = given.text(f"%{self.query}%")
             score = f"((m.key ILIKE {pattern})::int * 2 + (m.content ILIKE {pattern})::int)::float8"
-            return f"(m.key ILIKE {pattern} OR m.content ILIKE {pattern})", score
+            return name, f"(m.key ILIKE {pattern} OR m.content ILIKE {pattern}) AND {self.condition(given)}", score
         words = f"plainto_tsquery('simple', {given.text(self.query)})"
-        ranks = [f"ts_rank_cd(to_tsvector('simple', m.{column}), {words})" for column in ("key", "content")]
-        score = f"({ranks[0]}::float8 * 2 + {ranks[1]}::float8)"
         matches = f"to_tsvector('simple', m.key || ' ' || m.content) @@ {words}"
-        return matches if self.words is None else f"{self.words.condition(given)} AND {matches}", score
+        if self.words is None:
+            return name, f"{matches} AND {self.condition(given)}", _score(_KEY, _CONTENT, words)
+        # To take a text apart takes the server longer than all else: once for each row, and on several processors.
+        parsed = (
+            f"(SELECT m.*, {_KEY} AS {_KEY_WORDS}, {_CONTENT} AS {_CONTENT_WORDS} FROM {name} AS m "
+            f"WHERE {self.words.condition(given)} AND {self.condition(given)} OFFSET 0)"
+        )
+        is_odd = self.words.is_odd(f"m.{_CONTENT_WORDS}", given)
+        return parsed, f"(NOT {is_odd} OR {matches})", _score(f"m.{_KEY_WORDS}", f"m.{_CONTENT_WORDS}", words)
+
+
+def _score(key: str, content: str, words: str) -> str:
+    """ZeroClaw's score of the words of a row."""
+    return f"(ts_rank_cd({key}, {words})::float8 * 2 + ts_rank_cd({content}, {words})::float8)"
 
 
 def scope_of(request: RecallRequest, profile: ScoringProfile, table: Table) -> Scope:
@@ -347,10 +370,9 @@ async def _by_keywords(connections: Connections, scope: Scope) -> StoreRecall:
     """The score of ZeroClaw <= 0.5.6 is of a type that it cannot read, so its entries have none; the rank is shown."""
     given = Parameters()
     table = scope.table
-    matches, score = scope.keyword(given)
+    source, matches, score = scope.keyword(given)
     statement = f"""
-        SELECT {entry_columns(table, excerpt=False)}, {score} AS recall_score FROM {table.quoted} AS m
-        WHERE {matches} AND {scope.condition(given)}
+        SELECT {entry_columns(table, excerpt=False)}, {score} AS recall_score FROM {source} AS m WHERE {matches}
         ORDER BY recall_score DESC, m.{table.updated} DESC, m.id LIMIT {given.count(scope.request.limit)}"""
     records = await _fetched(connections, statement, given, by_index=scope.words is not None)
     entries = tuple(
@@ -393,7 +415,7 @@ async def _fused(connections: Connections, scope: Scope, settings: ScoringSettin
     """Keyword rank as a share of the best, and the cosine, weighted as the config says over the parts present."""
     given = Parameters()
     table, request = scope.table, scope.request
-    matches, raw = scope.keyword(given)
+    source, matches, raw = scope.keyword(given)
     allowed, distance = scope.condition(given), nearness.distance(given)
     vector, keyword = given.number(settings.vector_weight), given.number(settings.keyword_weight)
     count = given.count(min(max(request.limit, 1) * _CANDIDATES, 2**31))
@@ -401,7 +423,7 @@ async def _fused(connections: Connections, scope: Scope, settings: ScoringSettin
         WITH keyword AS (
             SELECT id, raw, row_number() OVER (ORDER BY raw DESC, id) AS place,
                    CASE WHEN max(raw) OVER () > 0 THEN raw / max(raw) OVER () ELSE 0 END AS part
-            FROM (SELECT m.id, {raw} AS raw FROM {table.quoted} AS m WHERE {matches} AND {allowed}
+            FROM (SELECT m.id, {raw} AS raw FROM {source} AS m WHERE {matches}
                   ORDER BY raw DESC, m.id LIMIT {count}) AS found
         ), near AS (
             SELECT id, least(part, 1) AS part, row_number() OVER (ORDER BY part DESC, id) AS place
