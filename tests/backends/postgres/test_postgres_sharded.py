@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,27 @@ async def test_the_memories_lie_on_both_servers_and_are_listed_found_and_counted
     assert (await memory.health()).ok
     version = await memory.data_version()
     assert await memory.data_version() == version
+
+
+async def test_what_others_write_on_either_server_is_seen(
+    library: Library, front: PostgresServer, shards: tuple[PostgresServer, PostgresServer]
+) -> None:
+    """An edit that leaves the times alone, a deletion and a new memory; nothing is seen where nothing was written."""
+    memory = library.memory
+    assert memory.capabilities.watch
+    seen = [await memory.data_version()]
+    for shard in shards:
+        for statement in (
+            "UPDATE half SET content = content || '!' WHERE id = (SELECT min(id) FROM half)",
+            "DELETE FROM half WHERE id = (SELECT max(id) FROM half)",
+        ):
+            shard.run(statement, USER)
+            seen += [await memory.data_version(), await memory.data_version()]
+    front.run(
+        f"SET ROLE {USER}; INSERT INTO memories VALUES ('new', 'new', 'new', 'core', '2020-01-01', '2020-01-01')", USER
+    )
+    seen.append(await memory.data_version())
+    assert [one == other for one, other in pairwise(seen)] == [False, True] * 4 + [False]
 
 
 async def test_what_is_stored_edited_and_removed_there_is_taken_back(library: Library) -> None:

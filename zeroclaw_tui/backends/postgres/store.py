@@ -22,6 +22,7 @@ from zeroclaw_tui.backends.postgres.address import (
     read_url,
 )
 from zeroclaw_tui.backends.postgres.browse import (
+    FEW_ELSEWHERE,
     Groups,
     ManyIds,
     facet_statements,
@@ -31,6 +32,7 @@ from zeroclaw_tui.backends.postgres.browse import (
     stamp_select,
     statistics_of,
     statistics_statements,
+    version_elsewhere,
     version_of,
 )
 from zeroclaw_tui.backends.postgres.connect import (
@@ -165,6 +167,7 @@ class PostgresMemory(Memory):
         self._table: Table | None = None
         self._seen: tuple[tuple[Any, ...], Mapping[str, str]] | None = None
         self._changes = 0
+        self._reads_elsewhere = True
         wanted = connect_seconds or address.connect_seconds or USUAL_SECONDS
         self._connect_seconds = min(wanted, _LONGEST_CONNECT)
         self.connections = Connections(address, connect_seconds=self._connect_seconds)
@@ -585,13 +588,20 @@ class PostgresMemory(Memory):
         return [found[handle] for handle in handles if handle in found]
 
     async def data_version(self) -> int | None:
-        """Changes when somebody has written to the table; None for a view. The agents' names are read again too."""
+        """Changes when somebody has written to the table; None for a view. The agents' names are read again too.
+
+        Of many rows on other servers (foreign tables) only those with a newer `updated_at` than all others are seen.
+        """
         if not self.capabilities.watch:
             return None
         by_writers = "xmin" not in self.connections.refused
         async with self.connections.reading(interruptible=False) as connection:
             with expected(*(NOT_SUPPORTED if by_writers else ())) as refused:
                 state = await version_of(connection, self.table, by_writers=by_writers)
+                if self.table.may_lie_elsewhere:
+                    elsewhere, rows = await version_elsewhere(connection, self.table, whole=self._reads_elsewhere)
+                    state = (*state, *elsewhere)
+                    self._reads_elsewhere = self._reads_elsewhere and rows <= FEW_ELSEWHERE
                 agents = await read_agents(connection, self.schema_name) if self.table.form == "agents" else {}
         if refused:
             self.connections.refused.add("xmin")
