@@ -50,6 +50,7 @@ _BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL work_mem = '64MB'; SET LO
 _WORD = re.compile(r"'(?:[^']|'')*'")
 """A word in a query as the server writes it."""
 _MOST_ODD_KEYS = 1000
+_MOST_KEYS = 0.5
 _MORE_BY_INDEX = "SET LOCAL hnsw.ef_search = {0}; SET LOCAL ivfflat.probes = 10"
 """An index gives no more rows than it was told to look at."""
 _MOST_BY_INDEX = 1000
@@ -73,20 +74,35 @@ class Words:
     odd_keys: tuple[str, ...]
     """The keys with a <."""
 
-    def condition(self, given: Parameters) -> str:
-        """Holds for every row that has all words, and for those that are odd.
+    in_keys: Mapping[str, float] | None
+    """Those of them that many keys have, with the share of keys that have each; None where the server cannot tell."""
 
-        Most have all of them in the content, for which the index is asked once, however frequent one of them is.
+    def condition(self, given: Parameters) -> str:
+        """Holds for every row that has all words, for those that are odd, and for some others.
+
+        Each part is told by an index alone, so that the server takes no text apart before it knows that it has to. A
+        word that few keys have stands in the content nearly always, and the index takes several at once, however
+        frequent one of them is; one that most keys have tells little.
         """
         if not self.each:
             return "FALSE"
-        in_content = f"{_CONTENT} @@ {given.text(' & '.join(self.each))}::tsquery"
-        in_key = f"{_KEY} @@ {given.text(' | '.join(self.each))}::tsquery"
-        if len(self.each) > 1:
-            places = [given.text(word) for word in self.each]
-            anywhere = [f"({_KEY} @@ {place}::tsquery OR {_CONTENT} @@ {place}::tsquery)" for place in places]
-            in_key = f"({' AND '.join((in_key, *anywhere))})"
-        return f"({in_content} OR {in_key} OR {self.is_odd(_CONTENT, given)})"
+        rare = [word for word in self.each if word not in (self.in_keys or {})]
+        if self.in_keys is not None and rare and all(share > _MOST_KEYS for share in self.in_keys.values()):
+            content, key = given.text(" & ".join(rare)), given.text(" | ".join(rare))
+            found = f"{_CONTENT} @@ {content}::tsquery OR {_KEY} @@ {key}::tsquery"
+        else:
+            found = self.are_in(_KEY, _CONTENT, given)
+        return f"({found} OR {self.is_odd(_CONTENT, given)})"
+
+    def are_in(self, key: str, content: str, given: Parameters) -> str:
+        """Holds for the rows that have all words in what was taken apart of key and content."""
+        return (
+            " AND ".join(
+                f"({key} @@ {place}::tsquery OR {content} @@ {place}::tsquery)"
+                for place in [given.text(word) for word in self.each]
+            )
+            or "FALSE"
+        )
 
     def is_odd(self, content: str, given: Parameters) -> str:
         """Holds for rows of which key and content taken apart together may give other words than `content` and key."""
@@ -150,8 +166,9 @@ class Scope:
             f"(SELECT m.*, {_KEY} AS {_KEY_WORDS}, {_CONTENT} AS {_CONTENT_WORDS} FROM {name} AS m "
             f"WHERE {self.words.condition(given)} AND {self.condition(given)} OFFSET 0)"
         )
-        is_odd = self.words.is_odd(f"m.{_CONTENT_WORDS}", given)
-        return parsed, f"(NOT {is_odd} OR {matches})", _score(f"m.{_KEY_WORDS}", f"m.{_CONTENT_WORDS}", words)
+        key, content = f"m.{_KEY_WORDS}", f"m.{_CONTENT_WORDS}"
+        are_in, is_odd = self.words.are_in(key, content, given), self.words.is_odd(content, given)
+        return parsed, f"CASE WHEN {is_odd} THEN {matches} ELSE {are_in} END", _score(key, content, words)
 
 
 def _score(key: str, content: str, words: str) -> str:
@@ -340,17 +357,34 @@ async def _words_of(connections: Connections, scope: Scope) -> Words | None:
     if not (scope.has_full_text and scope.table.has_word_indexes):
         return None
     given = Parameters()
+    query, name = given.text(scope.query), given.text(scope.table.quoted)
     statement = f"""
-        SELECT plainto_tsquery('simple', {given.text(scope.query)})::text AS words,
-               array(SELECT m.key::text FROM {scope.table.quoted} AS m WHERE strpos(m.key::text, '<') > 0
-                     LIMIT {_MOST_ODD_KEYS + 1}) AS odd_keys"""
+        WITH index AS (
+            SELECT s.most_common_elems::text::text[] AS words, s.most_common_elem_freqs AS shares
+            FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+            JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname
+            WHERE i.indrelid = to_regclass({name}) AND i.indpred IS NULL
+              AND pg_get_indexdef(i.indexrelid) ~ '\\(to_tsvector\\(''simple''::regconfig, \\(?key\\M' LIMIT 1
+        ), frequent AS (
+            SELECT array_to_tsvector(ARRAY[word])::text AS word, share
+            FROM index, unnest(index.words, index.shares) AS one(word, share)
+            WHERE word = ANY (tsvector_to_array(to_tsvector('simple', {query})))
+        )
+        SELECT plainto_tsquery('simple', {query})::text AS words,
+               (SELECT count(*) FROM index) AS indexes,
+               array(SELECT word FROM frequent ORDER BY word) AS frequent,
+               array(SELECT share FROM frequent ORDER BY word) AS shares"""
+    # By itself it is done by several processors.
+    odd = f"SELECT m.key::text FROM {scope.table.quoted} AS m WHERE m.key::text LIKE '%<%' LIMIT {_MOST_ODD_KEYS + 1}"
     async with connections.reading() as connection:
         await connection.execute(_BY_INDEX)
         found = await connection.fetchrow(statement, *given.values)
+        odd_keys = tuple(record[0] for record in await connection.fetch(odd))
     between = _WORD.sub("", found["words"]).split()
-    if set(between) - {"&"} or len(found["odd_keys"]) > _MOST_ODD_KEYS:
+    if set(between) - {"&"} or len(odd_keys) > _MOST_ODD_KEYS:
         return None
-    return Words(tuple(dict.fromkeys(_WORD.findall(found["words"]))), tuple(found["odd_keys"]))
+    in_keys = dict(zip(found["frequent"], found["shares"], strict=True)) if found["indexes"] else None
+    return Words(tuple(dict.fromkeys(_WORD.findall(found["words"]))), odd_keys, in_keys)
 
 
 async def _listed(connections: Connections, scope: Scope) -> StoreRecall:
