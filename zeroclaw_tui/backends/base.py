@@ -126,6 +126,8 @@ class Memory(ABC):
     """Whether only UUIDs can be ids there."""
     keeps_deleted: str | None = "What the store itself keeps of deleted rows cannot be told here."
     """What stays of deleted rows where no command reaches, in a sentence; None where all of it lies in files here."""
+    overwrites_by: str = ""
+    """What `overwrite_deleted` does that others notice, in a sentence for before it is done."""
     file: Path | None = None
     """The database file all of it lies in, where it can be examined, repaired, backed up and compacted as a whole."""
     newest_version: str | None = None
@@ -537,7 +539,8 @@ class Memory(ABC):
     async def repair(self, what: Repair = "rebuild keyword index") -> Mended:
         """Put right what the store in a `file` lost, in one transaction; first of all what TriggersMissing says.
 
-        All but the index are repaired also where writing is refused for what they repair. Raises Locked, Refused.
+        All but the index are repaired also where writing is refused for what they repair. A store without a `file` does
+        what its health offers in `repairs`. Raises Locked, Refused.
         """
         raise self._no_file()
 
@@ -547,6 +550,13 @@ class Memory(ABC):
         Raises Locked where anybody has it open, Unreadable without room, Corrupt should any memory have changed.
         """
         raise self._no_file()
+
+    async def overwrite_deleted(self) -> str | None:
+        """Let the store keep nothing of deleted rows, as far as it can be told to.
+
+        Gives what may still keep them in a sentence, None where nothing does.
+        """
+        return self.keeps_deleted
 
     @asynccontextmanager
     async def without_connections(self) -> AsyncIterator[None]:

@@ -488,7 +488,7 @@ class LucidMemory(SqliteMemory):
     name = "lucid"
     keeps_deleted = (
         "ZeroClaw also gave these memories to the lucid program, which keeps them in its own ~/.lucid/memory.db and "
-        "has no delete."
+        "has no delete; where it keeps them elsewhere, that is not ours to look into."
     )
     has_quotas = False
 

@@ -321,15 +321,27 @@ async def _of_other_store(memory: Memory) -> list[DoctorFinding]:
     title = f"The {memory.name} store answers and holds {counted(count)}."
     found = [DoctorFinding("store", title, "fine", "", target=memory.location)] if health.ok else []
     return found + [
-        _from_health(memory, health, number, one_line(sentence)) for number, sentence in enumerate(health.findings, 1)
+        _from_health(memory, health, number, sentence) for number, sentence in enumerate(health.findings, 1)
     ]
 
 
 def _from_health(memory: Memory, health: Health, number: int, sentence: str) -> DoctorFinding:
+    repair = health.repairs.get(sentence)
+    if repair is not None:
+        name = repair.name
+        return DoctorFinding(
+            name.replace(" ", "-"),
+            sentence,
+            "worth knowing",
+            repair.follows,
+            name,
+            repair.steps,
+            target=memory.location,
+        )
     risk: Risk = "worth knowing" if health.ok else "serious"
     follows = "" if health.ok else "What it holds is not read, by ZeroClaw neither."
     hint = "" if health.ok else "Correct the file or its permissions, then look again."
-    return DoctorFinding(f"store-{number}", sentence, risk, follows, by_hand=hint, target=memory.location)
+    return DoctorFinding(f"store-{number}", one_line(sentence), risk, follows, by_hand=hint, target=memory.location)
 
 
 def _not_open_finding(config: MemoryConfig, error: InspectorError) -> DoctorFinding:
