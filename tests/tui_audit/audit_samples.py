@@ -11,12 +11,12 @@ from support.settling import settled
 from support.small_store import make
 from textual.app import App
 from textual.pilot import Pilot
+from zeroclaw_tui.tui.screens.audit import AuditScreen
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.audit import AuditScreen
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -20,6 +20,8 @@ from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.screens.confirm import PurgeScreen, QuestionScreen
 from zeroclaw_tui.tui.screens.editor import EditorScreen
 from zeroclaw_tui.tui.progress import ProgressScreen
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
+from zeroclaw_tui.tui.progress import ProgressScreen
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:

@@ -16,9 +16,9 @@ from zeroclaw_tui.curation.copies import copies
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.tui.changing_words import plan_categories, worth_telling
 from zeroclaw_tui.tui.external_editor import Edited
-from zeroclaw_tui.tui.screens.conflict import ConflictScreen
+from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
 from zeroclaw_tui.tui.screens.copies import CopiesScreen
-from zeroclaw_tui.tui.screens.editor import EditorScreen
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.screens.erase import EraseScreen
 from zeroclaw_tui.tui.screens.history import HistoryScreen
 from zeroclaw_tui.tui.screens.saving import Question
@@ -68,7 +68,7 @@ async def test_capital_e_saves_what_the_persons_editor_left(
         given.append(text)
         return Edited(text="Written outside.")
 
-    monkeypatch.setattr("zeroclaw_tui.tui.screens.editing.edit_text", edits)
+    monkeypatch.setattr("zeroclaw_tui.tui.external_editor.edit_text", edits)
     found_in(monkeypatch)
     app = inspector.app()
     async with app.run_test(size=NARROW, notifications=True) as pilot:

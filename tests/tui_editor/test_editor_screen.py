@@ -18,9 +18,9 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Draft, Edit, StoredRow, TriggersMissing
 from zeroclaw_tui.memory.errors import Locked, Unreadable
 from zeroclaw_tui.tui.screens import saving
-from zeroclaw_tui.tui.screens.conflict import ConflictScreen
-from zeroclaw_tui.tui.screens.editor import EditorScreen
-from zeroclaw_tui.tui.screens.editor_form import EditorForm
+from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
+from zeroclaw_tui.tui.rooms.editor import EditorForm
 from zeroclaw_tui.tui.widgets.content_pane import ContentPane, OutsideContent
 from zeroclaw_tui.tui.widgets.writing import ContentArea
 

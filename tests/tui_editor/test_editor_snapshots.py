@@ -12,8 +12,8 @@ from tui.tui_samples import HOSTILE, NARROW, WIDE, settled
 
 from zeroclaw_tui.memory.change import DuplicateKey
 from zeroclaw_tui.tui.screens import saving
-from zeroclaw_tui.tui.screens.conflict import ConflictScreen
-from zeroclaw_tui.tui.screens.editor import EditorScreen
+from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
 Snap = Callable[..., bool]
 BOTH = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])

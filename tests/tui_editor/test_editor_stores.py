@@ -18,10 +18,10 @@ from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.tui import external_editor
-from zeroclaw_tui.tui.screens.conflict import ConflictScreen
-from zeroclaw_tui.tui.screens.editing import edit_externally
-from zeroclaw_tui.tui.screens.editor import EditorScreen
-from zeroclaw_tui.tui.screens.editor_form import EditorForm
+from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
+from zeroclaw_tui.tui.external_editor import edit_externally
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
+from zeroclaw_tui.tui.rooms.editor import EditorForm
 from zeroclaw_tui.tui.widgets.writing import ContentArea
 
 HOSTILE = "a\r\nb\rc\x00d\x1b]0;x\x07\u202e ␛\n"

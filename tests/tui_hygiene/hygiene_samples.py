@@ -14,13 +14,13 @@ from typing import Any
 from support.small_store import make
 from textual.app import App
 from textual.pilot import Pilot
+from zeroclaw_tui.tui.screens.hygiene import HygieneScreen
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.screens.hygiene import HygieneScreen
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

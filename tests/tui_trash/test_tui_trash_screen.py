@@ -28,6 +28,9 @@ from tui_trash_samples import (
     settled,
     until,
 )
+from zeroclaw_tui.tui.screens.trash import TrashScreen
+from zeroclaw_tui.tui.screens.trash_dialogs import ClashScreen, LetGoScreen
+from zeroclaw_tui.tui.widgets.trash_list import PAGE_ROWS, PAGES_KEPT, TrashList
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation import changes
@@ -36,9 +39,6 @@ from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.trash.trash import TrashRow
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.tui.screens import trash as trash_module
-from zeroclaw_tui.tui.screens.trash import TrashScreen
-from zeroclaw_tui.tui.screens.trash_dialogs import ClashScreen, LetGoScreen
-from zeroclaw_tui.tui.widgets.trash_list import PAGE_ROWS, PAGES_KEPT, TrashList
 
 
 def trash_app(sample: Sample, debounce: float = 0) -> ScreenApp:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.recall import ScoredEntry
     from zeroclaw_tui.tui.changes import Changes
     from zeroclaw_tui.tui.rooms.panes import BrowserPanes
+    from zeroclaw_tui.tui.rooms.reader import ReaderRoom
     from zeroclaw_tui.tui.rooms.why.pane import Tab
     from zeroclaw_tui.tui.widgets.memory_list import MemoryList
     from zeroclaw_tui.tui.widgets.status_bar import Banner
@@ -227,6 +228,7 @@ class BrowserRoom(Screen[None]):
         self._other_install: str | None = None
         self._narrowed: Chip | None = None
         self._is_on_foreign = False
+        self._reader: ReaderRoom | None = None
 
     def compose(self) -> ComposeResult:
         """What the first frame shows, while the store is being opened."""
@@ -349,8 +351,17 @@ class BrowserRoom(Screen[None]):
             self.refresh_bindings()
 
     def on_memory_list_row_opened(self) -> None:
-        """Read on in the detail."""
-        self.panes.detail.focus()
+        """Read it on the whole screen."""
+        self.action_read()
+
+    def on_browser_panes_memory_shown(self, event: BrowserPanes.MemoryShown) -> None:
+        """Who reads sees what the list has under its cursor."""
+        if self._reader is None:
+            return
+        if event.entry is None:
+            self._reader.action_leave()
+        else:
+            self._reader.show(event.entry, event.result, event.norm)
 
     def on_memory_list_marks_changed(self) -> None:
         """Ask which state the marked rows are in, and say how many there are."""
@@ -554,6 +565,17 @@ class BrowserRoom(Screen[None]):
         if self.library is not None and entry is not None:
             self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, entry)
 
+    def action_read(self) -> None:
+        """Read the memory under the cursor on the whole screen."""
+        from zeroclaw_tui.tui.rooms.reader import ReaderRoom
+
+        if self._reader is None and self._entry_here() is not None:
+            self._reader = ReaderRoom(self)
+            self.app.push_screen(self._reader, self._after_reading)
+
+    def _after_reading(self, _: None) -> None:
+        self._reader = None
+
     def action_toggle_mark(self) -> None:
         """Mark the memory under the cursor and go on to the next."""
         self.rows.toggle_mark()
@@ -645,19 +667,19 @@ class BrowserRoom(Screen[None]):
         self.changes.begin(change)
 
     async def _create(self, library: Library) -> None:
-        from zeroclaw_tui.tui.screens.editor import EditorScreen
+        from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
         await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, None)))
 
     async def _edit(self, library: Library) -> None:
-        from zeroclaw_tui.tui.screens.editor import EditorScreen
+        from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
         row = await self._stored_here(library)
         if row is not None:
             await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, row)))
 
     async def _edit_externally(self, library: Library) -> None:
-        from zeroclaw_tui.tui.screens.editing import edit_externally
+        from zeroclaw_tui.tui.external_editor import edit_externally
 
         row = await self._stored_here(library)
         if row is not None:

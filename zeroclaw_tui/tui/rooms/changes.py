@@ -713,7 +713,7 @@ def _columns(place: Place, now: datetime, *, every_store: bool = False) -> Seque
             Column("when", of(Action, lambda line: age(line.at)), width=8, look="muted"),
             Column("change", of(Action, summary_words), flex=True),
             Column("rows", of(Action, lambda line: count_text(line.count)), width=7, right=True, look="muted"),
-            Column("", of(Action, state_words), width=20, look="muted"),
+            Column("", of(Action, state_words), look="muted"),
             Column(
                 "goes",
                 of(Action, lambda line: gone_words(line.until, now)),

@@ -563,7 +563,7 @@ class WhyRoom(WorkingScreen):
 
     async def _edit(self) -> None:
         from zeroclaw_tui.tui.changes import written_words
-        from zeroclaw_tui.tui.screens.editor import EditorScreen
+        from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
         row = await self.library.memory.stored(self._entry_here().id)
         if row is None:
