@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support import small_store
 from support.terminal import Terminal
-from tui_samples import NARROW, WIDE, Inspector, screen_text, screen_words, settled, until
+from tui_samples import WIDE, Inspector, screen_text, screen_words, settled, until
 
 INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
 

@@ -31,9 +31,9 @@ from zeroclaw_tui.backends.listing import age_group, matches, moment
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.memory.query import AGE_GROUPS
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
+from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.view import AGES, ORDERS, View
 from zeroclaw_tui.tui.widgets.header import scoring_words
-from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.words import search_summary
 
 

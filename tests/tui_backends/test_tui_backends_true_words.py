@@ -27,6 +27,7 @@ from tui_samples import (
     settled,
     until,
 )
+from zeroclaw_tui.tui.screens.confirm import PurgeScreen
 
 from zeroclaw_tui.backends.base import Memory, StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
@@ -37,12 +38,11 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.loader import Loader
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
-from zeroclaw_tui.tui.screens.confirm import PurgeScreen
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.header import scoring_words
-from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.words import mark_words, why_empty
 

@@ -11,17 +11,15 @@ from changing_samples import Writable, asked, back, keys_in, rows_of, said, scre
 from textual.pilot import Pilot
 from textual.widgets import Static
 from tui_samples import NARROW, WIDE, Inspector, click_text, paced, screen_text, screen_words, settled, until
+from zeroclaw_tui.tui.screens.confirm import PurgeScreen, QuestionScreen
 
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.tui.screens.confirm import PurgeScreen, QuestionScreen
-from zeroclaw_tui.tui.screens.editor import EditorScreen
 from zeroclaw_tui.tui.progress import ProgressScreen
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
-from zeroclaw_tui.tui.progress import ProgressScreen
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:

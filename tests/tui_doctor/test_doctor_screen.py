@@ -15,6 +15,7 @@ from doctor_samples import HEALTHY, PLAN, REPORT, Doctor
 from support import small_store
 from textual.pilot import Pilot
 from tui_trash_samples import NARROW, WIDE, ScreenApp, screen_text, screen_words, settled, until
+from zeroclaw_tui.tui.screens.confirm import QuestionScreen
 from zeroclaw_tui.tui.screens.doctor import DoctorScreen
 from zeroclaw_tui.tui.screens.doctor_repairs import ReindexScreen
 
@@ -28,16 +29,10 @@ from zeroclaw_tui.curation.reindex import Reindexed
 from zeroclaw_tui.memory.errors import Locked, Refused, Unreadable
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.progress import ProgressScreen
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-from zeroclaw_tui.tui.screens.confirm import QuestionScreen
-from zeroclaw_tui.tui.screens.doctor import DoctorScreen
-from zeroclaw_tui.tui.screens.doctor_repairs import ReindexScreen
-from zeroclaw_tui.tui.words import vectors_body
 from zeroclaw_tui.tui.rooms.error import ErrorScreen
-from zeroclaw_tui.tui.progress import ProgressScreen
 from zeroclaw_tui.tui.words import vectors_body
-from zeroclaw_tui.tui.rooms.error import ErrorScreen
-from zeroclaw_tui.tui.progress import ProgressScreen
 
 
 def said(pilot: Pilot[Any]) -> str:

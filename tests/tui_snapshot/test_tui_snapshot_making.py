@@ -10,12 +10,12 @@ import pytest
 from textual.pilot import Pilot
 from tui_snapshot_samples import Home
 from tui_trash_samples import NARROW, screen_words, until
+from zeroclaw_tui.tui.screens.confirm import QuestionScreen
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-from zeroclaw_tui.tui.screens.confirm import QuestionScreen
 from zeroclaw_tui.tui.rooms.error import ErrorScreen
 
 
