@@ -17,9 +17,9 @@ from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Draft, Edit, StoredRow, TriggersMissing
 from zeroclaw_tui.memory.errors import Locked, Unreadable
+from zeroclaw_tui.tui.rooms import editor as saving
 from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
 from zeroclaw_tui.tui.rooms.editor import EditorForm, EditorScreen
-from zeroclaw_tui.tui.screens import saving
 from zeroclaw_tui.tui.widgets.content_pane import ContentPane, OutsideContent
 from zeroclaw_tui.tui.widgets.writing import ContentArea
 
@@ -240,17 +240,17 @@ async def test_missing_triggers_are_put_back_when_wanted(library: Library, monke
         missing.clear()
 
     monkeypatch.setattr(saving, "edit_memory", edit)
-    monkeypatch.setattr(saving, "repair", repair)
+    monkeypatch.setattr("zeroclaw_tui.curation.changes.repair", repair)
     app = editing(library, await stored(library, "tz"))
     async with app.run_test() as pilot:
         await settled(pilot)
         await pilot.press("x", "ctrl+s")
-        await until(pilot, lambda: "Put ZeroClaw's triggers back and save?" in screen_words(app))
+        await until(pilot, lambda: "Put ZeroClaw's triggers back and go on?" in screen_words(app))
         await pilot.press("enter")
         await until(pilot, lambda: "lacks memories_au" in screen_words(app))
         assert missing
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: "Put ZeroClaw's triggers back and save?" in screen_words(app))
+        await until(pilot, lambda: "Put ZeroClaw's triggers back and go on?" in screen_words(app))
         await pilot.press("y")
         await until(pilot, lambda: app.results)
     assert app.results == [Outcome("edit", 1)]

@@ -149,7 +149,7 @@ async def test_lost_triggers_are_put_back_and_the_edit_saved(library: Library) -
     async with app.run_test() as pilot:
         await settled(pilot)
         await pilot.press(*"zebra ", "ctrl+s")
-        await until(pilot, lambda: "Put ZeroClaw's triggers back and save?" in screen_words(app))
+        await until(pilot, lambda: "Put ZeroClaw's triggers back and go on?" in screen_words(app))
         await pilot.press("y")
         await until(pilot, lambda: app.results)
     with closing(sqlite3.connect(library.config.database)) as connection:

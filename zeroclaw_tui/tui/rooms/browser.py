@@ -774,7 +774,7 @@ class BrowserRoom(Screen[None]):
     async def _erase(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import plan_of
         from zeroclaw_tui.curation.copies.copies import texts_of_plan
-        from zeroclaw_tui.tui.screens.erase import EraseScreen
+        from zeroclaw_tui.tui.rooms.erase import EraseScreen
 
         plan = await asyncio.to_thread(plan_of, await self._chosen_stamps(library))
         report = await self.app.push_screen_wait(EraseScreen(library, await texts_of_plan(library, plan)))
@@ -841,7 +841,7 @@ class BrowserRoom(Screen[None]):
 
     async def _show_copies(self, library: Library) -> None:
         from zeroclaw_tui.curation.copies.copies import Text, find_copies
-        from zeroclaw_tui.tui.screens.copies import CopiesScreen
+        from zeroclaw_tui.tui.rooms.copies import CopiesScreen
 
         banner = self.panes.copies_banner
         found, self._copies = self._copies, ()
