@@ -355,6 +355,7 @@ async def test_the_end_of_a_million_rows_is_one_key_away_and_the_scrollbar_reach
         assert 999_999 in app.saw(MemoryList.RowsWanted)[-1].handles
         bar = widget.vertical_scrollbar
         await pilot.mouse_down(bar, offset=(0, 23))
+        await pilot.pause()
         await pilot.hover(bar, offset=(0, 12))
         await pilot.mouse_up(bar, offset=(0, 12))
         await pilot.pause()

@@ -43,7 +43,7 @@ async def test_a_hybrid_recall_shows_parts_the_threshold_as_a_line_and_reasons_i
 async def test_a_narrow_list_has_shorter_bars_and_a_narrower_one_numbers_alone() -> None:
     lines = await _lines(hybrid_recall(), 76)
     assert lines[1].endswith("0.86  ████▌ 0.91  ███▊  0.74")
-    lines = await _lines(hybrid_recall(), 64)
+    lines = await _lines(hybrid_recall(), 70)
     assert lines[0].split() == ["key", "memory", "final", "vector", "keyword"]
     assert lines[1].split()[-3:] == ["0.86", "0.91", "0.74"]
     assert any(line.endswith("skipped: assistant reply") for line in lines)
