@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 ONE_CHILD = {
-    "AuditChanging",
-    "AuditListing",
     "ChangingScreen",
-    "HygieneListing",
     "Kept",
     "ListingScreen",
     "LitScreen",
@@ -14,7 +11,6 @@ ONE_CHILD = {
     "MemoryFilter",
     "Scope",
     "ScoresScreen",
-    "SnapshotListing",
     "SqliteMemory",
     "StoredRow",
     "TrashListing",

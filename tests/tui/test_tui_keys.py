@@ -60,8 +60,8 @@ def test_a_number_typed_before_its_question_stood_there_counts(config_dir: Path)
     [
         ("doctor", "What is wrong with this store"),
         ("explain", "Why this memory is recalled"),
-        ("what-if", "What other weights"),
-        ("trash", "What was deleted"),
+        ("what-if", "What other numbers"),
+        ("trash", "Every change that was made"),
         ("theme", "Choose the colours"),
         ("colours", "Choose the colours"),
         ("sort", "Choose the order"),

@@ -22,7 +22,7 @@ from tui_samples import (
     until,
 )
 
-from zeroclaw_tui.tui.screens.editor import EditorScreen
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 

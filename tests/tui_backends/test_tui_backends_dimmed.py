@@ -22,7 +22,7 @@ from tui_samples import NARROW, WIDE, browser, line, screen_text, screen_words, 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
-from zeroclaw_tui.tui.screens.editor import EditorScreen
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 

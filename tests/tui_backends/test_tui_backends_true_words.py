@@ -40,7 +40,7 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.settings import ScoringSettings
 from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.loader import Loader
-from zeroclaw_tui.tui.screens.editor import EditorScreen
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.header import scoring_words
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList

@@ -19,7 +19,7 @@ from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.progress import ProgressScreen
-from zeroclaw_tui.tui.screens.editor import EditorScreen
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:

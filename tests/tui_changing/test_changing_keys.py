@@ -14,15 +14,14 @@ from tui_samples import NARROW, WIDE, Inspector, screen_text, screen_words, sett
 from zeroclaw_tui.curation.changes import PurgePlan, edit_memory, undo
 from zeroclaw_tui.curation.copies import copies
 from zeroclaw_tui.memory.change import Edit
-from zeroclaw_tui.tui.changing_words import plan_categories, worth_telling
+from zeroclaw_tui.tui.changes import plan_categories, worth_telling
+from zeroclaw_tui.tui.dialogs import Question
 from zeroclaw_tui.tui.external_editor import Edited
-from zeroclaw_tui.tui.screens.conflict import ConflictScreen
+from zeroclaw_tui.tui.rooms.changes import ChangesRoom
+from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.screens.copies import CopiesScreen
-from zeroclaw_tui.tui.screens.editor import EditorScreen
 from zeroclaw_tui.tui.screens.erase import EraseScreen
-from zeroclaw_tui.tui.screens.history import HistoryScreen
-from zeroclaw_tui.tui.screens.saving import Question
-from zeroclaw_tui.tui.screens.trash import TrashScreen
 
 
 def found_in(monkeypatch: pytest.MonkeyPatch, *found: copies.Copy) -> None:
@@ -68,7 +67,7 @@ async def test_capital_e_saves_what_the_persons_editor_left(
         given.append(text)
         return Edited(text="Written outside.")
 
-    monkeypatch.setattr("zeroclaw_tui.tui.screens.editing.edit_text", edits)
+    monkeypatch.setattr("zeroclaw_tui.tui.external_editor.edit_text", edits)
     found_in(monkeypatch)
     app = inspector.app()
     async with app.run_test(size=NARROW, notifications=True) as pilot:
@@ -89,7 +88,7 @@ async def test_capital_t_brings_back_from_the_trash_into_the_list(inspector: Ins
         await delete_here(pilot)
         assert "244 memories" in screen_text(app)
         await pilot.press("T")
-        await until(pilot, lambda: isinstance(app.screen, TrashScreen))
+        await until(pilot, lambda: isinstance(app.screen, ChangesRoom))
         await settled(pilot)
         assert "1 memory in the trash" in screen_text(app)
         await pilot.press("r")
@@ -106,7 +105,7 @@ async def test_h_tells_what_was_changed_of_this_memory(inspector: Inspector) -> 
         await settled(pilot)
         await changed(inspector, pilot, "recipe", "Another broth.")
         await pilot.press("h")
-        await until(pilot, lambda: isinstance(app.screen, HistoryScreen))
+        await until(pilot, lambda: isinstance(app.screen, ChangesRoom))
         await settled(pilot)
         assert "1 change of recipe" in screen_text(app)
         assert "+ Another broth." in screen_text(app)

@@ -29,7 +29,7 @@ WIDE = (140, 40)
 NARROW = (80, 24)
 STORE = "in-memory:this process"
 OTHER_STORE = "sqlite:/srv/zeroclaw/second/workspace/memory/brain.db"
-BROWSER_SHEET = Path(__file__).parents[2] / "zeroclaw_tui" / "tui" / "screens" / "browser.tcss"
+BROWSER_SHEET = Path(__file__).parents[2] / "zeroclaw_tui" / "tui" / "rooms" / "browser.tcss"
 
 HOSTILE = (
     ("[/markup]", "[/foo] [bold]not bold[/] [@click=app.bell()]no link[/] [", "core"),
@@ -191,7 +191,11 @@ async def settled(pilot: Pilot[Any]) -> None:
         while quiet < 3:
             await pilot.pause()
             waits = len(pilot.app.screen_stack) > 2
-            running = [one for one in pilot.app.workers if not one.is_finished and not (waits and "write" in one.group)]
+            running = [
+                one
+                for one in pilot.app.workers
+                if not one.is_finished and not (waits and (one.group == "change" or "write" in one.group))
+            ]
             quiet = 0 if running else quiet + 1
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.app import App
 from textual.command import Provider
-from textual.events import Event, Key
+from textual.events import Event, Key, Paste
+from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
@@ -40,6 +42,11 @@ if TYPE_CHECKING:
 
 DEMO_WANTED = -1
 """What the inspector ends with when a person without an install wants to look at the demo."""
+Reason = Literal["key", "screen", "change"]
+_ROUNDS = 3
+"""A key sets off an action, that a message, and that another one, which moves the focus."""
+_OVERDUE = 0.5
+"""Seconds after which the next key is taken although the one before seems not to have come to its end."""
 _NO_MOTION = ("NO_MOTION", "SSH_CONNECTION", "SSH_TTY")
 
 
@@ -52,6 +59,14 @@ def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None 
     return DONE if code is None else code
 
 
+class Passed(Message):
+    """Follows a key on its way through the queues, up to the app, for so many rounds."""
+
+    def __init__(self, rounds: int) -> None:
+        super().__init__()
+        self.rounds = rounds
+
+
 class InspectorApp(App[int]):
     """Opens a store after the first frame, and shows it or what is wrong with it.
 
@@ -62,6 +77,7 @@ class InspectorApp(App[int]):
     TITLE = "zeroclaw"
     # Textual reads a screen's own sheet only when the screen is pushed; the first one is not.
     CSS_PATH = "rooms/browser.tcss"
+    CSS = "CommandPalette SearchIcon { display: none; }"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {InspectorCommands}
 
     def __init__(
@@ -87,7 +103,10 @@ class InspectorApp(App[int]):
         self._chosen = 0
         self._library: Library | None = None
         self._kept_view = View()
-        self._held: list[Key] | None = None
+        self._held: deque[Key | Paste] = deque()
+        self._reasons: set[Reason] = set()
+        """Why keys wait."""
+        self._overdue: asyncio.TimerHandle | None = None
         self._told: dict[tuple[str, str, str], float] = {}
         self._exit_code = DONE
         self._is_leaving = False
@@ -114,37 +133,64 @@ class InspectorApp(App[int]):
             await self._library.close()
 
     async def on_event(self, event: Event) -> None:
-        """Keys wait while a screen is on its way; one that came before what cannot be undone stood there is dropped."""
-        if isinstance(event, Key) and not event.is_forwarded:
-            if self._held is not None:
-                self._held.append(event)
-                return
-            if self._is_too_early(event):
-                return
+        """Keys are taken one by one: each once the one before has done all it does, focus and new screens included.
+
+        Textual hands a key on from queue to queue, so that one that follows at once would still find the old focus.
+        """
+        if not isinstance(event, (Key, Paste)) or event.is_forwarded:
+            await super().on_event(event)
+        elif self._reasons:
+            self._held.append(event)
+        else:
+            await self._take(event)
+
+    async def _take(self, event: Key | Paste) -> None:
+        if isinstance(event, Key) and self._is_too_early(event):
+            return
+        self._hold("key")
+        self._overdue = asyncio.get_running_loop().call_later(_OVERDUE, self.call_next, self._let, "key")
+        target = self.focused or self.screen
         await super().on_event(event)
+        if not target.post_message(Passed(_ROUNDS)):
+            await self._let("key")
+
+    async def on_passed(self, event: Passed) -> None:
+        """The key taken last has done all it does, or is sent another time behind what it set off."""
+        if event.rounds == 1 or not (self.focused or self.screen).post_message(Passed(event.rounds - 1)):
+            await self._let("key")
 
     def hold_keys(self) -> None:
-        """Keep the keys that come from now on, for what opens next; what holds them lets go of them once."""
-        if self._held is None:
-            self._held = []
+        """Keep the keys that come from now on, for what a room is about to ask."""
+        self._hold("change")
 
     def release_keys(self, *, dropped: bool = False) -> None:
-        """Hand the keys that waited to the screen that stands there now, in their order; or drop them."""
-        held, self._held = self._held, None
-        for key in held or ():
-            if not dropped:
-                self.post_message(key)
+        """Hand on the keys that were kept, in their order; or drop them."""
+        if dropped:
+            self._held.clear()
+        self.call_next(self._let, "change")
+
+    def _hold(self, reason: Reason) -> None:
+        self._reasons.add(reason)
+
+    async def _let(self, *reasons: Reason) -> None:
+        """These are no reasons to wait any longer."""
+        if "key" in reasons and self._overdue is not None:
+            self._overdue.cancel()
+        self._reasons.difference_update(reasons)
+        while self._held and not self._reasons:
+            await self._take(self._held.popleft())
 
     def _hold_for(self, screen: Screen[Any]) -> None:
         """A screen comes up: keys wait until it has its focus and stands there."""
-        self.hold_keys()
+        self._hold("screen")
         if not screen.call_after_refresh(self._stands, screen):
-            self.release_keys()
+            self.call_next(self._let, "screen")
 
-    def _stands(self, screen: Screen[Any]) -> None:
+    async def _stands(self, screen: Screen[Any]) -> None:
         if isinstance(screen, Guarded):
             screen.stands()
-        self.release_keys()
+        # What a change was about to ask is asked.
+        await self._let("screen", "change")
 
     def _is_too_early(self, key: Key) -> bool:
         screen = self.screen

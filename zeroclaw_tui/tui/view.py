@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -245,6 +246,19 @@ class View:
         is_elsewhere = self.similar_to is not None or (self.mode is Mode.HYBRID and not can.own_fusion)
         mode = Mode.RECALL if is_elsewhere else self.mode
         return replace(self, filter=self.filter.but(**left_out), mode=mode, similar_to=None)
+
+    def shell_options(self, now: datetime) -> str:
+        """The filter as the commands of the shell take it, quoted."""
+        narrowed, words = self.listing_filter(now), []
+        for part in ("category", "session", "agent", "namespace"):
+            words += [word for value in getattr(narrowed, part) or () for word in (f"--{part}", value)]
+        for part in ("older_than", "newer_than", "longer_than", "shorter_than", "contains", "regex"):
+            value = getattr(narrowed, part)
+            words += [] if value is None else [f"--{part.replace('_', '-')}", str(value)]
+        words += ["--words", " ".join(narrowed.words)] if narrowed.words else []
+        words += ["--undated"] if narrowed.undated else []
+        words += ["--superseded", narrowed.superseded.value] if narrowed.superseded is not Superseded.HIDE else []
+        return shlex.join(one_line(word) for word in words)
 
     def sorted_by(self, chosen: SortField) -> View:
         """By that field in its first order, or turned round when it is the field already."""

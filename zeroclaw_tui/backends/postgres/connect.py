@@ -154,6 +154,16 @@ class Connections:
         finally:
             await pool.release(connection)
 
+    @asynccontextmanager
+    async def outside_transactions(self) -> AsyncIterator[asyncpg.Connection]:
+        """A connection for a statement that runs in no transaction, with no limit but the driver's."""
+        pool, connection = await self._acquired("SELECT 1")
+        try:
+            with translated(self.address, connection):
+                yield connection
+        finally:
+            await pool.release(connection)
+
     def interrupt(self) -> None:
         """Cancel the reading statements that run now; they raise SearchInterrupted."""
         self._stop(everything=False)

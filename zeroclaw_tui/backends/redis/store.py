@@ -181,7 +181,10 @@ class RedisMemory(Memory):
     """
 
     name = "redis"
-    keeps_deleted = "Redis keeps deleted keys in its append-only file until that is rewritten, in dumps and replicas."
+    keeps_deleted = (
+        "Redis keeps deleted keys in its append-only file until BGREWRITEAOF, in its dump until BGSAVE, and in "
+        "replicas and backups, which are not ours to look into."
+    )
     keeps_updates = False
     recalls_by = "substring"
 

@@ -413,6 +413,11 @@ class SqliteMemory(Memory):
         schema, path, notices = self.schema, self.path, self.notices
         return await self._in_thread(lambda connection: health(connection, schema, path, notices))
 
+    async def health_counted(self, rows: Statistics, every: Facets) -> Health:
+        """The same, without the passes that have told these."""
+        schema, path, notices = self.schema, self.path, self.notices
+        return await self._in_thread(lambda connection: health(connection, schema, path, notices, (rows, every)))
+
     async def outdated(self, retention: Retention) -> Sequence[Outdated]:
         """Those of brain.db, counted as ZeroClaw's hygiene does; a column that is lacking counts as after migration."""
         schema = self.schema

@@ -73,18 +73,26 @@ class Detected:
     why: str
 
 
+class OwnFile(WrongUse):
+    """What was looked at is ZeroClaw's own, `format` says what."""
+
+    def __init__(self, source: Source, format: Own) -> None:
+        what, way = _WAYS[format]
+        super().__init__(f"{source.name} is {what}.", hint=way)
+        self.format = format
+
+
 def detect(source: Source, name: str | None = None) -> Detected:
     """The format of a source by its content, or the one of that name. Blocks.
 
-    Raises WrongUse for a name nobody has, for what is ZeroClaw's own, where nothing is certain, and where two formats
-    are equally so; and what Source raises where a broken file kept every format from being certain.
+    Raises OwnFile for what is ZeroClaw's own, WrongUse for a name nobody has, where nothing is certain, and where two
+    formats are equally so; and what Source raises where a broken file kept every format from being certain.
     """
     if name is not None:
         return _named(source, name)
     own = own_format(source)
     if own is not None:
-        what, way = _WAYS[own]
-        raise WrongUse(f"{source.name} is {what}.", hint=way)
+        raise OwnFile(source, own)
     found: list[tuple[Likeness, ForeignFormat]] = []
     failure: InspectorError | None = None
     for tool in FORMATS:

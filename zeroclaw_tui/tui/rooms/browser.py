@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import shlex
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.recall import ScoredEntry
     from zeroclaw_tui.tui.changes import Changes
     from zeroclaw_tui.tui.rooms.panes import BrowserPanes
+    from zeroclaw_tui.tui.rooms.reader import ReaderRoom
     from zeroclaw_tui.tui.rooms.why.pane import Tab
     from zeroclaw_tui.tui.widgets.memory_list import MemoryList
     from zeroclaw_tui.tui.widgets.status_bar import Banner
@@ -227,6 +230,7 @@ class BrowserRoom(Screen[None]):
         self._other_install: str | None = None
         self._narrowed: Chip | None = None
         self._is_on_foreign = False
+        self._reader: ReaderRoom | None = None
 
     def compose(self) -> ComposeResult:
         """What the first frame shows, while the store is being opened."""
@@ -246,7 +250,7 @@ class BrowserRoom(Screen[None]):
 
             self._panes = BrowserPanes(self.clock, self.pace, id="panes")
             await self.query_one("#opening").remove()
-            await self.mount_all([self._panes, KeyLine(show_command_palette=False)])
+            await self.mount_all([self._panes, KeyLine("esc more")])
             self.refresh_bindings()
 
     @property
@@ -330,6 +334,18 @@ class BrowserRoom(Screen[None]):
         takes_marks = action in ("delete", "erase") and len(self.rows.marks) > 0
         return why_dimmed(action, self.library, self.view, None if takes_marks else self.rows.selected_result)
 
+    def line_facts(self) -> Mapping[str, str]:
+        """What the lines for a shell say of here: the store, the query, the filter, the memory under the cursor."""
+        if self.library is None:
+            return {}
+        facts = {"store": _store_options(self.library), "filter": self.view.shell_options(self.clock())}
+        if self.view.query:
+            facts["query"] = shlex.quote(one_line(self.view.query))
+        entry = self.rows.selected_entry
+        if entry is not None:
+            facts["key"] = shlex.quote(one_line(entry.key))
+        return facts
+
     def palette_commands(self) -> Iterable[Command]:
         """The commands that make sense now."""
         for command in BROWSER_COMMANDS:
@@ -349,8 +365,17 @@ class BrowserRoom(Screen[None]):
             self.refresh_bindings()
 
     def on_memory_list_row_opened(self) -> None:
-        """Read on in the detail."""
-        self.panes.detail.focus()
+        """Read it on the whole screen."""
+        self.action_read()
+
+    def on_browser_panes_memory_shown(self, event: BrowserPanes.MemoryShown) -> None:
+        """Who reads sees what the list has under its cursor."""
+        if self._reader is None:
+            return
+        if event.entry is None:
+            self._reader.action_leave()
+        else:
+            self._reader.show(event.entry, event.result, event.norm)
 
     def on_memory_list_marks_changed(self) -> None:
         """Ask which state the marked rows are in, and say how many there are."""
@@ -398,8 +423,11 @@ class BrowserRoom(Screen[None]):
         self.panes.next_mode()
 
     def action_step_out(self) -> None:
-        """One step out; never out of the program."""
-        self.panes.step_out()
+        """One step out; never out of the program. Where there is no step left, the footer turns."""
+        if not self.panes.step_out():
+            from zeroclaw_tui.tui.widgets.key_line import KeyLine
+
+            self.query_one(KeyLine).turn()
 
     def action_reload(self) -> None:
         """Read the store again."""
@@ -554,6 +582,17 @@ class BrowserRoom(Screen[None]):
         if self.library is not None and entry is not None:
             self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, entry)
 
+    def action_read(self) -> None:
+        """Read the memory under the cursor on the whole screen."""
+        from zeroclaw_tui.tui.rooms.reader import ReaderRoom
+
+        if self._reader is None and self._entry_here() is not None:
+            self._reader = ReaderRoom(self)
+            self.app.push_screen(self._reader, self._after_reading)
+
+    def _after_reading(self, _: None) -> None:
+        self._reader = None
+
     def action_toggle_mark(self) -> None:
         """Mark the memory under the cursor and go on to the next."""
         self.rows.toggle_mark()
@@ -645,19 +684,19 @@ class BrowserRoom(Screen[None]):
         self.changes.begin(change)
 
     async def _create(self, library: Library) -> None:
-        from zeroclaw_tui.tui.screens.editor import EditorScreen
+        from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
         await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, None)))
 
     async def _edit(self, library: Library) -> None:
-        from zeroclaw_tui.tui.screens.editor import EditorScreen
+        from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
         row = await self._stored_here(library)
         if row is not None:
             await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, row)))
 
     async def _edit_externally(self, library: Library) -> None:
-        from zeroclaw_tui.tui.screens.editing import edit_externally
+        from zeroclaw_tui.tui.external_editor import edit_externally
 
         row = await self._stored_here(library)
         if row is not None:
@@ -996,6 +1035,16 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
             return None if has_database(memory.name) else NO_SNAPSHOT
         case _:
             return None
+
+
+def _store_options(library: Library) -> str:
+    """What names this store for a command of the shell; nothing where that finds it by itself."""
+    install = library.config.install
+    if install.layout == "lone":
+        return shlex.join(["--location", one_line(library.memory.location)])
+    if install.config_dir is None or install.config_dir == Path.home() / ".zeroclaw":
+        return ""
+    return shlex.join(["--config-dir", one_line(str(install.config_dir))])
 
 
 def unfiltered_because(library: Library) -> tuple[str, ...]:

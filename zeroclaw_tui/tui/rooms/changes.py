@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     Command(
-        "changes.open", "enter", "open", "rows, bring back", "The rows of this change; a row comes back", LOOK, True
+        "changes.open", "enter", "open", "open", "The rows of this change; a row comes back", LOOK, True
     ),
     Command("changes.undo", "u", "undo", "take back", "Take back exactly this change", CHANGE, True, writes=True,
             also="undo revert", line="undo --id {number}"),
@@ -112,6 +112,7 @@ DEBOUNCE = 0.12
 _SAMPLES = 40
 _MOST_TOLD, _LONGEST_TOLD = 5, 200
 _MEGABYTE = 1024 * 1024
+_PAGES = "changes-pages"
 _SCOPE = "Done through this program. What the agent itself changed is not in here."
 _WRITING = frozenset({"undo", "redo", "let_go", "empty"})
 _OTHER_STORE = "It was deleted in {}: open that store for it."
@@ -184,6 +185,7 @@ class ChangesRoom(Screen[bool]):
         self._can_come_back: frozenset[int] = frozenset()
         self._usage: TrashUsage | None = None
         self._cursors: dict[Place, int] = {}
+        self._left: int | None = None
 
     def compose(self) -> ComposeResult:
         """Title, search, the list, the detail, keys."""
@@ -194,12 +196,15 @@ class ChangesRoom(Screen[bool]):
         with Container(id="panes"):
             with Vertical(id="middle"):
                 yield TableList[Line](
-                    _columns("changes", self.clock()), is_marked=self._is_marked, is_left_out=_is_taken_back, id="list"
+                    _columns("changes", self.clock()),
+                    is_marked=self._is_marked,
+                    is_left_out=self._is_taken_back,
+                    id="list",
                 )
             with ReadingPane(id="detail"):
                 yield Static("", id="about", markup=False)
                 yield DiffContent(id="diff")
-        yield KeyLine(show_command_palette=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Look."""
@@ -246,7 +251,7 @@ class ChangesRoom(Screen[bool]):
         """Only what contains this, once the fingers rest."""
         self._shown.contains = event.query
         self._cursors["deleted"] = 0
-        self.run_worker(self._look_soon(), group="changes-list", exclusive=True)
+        self._run(self._look_soon, "changes-list")
 
     def on_search_bar_left(self) -> None:
         """The results stay."""
@@ -289,7 +294,7 @@ class ChangesRoom(Screen[bool]):
 
     def action_mark_all(self) -> None:
         """Mark every deleted memory that the list holds."""
-        self.run_worker(self._mark_all(), group="changes-marks", exclusive=True)
+        self._run(self._mark_all, "changes-marks")
 
     def action_mark_none(self) -> None:
         """Take every mark away."""
@@ -333,7 +338,7 @@ class ChangesRoom(Screen[bool]):
     def action_reload(self) -> None:
         """Look again."""
         self.query_one("#failure", Banner).hide()
-        self.run_worker(self._look(), group="changes-list", exclusive=True)
+        self._run(self._look, "changes-list")
 
     def action_show_help(self) -> None:
         """The keys that work here."""
@@ -389,6 +394,8 @@ class ChangesRoom(Screen[bool]):
         if not self.is_mounted:
             return None
         line = self._list.selected
+        if action == "open" and not isinstance(line, Action) and line is not None:
+            return self.library.read_only_because
         if action in ("undo", "redo") and self._change_number is None:
             return "There is no change under the cursor."
         if action == "undo" and isinstance(line, Action) and not line.open:
@@ -402,11 +409,19 @@ class ChangesRoom(Screen[bool]):
     def _is_marked(self, line: Line) -> bool:
         return isinstance(line, (TrashRow, Version)) and line.number in self._marks
 
-    def _comes_back(self, line: TrashRow | Version) -> bool:
-        return isinstance(line, TrashRow) or line.number in self._can_come_back
+    def _is_taken_back(self, line: Line) -> bool:
+        """Whether nothing of it can be taken back any more; such a line is struck through."""
+        if isinstance(line, Action):
+            return not line.open
+        is_deletion = isinstance(line, Version) and line.after is None and line.before is not None
+        return is_deletion and self._shown.place == "rows" and not self._comes_back(line)
+
+    def _comes_back(self, line: Line) -> bool:
+        return isinstance(line, TrashRow) or (isinstance(line, Version) and line.number in self._can_come_back)
 
     def _go_to(self, place: Place, change: Action | None = None) -> None:
         self._cursors[self._shown.place] = self._list.cursor
+        self._left = self._shown.change.number if self._shown.change is not None else self._left
         if place == "rows":
             self._cursors["rows"] = 0
         self._shown.place, self._shown.change = place, change
@@ -414,7 +429,7 @@ class ChangesRoom(Screen[bool]):
         if place != "deleted":
             self.remove_class("-searching")
         self._list.focus()
-        self.run_worker(self._look(is_elsewhere=True), group="changes-list", exclusive=True)
+        self._run(partial(self._look, is_elsewhere=True), "changes-list")
 
     async def _look_soon(self) -> None:
         await asyncio.sleep(self.pace.debounce or 0)
@@ -424,6 +439,7 @@ class ChangesRoom(Screen[bool]):
         """Read what is shown here, the cursor on its place."""
         place = self._shown.place
         cursor = self._cursors.pop(place, 0) if is_elsewhere or place in self._cursors else self._list.cursor
+        wanted = self._left if is_elsewhere else self._change_number
         try:
             rows = await self._rows_of(place)
             self._usage = await self.library.trash.usage()
@@ -434,9 +450,15 @@ class ChangesRoom(Screen[bool]):
             return
         self._can_come_back = in_trash
         self._marks &= in_trash
+        state_cells = 0
+        if place == "changes":
+            # Newer ones may have come on top.
+            actions = [row for row in rows if isinstance(row, Action)]
+            cursor = next((at for at, action in enumerate(actions) if action.number == wanted), cursor)
+            state_cells = max((len(state_words(action)) for action in actions), default=0)
         shown = self._list
         shown.say_empty(self._empty_words())
-        shown.set_columns(_columns(place, self.clock(), every_store=self._shown.every_store))
+        shown.set_columns(_columns(place, self.clock(), every_store=self._shown.every_store, state_cells=state_cells))
         shown.set_rows(rows, cursor=cursor)
         self.query_one("#scope", Static).update(scope)
         self.query_one("#scope").display = bool(scope)
@@ -463,6 +485,10 @@ class ChangesRoom(Screen[bool]):
         _, total = await trash.listing(contains, limit=1, every_store=every_store)
         return Pages(total, partial(self._want, page))
 
+    def _run(self, work: Callable[[], Awaitable[None]], group: str) -> None:
+        # Not a coroutine: a worker cancelled before its first step would leave that behind, never awaited.
+        self.run_worker(work, group=group, exclusive=group != _PAGES)
+
     def _want(self, load: Callable[[int], Awaitable[Sequence[Line]]], pages: Pages[Line], offset: int) -> None:
         async def bring() -> None:
             try:
@@ -475,7 +501,7 @@ class ChangesRoom(Screen[bool]):
                 self._show_detail()
                 self.refresh_bindings()
 
-        self.run_worker(bring(), group="changes-pages")
+        self._run(bring, _PAGES)
 
     async def _mark_all(self) -> None:
         try:
@@ -661,7 +687,7 @@ class ChangesRoom(Screen[bool]):
         return "\n".join(lines)
 
     def _show_detail(self) -> None:
-        self.run_worker(self._tell_detail(self._list.selected), group="changes-detail", exclusive=True)
+        self._run(partial(self._tell_detail, self._list.selected), "changes-detail")
 
     async def _tell_detail(self, line: Line) -> None:
         about, lines = Content(""), list[DiffLine]()
@@ -695,11 +721,7 @@ def edit_to(present: StoredRow, wanted: StoredRow, editable: Iterable[str]) -> E
     return Edit({name: getattr(then, name) for name in names})
 
 
-def _is_taken_back(line: Line) -> bool:
-    return isinstance(line, Action) and not line.open
-
-
-def _columns(place: Place, now: datetime, *, every_store: bool = False) -> Sequence[Column[Line]]:
+def _columns(place: Place, now: datetime, *, every_store: bool = False, state_cells: int = 0) -> Sequence[Column[Line]]:
     """The columns of a place; a row that is on its way has blank cells."""
 
     def of(kind: type[Row], words: Callable[[Row], Content | str]) -> Callable[[Line], Content | str]:
@@ -713,7 +735,7 @@ def _columns(place: Place, now: datetime, *, every_store: bool = False) -> Seque
             Column("when", of(Action, lambda line: age(line.at)), width=8, look="muted"),
             Column("change", of(Action, summary_words), flex=True),
             Column("rows", of(Action, lambda line: count_text(line.count)), width=7, right=True, look="muted"),
-            Column("", of(Action, state_words), width=20, look="muted"),
+            Column("", of(Action, state_words), width=state_cells, look="muted"),
             Column(
                 "goes",
                 of(Action, lambda line: gone_words(line.until, now)),

@@ -67,6 +67,15 @@ class BrowserPanes(Vertical):
     class LookedElsewhere(Message):
         """Another filter or search is looked at than before."""
 
+    class MemoryShown(Message):
+        """This memory is under the cursor now, an excerpt until the whole is there; None where nothing is."""
+
+        def __init__(self, entry: MemoryEntry | None, result: ScoredEntry | None, norm: float | None) -> None:
+            super().__init__()
+            self.entry = entry
+            self.result = result
+            self.norm = norm
+
     def __init__(self, clock: Callable[[], datetime], pace: Pace, id: str | None = None) -> None:
         super().__init__(id=id)
         self.library: Library | None = None
@@ -270,9 +279,10 @@ class BrowserPanes(Vertical):
             self.view = view
         self.paint_lines()
 
-    def step_out(self) -> None:
-        """From the bar or a pane to the list, then out of the search; never out of the program."""
+    def step_out(self) -> bool:
+        """From the bar or a pane to the list, then out of the search; gives whether there was a step to take."""
         rows, is_typing = self.rows, self.is_typing
+        has_step = self.is_searching or not rows.has_focus or self.has_class("-facets-on")
         if self.is_searching and (rows.has_focus or self.has_class("-empty") or not self.view.query):
             near = self.view.similar_to
             self.close_search()
@@ -281,6 +291,7 @@ class BrowserPanes(Vertical):
         elif not is_typing and self.screen.has_class("-narrow"):
             self.remove_class("-facets-on")
         rows.focus()
+        return has_step
 
     def toggle_facets(self) -> None:
         """Show the facets, or hide them."""
@@ -522,6 +533,7 @@ class BrowserPanes(Vertical):
         if not has_rows and self.library is not None:
             self.query_one(Empty).show(*self._why_empty(self.library))
             self.detail.show_nothing("")
+            self.post_message(self.MemoryShown(None, None, None))
 
     def _why_empty(self, library: Library) -> EmptyWords:
         memory = library.memory
@@ -552,8 +564,16 @@ class BrowserPanes(Vertical):
             self._told_places.add(call.place)
             self.notify(call.words, markup=False)
 
+    def show_selected(self) -> None:
+        """Show what is under the cursor once more, for who has just begun to read it elsewhere."""
+        entry, result = self.rows.selected_entry, self.rows.selected_result
+        if entry is not None and self._loader is not None:
+            self._show_detail(entry, result)
+            self._loader.want_entry(entry, result)
+
     def _show_detail(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None = None) -> None:
         self.detail.show(entry, result, self.recalled, norm)
+        self.post_message(self.MemoryShown(entry, result, norm))
 
     def _show_rows(self, has_rows: bool) -> None:
         rows, screen = self.rows, self.screen

@@ -57,8 +57,11 @@ class ContentPane(Vertical):
         await self.mount(self._fitting())
         self.focus_inside()
 
-    def focus_inside(self) -> None:
-        """Put the focus on it."""
+    def focus_inside(self, *, at_end: bool = False) -> None:
+        """Put the focus on it, with `at_end` behind the last character."""
+        area = self._area
+        if area is not None and at_end:
+            area.move_cursor(area.document.end)
         self.children[0].focus()
 
     @property

@@ -59,9 +59,9 @@ COMMANDS = (
     Command("trial.much_less", "shift+left,less_than_sign", "stride(-1)", "much less", "A bigger step down", TRY),
     Command("trial.much_more", "shift+right,greater_than_sign", "stride(1)", "much more", "A bigger step up", TRY),
     Command("trial.reset", "backspace", "reset", "as it was", "The chosen setting as it was", TRY),
-    Command("trial.reset_all", "backslash", "reset_all", "nothing tried", "Every setting as it was", TRY, True),
+    Command("trial.reset_all", "backslash", "reset_all", "reset", "Every setting as it was", TRY, True),
     Command("trial.write", "W", "write", "write", "Write what is tried to config.toml …", CHANGE, True, writes=True),
-    Command("why.open", "enter", "open", "open", "Read this memory on; in what-if choose or take a value", FIND, True),
+    Command("why.open", "enter", "open", "open", "Read on in this memory; in what-if choose a value", FIND, True),
     Command("why.stages", "x", "show_stages", "stages", "Why this memory is in the prompt or not: explain it", WHY),
     Command("why.what-if", "w", "show_what_if", "what-if", "What other weights and thresholds would recall", WHY),
     Command("why.prompt", "P", "show_prompt", "prompt", "The text ZeroClaw puts before this message", WHY),
@@ -113,7 +113,7 @@ class WhyRoom(WorkingScreen):
     AUTO_FOCUS = ""
     COMMANDS_HERE = COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-middle"), (30, "-high")]  # noqa: RUF012
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class WhyRoom(WorkingScreen):
         yield PromptPane(self.inquiry)
         yield NearPane(self.inquiry)
         yield StatusBar(id="status")
-        yield KeyLine(show_command_palette=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Ask, or wait for a message to be typed; look for what other programs write from then on."""
@@ -175,7 +175,7 @@ class WhyRoom(WorkingScreen):
         """What means nothing in this tab is not offered; while the message is typed, keys are letters."""
         if not self.is_mounted:
             return super().check_action(action, parameters)
-        is_typing = self._line.input.has_focus
+        is_typing = self._is_typing
         if action == "leave_message":
             return is_typing
         if is_typing and action not in _WHILE_TYPING and action in _ACTIONS:
@@ -375,7 +375,7 @@ class WhyRoom(WorkingScreen):
     def action_step_out(self) -> None:
         """From the message to the answer, from there out."""
         reader = self.pane.reader
-        if self._line.input.has_focus:
+        if self._is_typing:
             if reader is not None:
                 self.set_focus(reader)
                 return
@@ -399,6 +399,11 @@ class WhyRoom(WorkingScreen):
         return self.query_one(MessageLine)
 
     @property
+    def _is_typing(self) -> bool:
+        # The widget itself learns of its focus later than the next key comes.
+        return self.focused is self._line.input
+
+    @property
     def _stages(self) -> StagesPane:
         return self.query_one(StagesPane)
 
@@ -418,7 +423,7 @@ class WhyRoom(WorkingScreen):
         """Show a tab with the memory of the one before, and ask what it does not know yet."""
         if tab != self.tab:
             self._carry(self.pane.chosen)
-        is_typing = self.is_mounted and self._line.input.has_focus
+        is_typing = self._is_typing
         self.tab = tab
         for pane in self.query(Pane):
             pane.display = pane.id == tab
@@ -558,7 +563,7 @@ class WhyRoom(WorkingScreen):
 
     async def _edit(self) -> None:
         from zeroclaw_tui.tui.changes import written_words
-        from zeroclaw_tui.tui.screens.editor import EditorScreen
+        from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
         row = await self.library.memory.stored(self._entry_here().id)
         if row is None:
@@ -579,7 +584,7 @@ class WhyRoom(WorkingScreen):
         self.look()
 
     async def _press(self, key: str) -> None:
-        if self._line.input.has_focus:
+        if self._is_typing:
             self.set_focus(self.pane.reader)
         bound = self.active_bindings.get(key)
         if bound is None:

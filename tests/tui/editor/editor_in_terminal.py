@@ -1,0 +1,43 @@
+"""Shows the editor, or the comparison of a conflict, on hostile memories, as a program in a terminal.
+
+python editor_in_terminal.py (editor | conflict) FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+from editor_samples import G4, ScreenApp, library_with, row
+from textual.app import App
+
+from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
+
+HOSTILE = "EVIL\x1b]0;EVIL\x07\x1b]52;c;RVZJTA==\x1b\\\x1b[31mEVIL\x9b2J\x9d0;EVIL\x9c\u202eEVIL\u2066\x00\x08\udcff\r"
+
+
+class Terminal(ScreenApp):
+    """Ends with its screen; gives the terminal away for real."""
+
+    suspend = App.suspend
+
+    def take(self, result: Any) -> None:
+        self.exit()
+
+
+def main() -> None:
+    kind, folder = sys.argv[1:]
+    hostile = row(HOSTILE, key=HOSTILE, session_id=HOSTILE, category=HOSTILE, namespace=HOSTILE)
+    makers: dict[str, Any] = {
+        "editor": lambda: EditorScreen(library_with(G4, folder=Path(folder)), hostile),
+        "conflict": lambda: ConflictScreen(hostile, row(), row("Theirs. " + HOSTILE, key=HOSTILE + "2")),
+    }
+    Terminal(makers[kind]).run()
+
+
+if __name__ == "__main__":
+    main()

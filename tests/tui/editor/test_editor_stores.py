@@ -1,0 +1,226 @@
+"""Editing in real files of every generation, from the screen and from the person's own editor."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from editor_samples import ScreenApp, editor_program
+from support import small_store
+from textual.widgets import Input
+from tui.tui_samples import sample_config, screen_words, settled, until
+
+from zeroclaw_tui.curation.changes import undo
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.tui import external_editor
+from zeroclaw_tui.tui.external_editor import edit_externally
+from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
+from zeroclaw_tui.tui.rooms.editor import EditorForm, EditorScreen
+from zeroclaw_tui.tui.widgets.writing import ContentArea
+
+HOSTILE = "a\r\nb\rc\x00d\x1b]0;x\x07\u202e ␛\n"
+INVALID = "CAST(x'61ff62' AS TEXT)"
+
+
+@pytest.fixture(params=["G1", "G4"])
+async def library(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Library]:
+    """A file of that generation with a plain, a hostile and a non-UTF-8 memory."""
+    config = sample_config(tmp_path)
+    config.database.parent.mkdir(parents=True)
+    rows = [{"id": "plain", "key": "plain", "content": "Likes tea."}, {"id": "hostile", "content": HOSTILE}]
+    small_store.make(config.database, request.param, [*rows, {"id": "invalid"}])
+    small_store.change(config.database, f"UPDATE memories SET content = {INVALID} WHERE id = 'invalid'")
+    library = await open_library(config)
+    yield library
+    await library.close()
+
+
+@pytest.fixture
+def temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(external_editor.tempfile, "tempdir", str(folder))
+    return folder
+
+
+async def row_of(library: Library, id: str) -> StoredRow:
+    row = await library.memory.stored(id)
+    assert row is not None
+    return row
+
+
+def on_disk(library: Library, id: str) -> dict[str, Any]:
+    """The row as SQLite has it, texts as their bytes."""
+    with closing(sqlite3.connect(library.config.database)) as connection:
+        connection.row_factory = sqlite3.Row
+        connection.text_factory = bytes
+        return dict(connection.execute("SELECT * FROM memories WHERE id = ?", [id]).fetchone())
+
+
+def kept_in(folder: Path) -> list[str]:
+    return [path.read_text() for path in folder.rglob("*") if path.is_file()]
+
+
+def outside(library: Library, row: StoredRow) -> ScreenApp:
+    return ScreenApp(work=lambda app: edit_externally(app, library, row))
+
+
+async def test_an_edit_reaches_the_file_and_can_be_undone(library: Library) -> None:
+    """Content and category as typed, the other columns as they were, `updated_at` later; undo puts all back."""
+    before = on_disk(library, "plain")
+    app = ScreenApp(lambda: EditorScreen(library, row))
+    row = await row_of(library, "plain")
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        category = app.screen.query_one("#category", Input)
+        category.value = "Daily"
+        await pilot.press(*"No: ", "ctrl+s")
+        await until(pilot, lambda: app.results)
+    after = on_disk(library, "plain")
+    assert after["updated_at"] > before["updated_at"]
+    assert after == before | {"content": b"No: Likes tea.", "category": b"daily", "updated_at": after["updated_at"]}
+    await undo(library)
+    assert on_disk(library, "plain") == before
+
+
+@pytest.mark.parametrize("id", ["hostile", "invalid"])
+async def test_what_nobody_typed_over_stays_to_the_byte(library: Library, id: str) -> None:
+    """Another field is changed, and hostile content or bytes that are no UTF-8 are what they were."""
+    before = on_disk(library, id)
+    row = await row_of(library, id)
+    app = ScreenApp(lambda: EditorScreen(library, row))
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        assert app.screen.query_one(EditorForm).changed() == ()
+        app.screen.query_one("#session_id", Input).value = "s1"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: app.results)
+    after = on_disk(library, id)
+    assert after == before | {"session_id": b"s1", "updated_at": after["updated_at"]}
+
+
+@pytest.mark.parametrize(("id", "expected"), [("hostile", b"x" + HOSTILE.encode()), ("invalid", b"xa\xffb")])
+async def test_typing_beside_hostile_characters_leaves_them(library: Library, id: str, expected: bytes) -> None:
+    row = await row_of(library, id)
+    app = ScreenApp(lambda: EditorScreen(library, row))
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        assert "\x1b" not in app.screen.query_one(ContentArea).text
+        await pilot.press("x", "ctrl+s")
+        await until(pilot, lambda: app.results)
+    assert on_disk(library, id)["content"] == expected
+
+
+async def test_a_new_memory_reaches_the_file(library: Library) -> None:
+    app = ScreenApp(lambda: EditorScreen(library, None))
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await pilot.press(*"plai")
+        app.screen.query_one(ContentArea).focus()
+        await pilot.press(*"Text.", "ctrl+s")
+        await until(pilot, lambda: app.results)
+    stored = on_disk(library, app.results[0].row.id)
+    assert (stored["key"], stored["content"], stored["category"]) == (b"plai", b"Text.", b"core")
+
+
+async def test_a_taken_key_is_told_and_nothing_is_written(library: Library) -> None:
+    app = ScreenApp(lambda: EditorScreen(library, None))
+    before = on_disk(library, "plain")
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await pilot.press(*"plain")
+        app.screen.query_one(ContentArea).focus()
+        await pilot.press(*"Text.", "ctrl+s")
+        await until(pilot, lambda: "There is already a memory" in screen_words(app))
+        assert app.screen.query_one(ContentArea).content == "Text."
+    assert on_disk(library, "plain") == before
+
+
+async def test_lost_triggers_are_put_back_and_the_edit_saved(library: Library) -> None:
+    """The keyword index finds what was typed afterwards."""
+    small_store.change(library.config.database, "DROP TRIGGER memories_au")
+    row = await row_of(library, "plain")
+    app = ScreenApp(lambda: EditorScreen(library, row))
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await pilot.press(*"zebra ", "ctrl+s")
+        await until(pilot, lambda: "Put ZeroClaw's triggers back and save?" in screen_words(app))
+        await pilot.press("y")
+        await until(pilot, lambda: app.results)
+    with closing(sqlite3.connect(library.config.database)) as connection:
+        found = connection.execute("SELECT rowid FROM memories_fts WHERE memories_fts MATCH 'zebra'").fetchall()
+    assert len(found) == 1
+
+
+async def test_the_own_editor_gets_the_bytes_and_gives_new_ones(
+    library: Library, tmp_path: Path, temporary_files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is stored is what was saved, and no copy of it is left."""
+    monkeypatch.setenv("VISUAL", editor_program(tmp_path, "path.write_bytes(before.replace(b'b', b'BB'))"))
+    for name, expected in (("hostile", HOSTILE.replace("b", "BB").encode()), ("invalid", b"a\xffBB")):
+        app = outside(library, await row_of(library, name))
+        async with app.run_test() as pilot:
+            await until(pilot, lambda app=app: app.results)
+        assert app.results[0].count == 1
+        assert on_disk(library, name)["content"] == expected
+    assert kept_in(temporary_files) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [("", "Nothing was changed"), ("path.write_bytes(b'\\xff')", "no UTF-8"), ("sys.exit(2)", "exit code 2")],
+)
+async def test_an_editor_that_gives_nothing_new_changes_nothing(
+    library: Library, tmp_path: Path, temporary_files: Path, monkeypatch: pytest.MonkeyPatch, script: str, words: str
+) -> None:
+    monkeypatch.setenv("VISUAL", editor_program(tmp_path, script))
+    before = on_disk(library, "plain")
+    app = outside(library, await row_of(library, "plain"))
+    async with app.run_test(notifications=True) as pilot:
+        await until(pilot, lambda: app.results)
+        await until(pilot, lambda: words in screen_words(app))
+    assert app.results == [None]
+    assert on_disk(library, "plain") == before
+
+
+async def test_a_change_while_the_editor_was_open_is_shown(
+    library: Library, tmp_path: Path, temporary_files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Escape leads to the editor screen with what was typed outside; the file is no longer needed then."""
+    monkeypatch.setenv("VISUAL", editor_program(tmp_path, "path.write_text('Mine.')"))
+    row = await row_of(library, "plain")
+    small_store.change(library.config.database, "UPDATE memories SET content = 'Theirs.' WHERE id = 'plain'")
+    app = outside(library, row)
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: isinstance(app.screen, ConflictScreen) and "Edit the merge" in screen_words(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, EditorScreen) and app.screen.query(ContentArea))
+        assert app.screen.query_one(ContentArea).content == "Mine."
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, ConflictScreen) and "Edit the merge" in screen_words(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.results)
+    assert on_disk(library, "plain")["content"] == b"Mine."
+    assert kept_in(temporary_files) == []
+
+
+async def test_what_cannot_be_saved_stays_in_its_file(
+    library: Library, tmp_path: Path, temporary_files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that takes no writes any more: the sentence, and where what was typed lies."""
+    script = "path.write_text('Mine.')"
+    monkeypatch.setenv("VISUAL", editor_program(tmp_path, script))
+    row = await row_of(library, "plain")
+    small_store.change(library.config.database, "DROP TRIGGER memories_au")
+    app = outside(library, row)
+    async with app.run_test(notifications=True) as pilot:
+        await until(pilot, lambda: "Put ZeroClaw's triggers back" in screen_words(app))
+        await pilot.press("n")
+        await until(pilot, lambda: app.results)
+        await until(pilot, lambda: "What you typed is kept in" in screen_words(app))
+    assert kept_in(temporary_files) == ["Mine."]

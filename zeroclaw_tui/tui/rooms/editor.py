@@ -1,0 +1,552 @@
+"""Writing one memory: its fields, its content, what saving it will do, and every question on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.events import DescendantFocus
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Input, Static, TextArea
+
+from zeroclaw_tui.curation.changes import edit_memory, look_at, store_memory
+from zeroclaw_tui.curation.library import SCANNED_AT_ONCE
+from zeroclaw_tui.memory.change import BUILT_IN_CATEGORIES, EDITABLE, Conflict, Draft, Edit, StoredRow, Value
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, WrongUse
+from zeroclaw_tui.memory.query import Facets, MemoryFilter
+from zeroclaw_tui.memory.text import display_text, one_line
+from zeroclaw_tui.scoring.scanner import scan
+from zeroclaw_tui.tui.changes import repairing
+from zeroclaw_tui.tui.dialogs import Answer, Question, yes_or_no
+from zeroclaw_tui.tui.external_editor import edit_text
+from zeroclaw_tui.tui.format import fit, size_text
+from zeroclaw_tui.tui.looks import MUTED
+from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
+from zeroclaw_tui.tui.widgets.content_pane import ContentPane
+from zeroclaw_tui.tui.widgets.writing import LineInput, OneOf
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.library import Library
+
+_KEY_CELLS = 48
+_AGEING = {"conversation": "conversation_retention_days", "daily": "daily_retention_days"}
+FIELDS = {
+    "key": "key",
+    "category": "category",
+    "session_id": "session",
+    "namespace": "namespace",
+    "importance": "importance",
+    "pinned": "pinned",
+}
+"""The fields of one line, in order, and what they are called."""
+LONGEST_LINE = 5_000
+"""Characters; a longer field is left as it is."""
+_ALSO_TOLD_UNDER = {"session_id": "sessions", "namespace": "namespaces"}
+_HINTS = {
+    "key": "what no other memory is called",
+    "category": "core, daily, conversation or your own",
+    "session_id": "none",
+    "namespace": "the store's default",
+    "importance": "0 to 1",
+}
+_USUAL_AGENT = "default"
+_NO_YES = ("no", "yes")
+
+
+class EditorScreen(ModalScreen["Outcome | None"]):
+    """Edit a memory, or write a new one where `row` is None; `text` is a content to begin with.
+
+    Gives what saving did, or None when it was left. What was typed stays until it is saved or thrown away by a yes.
+    """
+
+    CSS_PATH = "editor.tcss"
+    AUTO_FOCUS = ""
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "save", id="editor.save", priority=True, tooltip="Save the memory"),
+        Binding("ctrl+e", "write_outside", "$EDITOR", id="editor.external", priority=True, tooltip="In your editor"),
+        Binding("escape", "leave", "leave", id="editor.leave", tooltip="Leave; asks when something was typed"),
+    ]
+
+    def __init__(self, library: Library, row: StoredRow | None, *, text: str | None = None) -> None:
+        super().__init__()
+        self._library = library
+        self._row = row
+        self._form = EditorForm(library, row, text)
+        self._is_saving = False
+        self._found: str | None = None
+        self._tried: tuple[str, ...] = ()
+        self._focus_before: Widget | None = None
+
+    def compose(self) -> ComposeResult:
+        """What is edited, the fields, what is wrong, what saving does, the keys."""
+        with Vertical(id="editor"):
+            yield Static(self._title(), id="title")
+            yield self._form
+            with Vertical(id="saving"):
+                yield Static("", id="problem", markup=False)
+                yield Static("", id="note", markup=False)
+            with Horizontal(id="keys"):
+                yield _KeyLabel("ctrl+s", "save", "save")
+                yield _KeyLabel("ctrl+e", "in $EDITOR", "write_outside")
+                yield _KeyLabel("tab", "next field", "app.focus_next")
+                yield _KeyLabel("esc", "leave", "leave")
+
+    def on_mount(self) -> None:
+        """Offer what other memories have, once it is counted."""
+        self._look_for_threats()
+        self._paint_note()
+        self.run_worker(self._suggest(), group="editor-suggest")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing is started twice."""
+        return not (self._is_saving and action in ("save", "write_outside", "leave"))
+
+    def on_editor_form_changed(self) -> None:
+        """What was wrong may be right now."""
+        # Messages of what was typed before ctrl+s may come after the answer to it.
+        if self._form.typed() != self._tried:
+            self._say_problem("")
+        self._look_for_threats()
+        self._paint_note()
+
+    def on_descendant_focus(self) -> None:
+        """Signs are explained where one types."""
+        self._paint_note()
+
+    def on_content_pane_outside_wanted(self) -> None:
+        """Open the content in the person's editor."""
+        self.action_write_outside()
+
+    def action_save(self) -> None:
+        """Save, and leave when that went well."""
+        if self._row is not None and not self._form.changed():
+            self.dismiss(None)
+            return
+        self._tried = self._form.typed()
+        self._set_saving(True)
+        # Never exclusive: what is being written must not be cut off by what comes next.
+        self.run_worker(self._save(), group="editor-save")
+
+    def action_write_outside(self) -> None:
+        """Open the content in the person's editor, and take over what it left."""
+        edited = edit_text(self.app, self._form.content)
+        if edited.text is not None:
+            self.run_worker(self._take_over(edited.text), group="editor-take-over")
+            edited.discard()
+        if edited.sentence:
+            self._say_problem(edited.sentence, is_failure=edited.is_failure)
+
+    def action_leave(self) -> None:
+        """Leave at once, or ask when something was typed."""
+        if not self.holds_text:
+            self.dismiss(None)
+            return
+        question = yes_or_no("Throw away what you typed?", None, "Go on typing", "Throw it away")
+        self.app.push_screen(question, self._throw_away)
+
+    def _throw_away(self, answer: bool | None) -> None:
+        if answer:
+            self.dismiss(None)
+
+    @property
+    def holds_text(self) -> bool:
+        """Whether something was typed that is not saved."""
+        changed = self._form.changed()
+        return bool(changed) if self._row is not None else bool({*changed} & {"content", "key"})
+
+    async def _save(self) -> None:
+        try:
+            if self._row is None:
+                saved: Outcome | Left = await save_new(self.app, self._library, self._form.draft())
+            else:
+                saved = await save_edit(self.app, self._library, self._row, self._form.values())
+        except InspectorError as error:
+            self._set_saving(False)
+            self._say_problem(str(error))
+            return
+        if saved is Left.BACK:
+            self._set_saving(False)
+        else:
+            self.dismiss(None if isinstance(saved, Left) else saved)
+
+    async def _suggest(self) -> None:
+        try:
+            facets = await self._library.memory.facets(MemoryFilter(), datetime.now(UTC).isoformat())
+        except InspectorError:
+            # Without suggestions everything can be typed all the same; saving tells what is wrong with the store.
+            return
+        self._form.suggest(facets)
+
+    async def _take_over(self, text: str) -> None:
+        await self._form.put_content(text)
+
+    def _set_saving(self, is_saving: bool) -> None:
+        if is_saving:
+            self._focus_before = self.focused
+        self._is_saving = is_saving
+        self._form.disabled = is_saving
+        self._say_problem("")
+        self._paint_note()
+        if not is_saving and self._focus_before is not None:
+            self._focus_before.focus()
+
+    def _look_for_threats(self) -> None:
+        library = self._library
+        mode = library.settings.threat_scan
+        if not library.profile.profile.scans_content or mode == "off":
+            return
+        content = self._form.content
+        if len(content) <= SCANNED_AT_ONCE:
+            self._found = scan(content, mode)
+            return
+        self.run_worker(self._scan_long(content), group="editor-scan", exclusive=True)
+
+    async def _scan_long(self, content: str) -> None:
+        self._found = await asyncio.to_thread(scan, content, self._library.settings.threat_scan)
+        self._paint_note()
+
+    def _title(self) -> Content:
+        if self._row is None:
+            return Content("A new memory")
+        key = fit(one_line(self._row.entry().key), _KEY_CELLS).rstrip()
+        return Content.assemble("Edit ", (key, "$foreground"))
+
+    def _say_problem(self, sentence: str, *, is_failure: bool = True) -> None:
+        line = self.query_one("#problem", Static)
+        line.set_class(bool(sentence), "-said")
+        line.set_class(not is_failure, "-quiet")
+        line.update(Content(f"✗ {display_text(sentence)}" if sentence and is_failure else display_text(sentence)))
+
+    def _paint_note(self) -> None:
+        if self._is_saving:
+            self.query_one("#note", Static).update(Content("Saving …"))
+            return
+        parts: list[str | tuple[str, str]] = [" · ".join([*self._size_words(), *self._effects()])]
+        told = self._policy_words()
+        if told and not self._found:
+            parts.append((f"\n! {told}", "$text-warning"))
+        if self._found:
+            parts.append((f"\n! ZeroClaw keeps such a text from its agent: {self._found}", "$text-warning"))
+        if self._form.legend:
+            parts.append((f"\n{self._form.legend}", MUTED))
+        self.query_one("#note", Static).update(Content.assemble(*parts))
+
+    def _policy_words(self) -> str:
+        """What ZeroClaw would refuse or blank out, as far as no rows have to be counted."""
+        library, content = self._library, self._form.content
+        is_looked_at = library.profile.profile.scans_content and len(content) <= SCANNED_AT_ONCE
+        if not is_looked_at or not self._form.changed():
+            return ""
+        policy = library.config.values.get("policy")
+        namespace = self._form.namespace
+        verdict = look_at(policy if isinstance(policy, Mapping) else {}, content, namespace)
+        return " ".join(verdict.words())
+
+    def _size_words(self) -> list[str]:
+        content = self._form.content
+        return [size_text(len(content.encode("utf-8", "surrogatepass")))] if content else []
+
+    def _effects(self) -> list[str]:
+        """What saving will do besides the obvious."""
+        changed = self._form.changed()
+        if self._row is None and not {"key", "content"} <= {*changed}:
+            return ["a key and a content are needed"]
+        if self._row is not None and not changed:
+            return ["nothing changed"]
+        told = []
+        if "content" in changed and self._library.memory.capabilities.vectors:
+            told += self._vector_effect()
+        days = getattr(self._library.config, _AGEING.get(self._form.category, ""), 0)
+        if self._row is not None and days:
+            told.append("updated_at becomes now: retention counts from now")
+        return told
+
+    def _vector_effect(self) -> list[str]:
+        has_vector = self._row is not None and self._row.entry().embedding_dimensions
+        if self._library.embedder is not None:
+            return ["its vector is made anew" if has_vector else "it gets a vector"]
+        return ["its vector is dropped: no embeddings are configured"] if has_vector else []
+
+
+class _KeyLabel(Static):
+    """A key and what it does, which a click does as well."""
+
+    def __init__(self, key: str, words: str, action: str) -> None:
+        super().__init__(Content.assemble((key, "$primary"), f" {words}"), classes="key")
+        self._action = action
+
+    async def on_click(self) -> None:
+        """Do it."""
+        if self.screen.check_action(self._action, ()):
+            await self.screen.run_action(self._action)
+
+
+class EditorForm(Vertical):
+    """The fields of a memory, or of a new one where `row` is None; `text` is a content to begin with."""
+
+    class Changed(Message):
+        """Something was typed."""
+
+    def __init__(self, library: Library, row: StoredRow | None, text: str | None) -> None:
+        super().__init__(id="form")
+        self._library = library
+        self._row = row
+        self._before = _before(row)
+        self._content_before = "" if row is None else row.entry().content
+        self._text = self._content_before if text is None else text
+
+    def compose(self) -> ComposeResult:
+        """A line for each field, then the content."""
+        with Vertical(id="fields"):
+            for name, words in FIELDS.items():
+                why = self._why_not(name)
+                with Horizontal(classes="field -fixed" if why else "field"):
+                    yield Static(words, classes="name", markup=False)
+                    if why:
+                        yield from self._fixed(name, why)
+                    elif name == "pinned":
+                        yield OneOf(_NO_YES, self._before[name], id=name)
+                    else:
+                        yield LineInput(self._before[name], placeholder=_HINTS[name], id=name)
+            yield from self._agent()
+        yield ContentPane(self._text, why_fixed=self._why_not("content"), id="content")
+
+    def on_mount(self) -> None:
+        """Start where something is most likely to be typed."""
+        if self._row is None and self.query("#key").results(LineInput):
+            self.query_one("#key").focus()
+        else:
+            self.query_one(ContentPane).focus_inside(at_end=True)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """The name of the field where one types stands out."""
+        for field in self.query(".field"):
+            field.set_class(event.widget in field.children, "-focused")
+
+    def on_input_submitted(self) -> None:
+        """Enter goes on to the next field."""
+        self.screen.focus_next()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Tell."""
+        event.stop()
+        self.post_message(self.Changed())
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Tell."""
+        event.stop()
+        self.post_message(self.Changed())
+
+    def on_one_of_changed(self, event: OneOf.Changed) -> None:
+        """Tell."""
+        event.stop()
+        self.post_message(self.Changed())
+
+    @property
+    def content(self) -> str:
+        """The content as it is to be stored."""
+        return self.query_one(ContentPane).content
+
+    @property
+    def legend(self) -> str:
+        """Which signs stand for characters that cannot be shown, where one types now."""
+        line = next((line for line in self.query(LineInput) if line.has_focus), None)
+        return self.query_one(ContentPane).legend if line is None else line.stand_ins.legend(line.value)
+
+    @property
+    def category(self) -> str:
+        """The category as it stands."""
+        return self._typed("category").strip().lower()
+
+    def changed(self) -> tuple[str, ...]:
+        """The fields that differ from what was opened, the content first."""
+        content = ("content",) if self.content != self._content_before else ()
+        return (*content, *(name for name in FIELDS if self._typed(name) != self._before[name]))
+
+    @property
+    def namespace(self) -> str | None:
+        """The namespace as typed, None for the store's default."""
+        return self._typed("namespace").strip() or None
+
+    def typed(self) -> tuple[str, ...]:
+        """Everything as it stands, to tell whether it is still the same."""
+        return (self.content, *(self._typed(name) for name in FIELDS))
+
+    def values(self) -> dict[str, Value]:
+        """The fields that differ, as they are to be stored. Raises WrongUse."""
+        return {name: self.content if name == "content" else _value(name, self._typed(name)) for name in self.changed()}
+
+    def draft(self) -> Draft:
+        """A new memory of all the fields. Raises WrongUse."""
+        values = {name: _value(name, self._typed(name)) for name in FIELDS if not self._why_not(name)}
+        agent = next((choice.value for choice in self.query("#agent").results(OneOf)), None)
+        return draft_of({**values, "content": self.content}, agent)
+
+    async def put_content(self, text: str) -> None:
+        """Take a content that was written elsewhere."""
+        await self.query_one(ContentPane).put(text)
+        self.post_message(self.Changed())
+
+    def suggest(self, facets: Facets) -> None:
+        """Offer what other memories have."""
+        found = {"category": facets.category, "session_id": facets.session, "namespace": facets.namespace}
+        for name, values in found.items():
+            own = BUILT_IN_CATEGORIES if name == "category" else ()
+            for line in self.query(f"#{name}").results(LineInput):
+                line.suggest([*own, *(values or {})])
+        agents = dict.fromkeys([*self._library.config.agents, *(facets.agent or {})])
+        for choice in self.query("#agent").results(OneOf):
+            choice.offer(agents)
+
+    def _typed(self, name: str) -> str:
+        for line in self.query(f"#{name}").results(LineInput):
+            return line.meant
+        for choice in self.query(f"#{name}").results(OneOf):
+            return choice.value
+        return self._before[name]
+
+    def _why_not(self, name: str) -> str | None:
+        """Why a field cannot be changed, as a sentence; None when it can."""
+        can = self._library.memory.capabilities
+        if name in can.editable:
+            return "Too long to be changed here." if len(self._before.get(name, "")) > LONGEST_LINE else None
+        told = (can.why_not.get(key) for key in (name, _ALSO_TOLD_UNDER.get(name, name), "write"))
+        return (
+            next(filter(None, told), None)
+            or self._library.read_only_because
+            or f"{self._library.memory.name} keeps none."
+        )
+
+    def _fixed(self, name: str, why: str) -> ComposeResult:
+        if self._row is not None and self._row.values.get(name) not in (None, ""):
+            yield Static(one_line(self._before[name][:200]), classes="value", markup=False)
+        yield Static(why, classes="why", markup=False)
+
+    def _agent(self) -> ComposeResult:
+        """Whose memory it is: chosen for a new one, only shown for one there is."""
+        if not self._library.memory.capabilities.agents:
+            return
+        is_new = self._row is None
+        with Horizontal(classes="field" if is_new else "field -fixed"):
+            yield Static("agent", classes="name", markup=False)
+            if self._row is None:
+                yield OneOf(tuple(self._library.config.agents) or (_USUAL_AGENT,), _USUAL_AGENT, id="agent")
+            else:
+                yield Static(one_line(self._row.agent or ""), classes="value", markup=False)
+                yield Static("A memory stays with its agent.", classes="why", markup=False)
+
+
+def draft_of(values: Mapping[str, Value], agent: str | None) -> Draft:
+    """A new memory of these fields; what is empty is left to the store's default."""
+    importance, pinned = values.get("importance"), values.get("pinned")
+    return Draft(
+        key=str(values.get("key") or ""),
+        content=str(values.get("content") or ""),
+        category=str(values.get("category") or ""),
+        session_id=_text_or_none(values.get("session_id")),
+        namespace=_text_or_none(values.get("namespace")),
+        importance=float(importance) if isinstance(importance, int | float) else None,
+        pinned=None if pinned is None else bool(pinned),
+        agent=agent,
+    )
+
+
+def _before(row: StoredRow | None) -> dict[str, str]:
+    """The fields as text, as they stand when the form opens."""
+    if row is None:
+        return {**dict.fromkeys(FIELDS, ""), "category": "core", "pinned": _NO_YES[0]}
+    entry = row.entry()
+    return {
+        "key": entry.key,
+        "category": entry.category,
+        "session_id": entry.session_id or "",
+        "namespace": entry.namespace or "",
+        "importance": "" if entry.importance is None else f"{entry.importance:.15g}",
+        "pinned": _NO_YES[bool(entry.pinned)],
+    }
+
+
+def _value(name: str, typed: str) -> Value:
+    if name == "pinned":
+        return int(typed == _NO_YES[1])
+    if name == "importance":
+        return _importance(typed)
+    return (typed or None) if name in ("session_id", "namespace") else typed
+
+
+def _importance(typed: str) -> float | None:
+    if not typed.strip():
+        return None
+    try:
+        return float(typed.strip().replace(",", "."))
+    except ValueError:
+        raise WrongUse(f"Importance {typed.strip()!r} is no number.", hint="It lies between 0 and 1.") from None
+
+
+def _text_or_none(value: Value) -> str | None:
+    return str(value) if value else None
+
+
+class Left(Enum):
+    """How a person goes on where the memory is another one by now: types on, leaves it, or stores it anew."""
+
+    BACK = "back"
+    AS_IT_IS = "as it is"
+    ANEW = "anew"
+
+
+async def save_new(app: App[Any], library: Library, draft: Draft) -> Outcome:
+    """Store a new memory. Runs in a worker; raises what storing raises."""
+    return await repairing(app, library, partial(store_memory, library, draft))
+
+
+async def save_edit(app: App[Any], library: Library, row: StoredRow, values: Mapping[str, Value]) -> Outcome | Left:
+    """Change these fields of a row as it was opened. Runs in a worker, since it may have to ask.
+
+    A row that changed meanwhile is shown beside what was typed, as often as it changes; one that has gone can be
+    stored anew. Raises every other InspectorError.
+    """
+    base, wanted = row, dict(values)
+    while True:
+        edit = partial(edit_memory, library, row.id, Edit(wanted), base.fingerprint)
+        try:
+            return await repairing(app, library, edit)
+        except Conflict as conflict:
+            mine = replace(base, values={**base.values, **wanted})
+            kept = await app.push_screen_wait(ConflictScreen(mine, base, conflict.theirs))
+            if kept is None:
+                return Left.BACK
+            if kept.keep == "theirs":
+                return Left.AS_IT_IS
+            if kept.keep == "merge":
+                wanted["content"] = kept.content
+            base = conflict.theirs
+        except NotThere:
+            return await _store_anew(app, library, base, wanted)
+
+
+async def _store_anew(app: App[Any], library: Library, base: StoredRow, wanted: Mapping[str, Value]) -> Outcome | Left:
+    answers = [
+        Answer("y", "Store it with what I typed", Left.ANEW),
+        Answer("l", "Leave it gone", Left.AS_IT_IS),
+    ]
+    question = Question("This memory has gone meanwhile. Store it as a new one?", None, "Back to what I typed", answers)
+    answer = await app.push_screen_wait(question)
+    if answer is not Left.ANEW:
+        return answer or Left.BACK
+    can = library.memory.capabilities.editable
+    fields = {name: base.values.get(name) for name in EDITABLE if name in can or name in ("key", "category", "content")}
+    return await save_new(app, library, draft_of({**fields, **wanted}, base.agent))

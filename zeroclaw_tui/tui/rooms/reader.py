@@ -1,0 +1,171 @@
+"""One memory on the whole screen: its text, its facts, its scores in this recall, and the way to its neighbours."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.events import Key
+from textual.screen import Screen
+from textual.widgets import Static
+
+from zeroclaw_tui.tui.commands import LOOK, PROGRAM, Command, bindings, say_why_not
+from zeroclaw_tui.tui.format import count_text
+from zeroclaw_tui.tui.help import HelpScreen
+from zeroclaw_tui.tui.looks import MUTED
+from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
+from zeroclaw_tui.tui.widgets.detail import MemoryDetail
+from zeroclaw_tui.tui.widgets.key_line import KeyLine
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.memory.entry import MemoryEntry
+    from zeroclaw_tui.memory.recall import ScoredEntry
+    from zeroclaw_tui.tui.rooms.browser import BrowserRoom
+    from zeroclaw_tui.tui.rooms.why.pane import Tab
+
+_AS_IN_LIST = (
+    "explain", "what-if", "prompt", "similar", "edit", "edit.external", "delete", "undo", "redo", "history", "copy",
+    "markdown", "re-embed", "show.again", "copies",
+)  # fmt: skip
+"""What does here, to the memory that is read, what it does in the list to the one under the cursor."""
+
+COMMANDS = (
+    # With priority, since in the text these keys would scroll.
+    Command("reader.next", "j", "go(1)", "next", "The next memory of the list", LOOK, True, True),
+    Command("reader.previous", "k", "go(-1)", "previous", "The memory before it in the list", LOOK, True, True),
+    *(command for command in BROWSER_COMMANDS if command.id in _AS_IN_LIST),
+    Command("reader.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
+    Command("reader.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM,
+            in_palette=False),
+    Command("reader.out", "escape,q", "leave", "back", "Back to the list, on the memory read last", PROGRAM, True,
+            in_palette=False),
+)  # fmt: skip
+
+
+class ReaderRoom(Screen[None]):
+    """Reads what is under the cursor of a browser's list, and moves that cursor; what is changed is changed there."""
+
+    CSS_PATH = "reader.tcss"
+    AUTO_FOCUS = "#text"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
+
+    def __init__(self, browser: BrowserRoom) -> None:
+        super().__init__()
+        self._browser = browser
+
+    def compose(self) -> ComposeResult:
+        """Which one of how many, the memory, keys."""
+        yield Static("", id="place", markup=False)
+        yield MemoryDetail(id="text")
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Show what the list shows."""
+        detail = self.query_one(MemoryDetail)
+        detail.now = self._browser.clock()
+        detail.as_markdown = self._browser.panes.detail.as_markdown
+        self._browser.panes.show_selected()
+
+    def show(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None) -> None:
+        """Show this memory, which the list has under its cursor now; an excerpt until the whole is there."""
+        if not self.is_mounted:
+            return
+        detail, theirs = self.query_one(MemoryDetail), self._browser.panes.detail
+        detail.lights = theirs.lights
+        detail.show(entry, result, self._browser.panes.recalled, norm)
+        rows = self._browser.rows
+        place = f"{count_text(rows.cursor + 1)} of {count_text(rows.row_count)}"
+        marked = " · ● marked" if entry.id in rows.marks else ""
+        self.query_one("#place", Static).update(Content.styled(f"{place}{marked}", MUTED))
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What cannot be done in the list is dimmed here too."""
+        bound = f"{action}({parameters[0]!r})" if parameters else action
+        return None if self._browser.why_action_dimmed(bound) else True
+
+    def why_not(self, command: Command) -> str | None:
+        """Why a command is dimmed, in a sentence; None when it works."""
+        return self._browser.why_action_dimmed(command.action)
+
+    def palette_commands(self) -> Iterable[Command]:
+        """The commands that make sense here."""
+        return [command for command in COMMANDS if command.in_palette]
+
+    def on_key(self, event: Key) -> None:
+        """A dimmed key says why it is dimmed."""
+        say_why_not(self, event, self._browser.why_action_dimmed)
+
+    def action_go(self, rows: int) -> None:
+        """To a neighbour in the list."""
+        self._browser.rows.action_move(rows)
+
+    def action_leave(self) -> None:
+        """Back to the list."""
+        self.dismiss()
+
+    def action_toggle_markdown(self) -> None:
+        """Render the content, or show it as it is."""
+        detail = self.query_one(MemoryDetail)
+        detail.as_markdown = not detail.as_markdown
+
+    def action_delete(self) -> None:
+        """Delete this memory, and none that is marked in the list."""
+        self._browser.changes.begin(self._delete)
+
+    def action_show_why(self, tab: Tab) -> None:
+        """Why it is recalled, or not, and what other numbers would recall."""
+        self._browser.action_show_why(tab)
+
+    def action_edit(self) -> None:
+        """Edit it."""
+        self._browser.action_edit()
+
+    def action_edit_externally(self) -> None:
+        """Edit it in $EDITOR."""
+        self._browser.action_edit_externally()
+
+    def action_undo(self) -> None:
+        """Take back the last change."""
+        self._browser.action_undo()
+
+    def action_redo(self) -> None:
+        """Do again what was taken back last."""
+        self._browser.action_redo()
+
+    def action_show_history(self) -> None:
+        """The changes of it."""
+        self._browser.action_show_history()
+
+    def action_copy_content(self) -> None:
+        """Copy its content."""
+        self._browser.action_copy_content()
+
+    def action_re_embed(self) -> None:
+        """Make its vector anew."""
+        self._browser.action_re_embed()
+
+    def action_show_again(self) -> None:
+        """Show it to the agent again, where it is superseded."""
+        self._browser.action_show_again()
+
+    def action_show_copies(self) -> None:
+        """Where else its text lies."""
+        self._browser.action_show_copies()
+
+    def action_show_help(self) -> None:
+        """The keys that work here."""
+        self.app.push_screen(HelpScreen(self, COMMANDS, (("In the text", self.query_one(MemoryDetail)),)))
+
+    async def _delete(self, library: Library) -> None:
+        from zeroclaw_tui.curation.changes import plan_of
+
+        entry = self._browser.rows.selected_entry
+        if entry is not None:
+            stamps = await library.memory.stamps_of([entry.handle])
+            await self._browser.changes.remove(library, await asyncio.to_thread(plan_of, stamps))
