@@ -15,7 +15,6 @@ from zeroclaw_tui.curation.changes import PurgePlan, edit_memory, undo
 from zeroclaw_tui.curation.copies import copies
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.tui.changes import plan_categories, worth_telling
-from zeroclaw_tui.tui.dialogs import Question
 from zeroclaw_tui.tui.external_editor import Edited
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
