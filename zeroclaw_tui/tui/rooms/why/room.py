@@ -24,7 +24,7 @@ from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, shown_words
 from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.loader import GOES_BY, Pace
-from zeroclaw_tui.tui.rooms.browser import why_dimmed
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
 from zeroclaw_tui.tui.rooms.why.near import NearPane
 from zeroclaw_tui.tui.rooms.why.pane import Inquiry, Pane, Tab
 from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
@@ -112,7 +112,6 @@ class WhyRoom(Screen[bool]):
     """Stages, what-if, prompt and near, about one message and one memory. Opens on `tab`.
 
     What is tried in what-if holds in stages and prompt too. Gives True when memories or settings changed.
-    `leaves_for` is then the action that the list is to do, None for none.
     """
 
     CSS_PATH = "room.tcss"
@@ -138,7 +137,6 @@ class WhyRoom(Screen[bool]):
         self.is_busy = False
         self.inquiry = Inquiry(library, entry, request, clock)
         self.tab = tab
-        self.leaves_for: str | None = None
         self._number = 0
         self._is_asking = False
         self._version: int | None = None
@@ -192,6 +190,8 @@ class WhyRoom(Screen[bool]):
         if is_typing and action not in _WHILE_TYPING and action in _ACTIONS:
             return False
         if self.tab not in _ONLY_IN.get(action, (self.tab,)):
+            return False
+        if action == "choose_filters" and self._list_below is None:
             return False
         if action in ("write", "reset_all") and self.tab != "what_if" and not self.inquiry.tried.changed:
             return False
@@ -358,8 +358,10 @@ class WhyRoom(Screen[bool]):
 
     def action_choose_filters(self) -> None:
         """Leave, and narrow the recall otherwise."""
-        self.leaves_for = "choose_filters"
-        self.action_leave()
+        below = self._list_below
+        if below is not None and not self.is_busy:
+            self.action_leave()
+            below.call_later(below.run_action, "choose_filters")
 
     def action_toggle_rule(self) -> None:
         """The rule of the CLI agent, or that of the channels."""
@@ -465,6 +467,12 @@ class WhyRoom(Screen[bool]):
         """The line over the keys."""
         if self.is_mounted:
             self.query_one(StatusBar).say(*map(shown_words, facts))
+
+    @property
+    def _list_below(self) -> BrowserRoom | None:
+        """The list that this room was opened from; None where that was another room."""
+        below = self.app.screen_stack[self.app.screen_stack.index(self) - 1]
+        return below if isinstance(below, BrowserRoom) else None
 
     @property
     def _line(self) -> MessageLine:
@@ -588,13 +596,11 @@ class WhyRoom(Screen[bool]):
         name = action.partition("(")[0]
         if name == "write":
             return self.library.read_only_because if self.library.config.read_only else None
-        return why_dimmed(name, self.library, View()) if name in ("re_embed", "edit") else None
+        return why_dimmed(name, self.library, View()) if name in ("re_embed", "edit", "choose_filters") else None
 
     def _use_profile(self, version: str | None) -> None:
         if version is None:
             return
-        from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-
         self.library.with_profile(version)
         self.has_changed = True
         self.post_message(BrowserRoom.ProfileChosen(version))
