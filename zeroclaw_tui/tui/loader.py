@@ -363,7 +363,7 @@ class Loader:
 
         started = self._pace.stopwatch()
         request = view.request(now, self._library.config, self._library.memory.recall_limit)
-        near = similar_steps(self._library, entry=None, text=view.query, limit=_MOST_SIMILAR)
+        near = similar_steps(self._library, text=view.query, limit=_MOST_SIMILAR)
         async with aclosing(near) as steps:
             async for found in steps:
                 self._post(RecallLoaded(ask, _similar_ranking(found, request), self._since(started)))
