@@ -270,7 +270,8 @@ async def erase_texts(
     after = _Look(library, plan.chosen, scans=True)
     await stoppable.run(partial(after.at_files, stoppable.check))
     await after.at_server()
-    if kept is not None:
+    # Another tool's store is a file, and was looked at byte by byte.
+    if kept is not None and library.memory.program is None:
         after.unseen.append(NotLookedAt(library.memory.location, kept, False))
     return run.report(after, copy)
 
@@ -314,9 +315,14 @@ class _Look:
 
     async def at_server(self) -> None:
         """Look at every memory of a store that is no database in a file."""
-        stamps, _ = await _rows_of_store(self._library, self._chosen)
+        location = self._library.memory.location
+        try:
+            stamps, _ = await _rows_of_store(self._library, self._chosen)
+        except InspectorError as error:
+            self.unseen.append(NotLookedAt(location, str(error), True))
+            return
         if stamps:
-            self.places.append(ErasePlace("store", self._library.memory.location, len(stamps), takes=True))
+            self.places.append(ErasePlace("store", location, len(stamps), takes=True))
 
     def _not_seen(self, file: InstallFile, error: OSError | InspectorError) -> None:
         why = str(error) if isinstance(error, InspectorError) else _not_read(error)
