@@ -269,10 +269,11 @@ async def erase_texts(
             await stoppable.run(partial(run.wipe_databases, stoppable.check))
     after = _Look(library, plan.chosen, scans=True)
     await stoppable.run(partial(after.at_files, stoppable.check))
-    await after.at_server()
     # Another tool's store is a file, and was looked at byte by byte.
-    if kept is not None and library.memory.program is None:
-        after.unseen.append(NotLookedAt(library.memory.location, kept, False))
+    if library.memory.program is None:
+        await after.at_server()
+        if kept is not None:
+            after.unseen.append(NotLookedAt(library.memory.location, kept, False))
     return run.report(after, copy)
 
 
@@ -436,6 +437,8 @@ class _Run:
         ]
         left += [Remainder("running program", program, None, _IN_RAM) for program in self._programs]
         left += [Remainder("not readable", one.place, None, one.why) for one in after.unseen if one.may_hold]
+        if left and library.memory.program is not None and library.memory.keeps_deleted is not None:
+            left.append(Remainder("store", library.memory.name, None, library.memory.keeps_deleted))
         masked = spellings.out_of
         return EraseReport(
             at=library.trash.now().isoformat(timespec="seconds"),
