@@ -649,9 +649,13 @@ class PostgresMemory(Memory):
 
     async def overwrite_deleted(self) -> str | None:
         """Have the table written anew (VACUUM FULL), where the user may and nobody is using it."""
-        if await write_anew(self.connections, self.table):
-            return _WRITTEN_ANEW
-        return _NOT_WRITTEN_ANEW.format(self.table.quoted)
+        problem = ""
+        try:
+            if await write_anew(self.connections, self.table):
+                return _WRITTEN_ANEW
+        except InspectorError as error:
+            problem = f" {error.message}"
+        return _NOT_WRITTEN_ANEW.format(self.table.quoted) + problem
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
