@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.backends.matching import Needle, TextSearch, needles_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.text_search import Needle, TextSearch, needles_of
 from zeroclaw_tui.files.database import as_text, bound
 from zeroclaw_tui.memory.change import Stamp, StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry, kind_from

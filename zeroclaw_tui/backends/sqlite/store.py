@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroclaw_tui.backends import generic
 from zeroclaw_tui.backends.answers import Compacted, Mended, Outdated, Pages, Repair, Retention, StoreFacts
 from zeroclaw_tui.backends.base import Entries, Health, Memory, Neighbours, Scored, Stamps, StoreRecall
+from zeroclaw_tui.backends.cancellation import Stoppable, to_its_end
 from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.backends.rows import finished, keep_nothing
 from zeroclaw_tui.backends.sqlite import sql
@@ -45,7 +46,6 @@ from zeroclaw_tui.backends.sqlite.write import (
     forget_cached_vectors,
     other_model,
 )
-from zeroclaw_tui.backends.waiting import Stoppable, to_its_end
 from zeroclaw_tui.backends.write import FillJob, RemoveJob, StoreJob, create, update
 from zeroclaw_tui.config.layouts import exists, file_size, has_markdown
 from zeroclaw_tui.files.database import (
