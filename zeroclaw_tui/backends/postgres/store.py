@@ -11,7 +11,6 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Entries, Health, Memory, Neighbours, Readiness, Scored, Stamps, StoreRecall
-from zeroclaw_tui.backends.matching import TextSearch, needles_of
 from zeroclaw_tui.backends.postgres import health, search, sql, word_index
 from zeroclaw_tui.backends.postgres.address import (
     SHAPE,
@@ -69,6 +68,7 @@ from zeroclaw_tui.backends.postgres.sql import FoundFilter, Parameters, conditio
 from zeroclaw_tui.backends.postgres.write import PostgresRows, TableMoved, write_anew
 from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.backends.rows import MOST_ROWS, keep_nothing
+from zeroclaw_tui.backends.text_search import TextSearch, needles_of
 from zeroclaw_tui.backends.write import FillJob, RemoveJob, StoreJob, create, update
 from zeroclaw_tui.memory.change import (
     Advance,

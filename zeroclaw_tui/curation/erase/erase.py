@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.backends.cancellation import Stoppable
 from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.backends.rows import keep_nothing
-from zeroclaw_tui.backends.waiting import Stoppable
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_leftovers
 from zeroclaw_tui.curation.copies.places import LARGEST
