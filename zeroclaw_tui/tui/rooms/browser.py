@@ -824,7 +824,7 @@ class BrowserRoom(Screen[None]):
         self.run_worker(self._tell_copies(library, action, is_edit), group="copies", exclusive=True)
 
     async def _tell_copies(self, library: Library, action: int, is_edit: bool) -> None:
-        from zeroclaw_tui.curation.copies.copies import find_copies, summary, texts_of
+        from zeroclaw_tui.curation.copies.copies import find_copies, left_words, texts_of
         from zeroclaw_tui.tui.changes import worth_telling
 
         banner = self.panes.copies_banner
@@ -833,9 +833,9 @@ class BrowserRoom(Screen[None]):
         except InspectorError as error:
             self.say_failure(error)
             return
-        found = summary(worth_telling(self._copies, is_edit=is_edit))
-        if found:
-            banner.show("quiet", f"Also found in {found}", ": copies", "shows them", "show_copies")
+        left = left_words(worth_telling(self._copies, is_edit=is_edit))
+        if left:
+            banner.show("quiet", left, ": copies", "shows them", "show_copies")
         else:
             banner.hide()
 
