@@ -193,9 +193,7 @@ class WhyApp(App[None]):
 
     CSS_PATH = Path(__file__).parents[3] / "zeroclaw_tui" / "tui" / "screens" / "browser.tcss"
 
-    def __init__(
-        self, kitchen: Kitchen, tab: Tab, key: str | None, request: RecallRequest, **options: Any
-    ) -> None:
+    def __init__(self, kitchen: Kitchen, tab: Tab, key: str | None, request: RecallRequest, **options: Any) -> None:
         super().__init__()
         self.given: list[bool | None] = []
         self.library: Library | None = None
