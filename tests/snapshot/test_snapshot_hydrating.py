@@ -255,3 +255,26 @@ async def test_a_store_that_is_not_sqlite_is_refused(tmp_path: Path, hand_made: 
     with pytest.raises(Refused, match="hydrates only SQLite"):
         await plan_hydrate(notes, hand_made)
     await notes.close()
+
+
+async def test_what_another_program_changes_while_it_comes_in_is_said(library: Library, hand_made: Path) -> None:
+    """The store is read again when all is written."""
+    plan = await plan_hydrate(library, hand_made)
+
+    def agent_writes(done: int) -> bool:
+        if done == 1:
+            small_store.change(_database(library), "UPDATE memories SET content = 'of the agent' WHERE key = 'tea'")
+        return True
+
+    outcome = await hydrate(library, plan, "skip", agent_writes)
+    assert outcome.count == 1
+    assert any("1 memory is not found" in note and "tea" in note for note in outcome.notes)
+
+
+async def test_of_several_with_one_key_in_a_file_the_first_comes_in(library: Library, tmp_path: Path) -> None:
+    export = tmp_path / "export.jsonl"
+    export.write_text('{"key": "k", "content": "first"}\n{"key": "k", "content": "second", "agent": "x"}\n')
+    plan = await plan_hydrate(library, export)
+    assert [found.content for found in plan.new] == ["first"]
+    assert any("the first is taken" in note for note in plan.notes)
+    assert (await hydrate(library, plan, "skip")).count == 1

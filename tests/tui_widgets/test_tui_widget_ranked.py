@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tui_widget_samples import HOSTILE, WidgetApp, hybrid_recall, memories, memory, recalled, scored, shown
+from tui_widget_samples import HOSTILE, WidgetApp, hybrid_recall, memories, memory, recalled, scored, shown, strips
 
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
@@ -25,30 +25,44 @@ async def _lines(recall: RecallResult, width: int) -> list[str]:
 async def test_a_hybrid_recall_shows_parts_the_threshold_as_a_line_and_reasons_in_words() -> None:
     lines = await _lines(hybrid_recall(), 95)
     assert lines == [
-        "     key              memory                              final  vector         keyword",
-        "▌ 1  key_1            What was said at 1                   0.86  ███████▎ 0.91  █████▉   0.74",
-        "  2  key_2            What was said at 2                   0.61  █████▌   0.69  ███▎     0.41",
-        "  3  key_3            What was said at 3                   0.44  ████▏    0.51  ██▎      0.28",
-        "  4  key_4            What was said at 4                   0.41  skipped: assistant reply",
-        "     ───────────────  threshold 0.40: below is not injected  ────────────────────────────────",
-        "  5  key_5            What was said at 5                   0.31  ███▌     0.44  –",
-        "  6  key_6            What was said at 6                   0.30  –              ████████ 1.00",
-        "     key_7            What was said at 7                   0.20  withheld: exfil_curl",
-        "",
-        "",
+        "     key            memory                                final  vector         keyword",
+        "▌ 1  key_1          What was said at 1                     0.86  ███████▎ 0.91  █████▉   0.74",
+        "  2  key_2          What was said at 2                     0.61  █████▌   0.69  ███▎     0.41",
+        "  3  key_3          What was said at 3                     0.44  ████▏    0.51  ██▎      0.28",
+        "  4  key_4          What was said at 4                     0.41  ████     0.50  –",
+        "                    skipped: assistant reply",
+        "     ─────────────  threshold 0.40: below is not injected  ──────────────────────────────────",
+        "  5  key_5          What was said at 5                     0.31  ███▌     0.44  –",
+        "  6  key_6          What was said at 6                     0.30  –              ████████ 1.00",
+        "     key_7          What was said at 7                     0.20  –              –",
+        "                    withheld: exfil_curl",
         "",
     ]
 
 
-async def test_a_narrow_list_has_shorter_bars_and_a_narrower_one_a_single_bar() -> None:
+async def test_a_narrow_list_has_shorter_bars_and_a_narrower_one_numbers_alone() -> None:
+    lines = await _lines(hybrid_recall(), 76)
+    assert lines[1].endswith("0.86  ████▌ 0.91  ███▊  0.74")
     lines = await _lines(hybrid_recall(), 70)
-    assert "vector      keyword" in lines[0]
-    lines = await _lines(hybrid_recall(), 64)
-    assert "vector" not in lines[0]
-    assert "final" in lines[0]
-    assert lines[1].endswith("0.86  ██████▉")
-    assert lines[4].endswith("skipped: assistant reply")
-    assert lines[8].endswith("withheld: exfil_curl")
+    assert lines[0].split() == ["key", "memory", "final", "vector", "keyword"]
+    assert lines[1].split()[-3:] == ["0.86", "0.91", "0.74"]
+    assert any(line.endswith("skipped: assistant reply") for line in lines)
+
+
+async def test_a_long_memory_goes_on_below_its_scores_with_the_words_of_the_message_lit() -> None:
+    text = "Whatever the others order at the counter, what she would like is a bowl of noodles with an egg."
+    results = [replace(scored(1, 0.9, vector_score=0.9, injected=True), entry=memory(1, text))]
+    widget = MemoryList()
+    async with WidgetApp(widget).run_test(size=(80, 12)) as pilot:
+        widget.show_results(recalled(results))
+        await pilot.pause()
+        lines = [line.rstrip() for line in shown(widget)]
+        assert " ".join(" ".join(lines[1:4]).replace("▌", "").split()).startswith("1 key_1 Whatever the others order")
+        assert "noodles" in "".join(lines[2:4])
+        lit = {
+            segment.text for strip in strips(widget) for segment in strip if segment.style and segment.style.underline
+        }
+        assert lit == {"what", "she", "like"}
 
 
 async def test_without_vectors_there_is_no_vector_column_and_the_final_score_may_be_raw() -> None:
@@ -74,8 +88,9 @@ async def test_what_time_decay_keeps_out_says_so_beside_its_score() -> None:
         scored(3, 0.52, decayed=0.52, vector_score=0.44, injected=True),
     ]
     wide, narrow = await _lines(recalled(results), 95), await _lines(recalled(results), 76)
-    assert wide[2].endswith("0.57  decayed to 0.00")
-    assert narrow[2].endswith("decayed to 0.00")
+    for lines in (wide, narrow):
+        assert "0.57" in lines[2]
+        assert lines[3].strip() == "decayed to 0.00"
     assert not any("threshold" in line for line in wide)
 
 
@@ -91,11 +106,11 @@ async def test_the_cursor_passes_over_the_thresholds_line() -> None:
         await pilot.press("j")
         assert widget.selected_result.rank == 5
         assert widget.row_count == 7
-        await pilot.click(MemoryList, offset=(30, 5))
-        assert widget.selected_result.rank == 5
         await pilot.click(MemoryList, offset=(30, 6))
         assert widget.selected_result.rank == 5
-        await pilot.click(MemoryList, offset=(30, 4))
+        await pilot.click(MemoryList, offset=(30, 7))
+        assert widget.selected_result.rank == 5
+        await pilot.click(MemoryList, offset=(30, 5))
         assert widget.selected_result.rank == 4
         await pilot.press("G")
         assert widget.selected_result.withheld == "exfil_curl"
@@ -151,9 +166,9 @@ async def test_a_score_below_the_line_that_seems_to_reach_it_says_what_keeps_it_
         scored(4, 0.2, not_injected_because="threshold 0.20 < 0.40"),
     ]
     lines = [line.split() for line in await _lines(recalled(results), 95)]
-    assert lines[3][-3:] == ["decayed", "to", "0.10"]
-    assert lines[4][-4:] == ["threshold", "0.3996", "<", "0.4000"]
-    assert lines[5][-1] == "0.20"
+    assert lines[4] == ["decayed", "to", "0.10"]
+    assert lines[6] == ["threshold", "0.3996", "<", "0.4000"]
+    assert lines[7][-1] == "0.20"
 
 
 @settings(deadline=None)

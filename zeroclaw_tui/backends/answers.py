@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.recall import ScoredEntry
 
@@ -76,14 +77,33 @@ class PastText:
         return {"action": self.action, "old": self.old, "new": self.new, "at": self.at}
 
 
+Repair = Literal[
+    "rebuild keyword index", "repair hydrated database", "name unknown agents", "fold in write-ahead log",
+    "make payload indexes",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRepair:
+    """What the store can do about a finding: `follows` is what may come of that, `steps` what is done, in sentences."""
+
+    name: Repair
+    follows: str
+    steps: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How a store is. `findings` are sentences, the worst first; `facts` are names and values in reading order."""
+    """How a store is. `findings` are sentences, the worst first; `facts` are names and values in reading order.
+
+    `repairs` are by the sentence of the finding that they are for.
+    """
 
     ok: bool
     summary: str
     findings: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    repairs: Mapping[str, StoreRepair] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +130,6 @@ class StoreRecall:
     notes: tuple[str, ...] = ()
 
 
-Repair = Literal[
-    "rebuild keyword index", "repair hydrated database", "name unknown agents", "fold in write-ahead log"
-]  # fmt: skip
 MOST_FAULTS = 10
 
 
@@ -160,10 +177,13 @@ class Pages:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """What a repair did: the agents that got a name, and the bytes of the log that were folded in."""
+    """What a repair did: the agents that got a name, the bytes of the log that were folded in, the fields that got an
+    index, and whether the store still works at that by itself."""
 
     agents: tuple[str, ...] = ()
     log_bytes: int = 0
+    indexes: tuple[str, ...] = ()
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,3 +227,20 @@ class Outdated:
     stamp: Stamp
     date: str
     excerpt: str
+
+
+TrapKind = Literal["texts in history", "deleted texts", "earlier texts", "foreign words", "not indexed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """Where the tables of a store do not say what a person thinks they do.
+
+    `remark` is a sentence: what it is, how often, and why it hurts. `handles` are the memories it is about; empty where
+    it is about texts of none. `stays` says why nothing of it is removed here.
+    """
+
+    kind: TrapKind
+    remark: str
+    stays: str
+    handles: tuple[Handle, ...] = ()

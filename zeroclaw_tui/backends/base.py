@@ -41,9 +41,10 @@ from zeroclaw_tui.backends.answers import (
     Retention,
     StoreFacts,
     StoreRecall,
+    Trap,
 )
 from zeroclaw_tui.backends.listing import count_entries, facets_of, left_in_thread, page_after, sort_key, told_apart
-from zeroclaw_tui.backends.matching import SECONDS
+from zeroclaw_tui.backends.text_search import SECONDS
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -125,6 +126,8 @@ class Memory(ABC):
     """Whether only UUIDs can be ids there."""
     keeps_deleted: str | None = "What the store itself keeps of deleted rows cannot be told here."
     """What stays of deleted rows where no command reaches, in a sentence; None where all of it lies in files here."""
+    overwrites_by: str = ""
+    """What `overwrite_deleted` does that others notice, in a sentence for before it is done."""
     file: Path | None = None
     """The database file all of it lies in, where it can be examined, repaired, backed up and compacted as a whole."""
     newest_version: str | None = None
@@ -401,6 +404,10 @@ class Memory(ABC):
         ok = await self.health_check()
         return Health(ok, "answers" if ok else "does not answer", facts={"memories": await self.count()})
 
+    async def health_counted(self, rows: Statistics, every: Facets) -> Health:
+        """The same, given what was just counted of all rows, superseded ones too: nobody need count those again."""
+        return await self.health()
+
     async def stamps(self, filter: MemoryFilter) -> Stamps:
         """Every memory a filter leaves, in the order of storing, with the state it has now."""
         return [generic.stamp_of(entry) for entry in await self._ordered(filter, Sort(descending=False))]
@@ -536,7 +543,8 @@ class Memory(ABC):
     async def repair(self, what: Repair = "rebuild keyword index") -> Mended:
         """Put right what the store in a `file` lost, in one transaction; first of all what TriggersMissing says.
 
-        All but the index are repaired also where writing is refused for what they repair. Raises Locked, Refused.
+        All but the index are repaired also where writing is refused for what they repair. A store without a `file` does
+        what its health offers in `repairs`. Raises Locked, Refused.
         """
         raise self._no_file()
 
@@ -547,13 +555,20 @@ class Memory(ABC):
         """
         raise self._no_file()
 
+    async def overwrite_deleted(self) -> str | None:
+        """Let the store keep nothing of deleted rows, as far as it can be told to.
+
+        Gives what may still keep them in a sentence, None where nothing does.
+        """
+        return self.keeps_deleted
+
     @asynccontextmanager
     async def without_connections(self) -> AsyncIterator[None]:
         """Hold no connection within this, so that this process is not in its own way; afterwards it is opened anew."""
         yield
 
-    async def traps(self) -> Sequence[str]:
-        """What of this store's tables does not say what a person thinks it does, a sentence each, the worst first."""
+    async def traps(self) -> Sequence[Trap]:
+        """Where this store's tables do not say what a person thinks they do, the worst first."""
         return ()
 
     def refuse_to_write(self) -> Refused:

@@ -29,7 +29,9 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.change import Advance, Draft, Edit, Keep, Removal, Stamp, StoredRow, Vector, Written
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable, NotThere, Refused, SearchInterrupted
+from zeroclaw_tui.memory.query import Facets
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.memory.text import WHITE_SPACE, cut, mask_secrets, one_line
 from zeroclaw_tui.scoring.evidence import Evidence
 from zeroclaw_tui.scoring.keywords import lists_recent
@@ -488,7 +490,7 @@ class LucidMemory(SqliteMemory):
     name = "lucid"
     keeps_deleted = (
         "ZeroClaw also gave these memories to the lucid program, which keeps them in its own ~/.lucid/memory.db and "
-        "has no delete."
+        "has no delete; where it keeps them elsewhere, that is not ours to look into."
     )
     has_quotas = False
 
@@ -657,7 +659,14 @@ class LucidMemory(SqliteMemory):
 
     async def health(self) -> Health:
         """The database's, and the facts of the program, which is looked for but not run."""
-        health, settings = await super().health(), self._settings
+        return await self._with_program(await super().health())
+
+    async def health_counted(self, rows: Statistics, every: Facets) -> Health:
+        """The same."""
+        return await self._with_program(await super().health_counted(rows, every))
+
+    async def _with_program(self, health: Health) -> Health:
+        settings = self._settings
         program = await asyncio.to_thread(shutil.which, settings.binary_path)
         findings, facts = [*health.findings], dict(health.facts)
         if program is None:

@@ -188,8 +188,7 @@ def agents_given(given: argparse.Namespace) -> tuple[str, ...]:
 def _fill_memory(parser: argparse.ArgumentParser) -> None:
     # The inspector starts without any of these.
     from zeroclaw_tui.cli.changing_options import add_changing_verbs
-    from zeroclaw_tui.cli.reading_options import add_reading_verbs, add_verb
-    from zeroclaw_tui.cli.scoring_options import add_scoring_verbs
+    from zeroclaw_tui.cli.reading_options import add_reading_verbs, add_scoring_verbs, add_verb
     from zeroclaw_tui.cli.upkeep_options import add_upkeep_verbs
 
     _add_common(parser, before_verb=True)

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 
 from zeroclaw_tui.cli.asking import NOTHING_DONE, confirm, confirm_count
-from zeroclaw_tui.cli.copying import Copies, copies_left, copies_of_plan
 from zeroclaw_tui.cli.guarding import Progress, with_triggers
 from zeroclaw_tui.cli.output import GREEN, Line, Styled, date_shown, note, write_lines
 from zeroclaw_tui.cli.plans import plan_lines, what_lines
@@ -16,7 +15,7 @@ from zeroclaw_tui.cli.told import (
     stamp_as_json,
     tell_document,
 )
-from zeroclaw_tui.cli.told_done import tell_done
+from zeroclaw_tui.cli.told_done import Copies, copies_left, copies_of_plan, tell_done
 from zeroclaw_tui.curation.audit.findings import Finding, Sample
 from zeroclaw_tui.curation.audit.remedies import MergePlan, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.audit.secrets import masked
@@ -27,7 +26,7 @@ from zeroclaw_tui.curation.trash.trash import Verb
 from zeroclaw_tui.memory.change import Advance, Stamp, category_meant
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused
-from zeroclaw_tui.memory.text import counted, cut, one_line
+from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 
 GROUPS_SHOWN = 3
 _KEY_CELLS = 24
@@ -41,6 +40,9 @@ async def carry_out(library: Library, given: argparse.Namespace, findings: Seque
         return await _recategorise(library, given, findings)
     if given.merge:
         return await _merge(library, given, findings)
+    for finding in findings:
+        if finding.stays:
+            raise Refused(finding.stays, hint="Nothing was changed.")
     plan = plan_of(_every(stamp for finding in findings for stamp in finding.stamps))
 
     async def purging(advance: Advance) -> Outcome:
@@ -162,10 +164,9 @@ def _elsewhere(copies: Sequence[Copy]) -> tuple[Copy, ...]:
 
 
 def _group_line(stays: Sample, going: Sequence[Sample]) -> Line:
-    names = ", ".join(_key(sample) for sample in going[:GROUPS_SHOWN])
-    more = f" and {len(going) - GROUPS_SHOWN:,} more" if len(going) > GROUPS_SHOWN else ""
+    names = first_names([_key(sample) for sample in going], most=GROUPS_SHOWN)
     stamp = stays.stamp
-    return (f"  Keeps {_key(stays)} ({date_shown(stamp.updated_at or stamp.when)}) in the place of {names}{more}",)
+    return (f"  Keeps {_key(stays)} ({date_shown(stamp.updated_at or stamp.when)}) in the place of {names}",)
 
 
 def _key(sample: Sample) -> str:

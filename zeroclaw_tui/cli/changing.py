@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 
 from zeroclaw_tui.cli.arguments import agents_given
-from zeroclaw_tui.cli.copying import Copies, copies_left
 from zeroclaw_tui.cli.differences import changed_fields, difference_lines
 from zeroclaw_tui.cli.finding import HOW_TO_FIND, address, agent_given, nothing_found, the_one
 from zeroclaw_tui.cli.guarding import check_writable, with_triggers
@@ -26,6 +25,7 @@ from zeroclaw_tui.cli.told import (
     tell_document,
     tell_notes,
 )
+from zeroclaw_tui.cli.told_done import Copies, copies_left
 from zeroclaw_tui.cli.zeroclaw_words import in_one_line
 from zeroclaw_tui.curation.changes import Outcome, edit_memory, note_nothing, store_memory
 from zeroclaw_tui.curation.library import Library

@@ -9,22 +9,23 @@ after a no.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
-from zeroclaw_tui.cli.finding_lines import finding_as_json, plan_lines, report_lines
 from zeroclaw_tui.cli.guarding import Progress
-from zeroclaw_tui.cli.output import GREEN, Styled, document, note, write_lines
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, document, note, width, write_lines
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport
+from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport, Risk
 from zeroclaw_tui.curation.doctor.examination import examine
 from zeroclaw_tui.curation.doctor.repairs import Repaired, repair_finding
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError, WrongUse
-from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.memory.text import cells, mask_secrets, one_line, padded
 
 ALL = "all"
 _SENDS = "fill vectors"
@@ -187,3 +188,87 @@ def _where(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
         return library.memory.name, library.memory.location
     place = str(config.database) if has_database(config.backend) else config.location or config.install.root
     return config.backend, mask_secrets(str(place))
+
+
+_GLYPHS: dict[Risk, tuple[str, str]] = {"serious": ("✗", RED), "worth knowing": ("!", YELLOW), "fine": ("✓", GREEN)}
+_INDENT = "    "
+
+
+def report_lines(report: DoctorReport, backend: str, location: str) -> Iterator[Line]:
+    """A sentence on all, where it is, and a block for each finding; the fine ones in a line each."""
+    yield (Styled(_headline(report), BOLD),)
+    yield (Styled(f"{backend} · {one_line(location)}", DIM),)
+    yield ()
+    for finding in report.findings:
+        yield from _finding_lines(finding)
+    for sentence in report.notes:
+        yield (Styled(_clean(sentence), YELLOW),)
+
+
+def plan_lines(findings: Sequence[DoctorFinding]) -> Iterator[Line]:
+    """What the repairs would do, step by step."""
+    if not findings:
+        yield ("There is nothing to repair.",)
+    for finding in findings:
+        yield _head(finding)
+        for number, step in enumerate(finding.repair_steps, 1):
+            yield from _wrapped(step, f"{number}. ")
+
+
+def finding_as_json(finding: DoctorFinding) -> dict[str, Any]:
+    """A finding by the names of its fields."""
+    return {
+        "id": finding.id,
+        "title": mask_secrets(finding.title),
+        "risk": finding.risk,
+        "risk_sentence": finding.risk_sentence,
+        "repair": finding.repair,
+        "repair_steps": list(finding.repair_steps),
+        "by_hand": mask_secrets(finding.by_hand),
+        "target": mask_secrets(finding.target),
+        "details": [{"name": name, "value": mask_secrets(value)} for name, value in finding.details],
+    }
+
+
+def _headline(report: DoctorReport) -> str:
+    counts = Counter(finding.risk for finding in report.findings)
+    if not counts["serious"] and not counts["worth knowing"]:
+        return f"Nothing is wrong: {counts['fine']:,} checks are fine."
+    parts = [f"{counts[risk]:,} {risk}" for risk in _GLYPHS if counts[risk]]
+    return f"{', '.join(parts)}."
+
+
+def _finding_lines(finding: DoctorFinding) -> Iterator[Line]:
+    yield _head(finding)
+    if finding.risk == "fine":
+        return
+    yield from _wrapped(finding.risk_sentence)
+    left = max((cells(_clean(name)) for name, _ in finding.details), default=0)
+    for name, value in finding.details:
+        yield (_INDENT, Styled(padded(_clean(name), left), DIM), "  ", _clean(value))
+    if finding.repair is not None:
+        yield (_INDENT, Styled(f"repair: zeroclaw memory doctor --repair {_clean(finding.id)}", DIM))
+    if finding.by_hand:
+        yield from _wrapped(finding.by_hand)
+    yield ()
+
+
+def _head(finding: DoctorFinding) -> Line:
+    glyph, colour = _GLYPHS[finding.risk]
+    title = _clean(finding.title)
+    return (Styled(glyph, colour), " ", title if finding.risk == "fine" else Styled(title, BOLD))
+
+
+def _wrapped(sentence: str, lead: str = "") -> Iterator[Line]:
+    room = max(40, min(width(), 100))
+    beginning = _INDENT + lead
+    text = _clean(sentence)
+    for line in textwrap.wrap(
+        text, room, initial_indent=beginning, subsequent_indent=" " * len(beginning), break_on_hyphens=False,
+        break_long_words=False,
+    ):  # fmt: skip
+        yield (line,)
+
+
+def _clean(text: str) -> str:
+    return one_line(mask_secrets(text))

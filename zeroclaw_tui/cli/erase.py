@@ -9,8 +9,10 @@ Of a run it is {"verb", "dry_run", "at", "backend", "location", "texts", "comple
 {"kind", "place", "count", "why"} with a `count` of null where it cannot be counted, `scanned` {"files", "bytes",
 "hits"}.
 
-Exit code 0 where all is gone, 1 where something is left or after a no, 2 for wrong use, 3 where the store is locked,
-130 after ctrl-c.
+What a server keeps beyond its rows (logs, replicas, backups) is named in `not_looked_at`, and nothing that is left.
+
+Exit code 0 where all within reach is gone, 1 where something is left or after a no, 2 for wrong use, 3 where the store
+is locked, 130 after ctrl-c.
 """
 
 from __future__ import annotations

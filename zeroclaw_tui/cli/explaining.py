@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from zeroclaw_tui.cli.arguments import agents_given
-from zeroclaw_tui.cli.explanation_lines import explanation_lines
 from zeroclaw_tui.cli.finding import exactly, the_one
-from zeroclaw_tui.cli.output import document, write_lines
+from zeroclaw_tui.cli.output import (
+    BOLD,
+    CYAN,
+    DIM,
+    GREEN,
+    RED,
+    YELLOW,
+    Line,
+    Part,
+    Styled,
+    document,
+    width,
+    write_lines,
+)
 from zeroclaw_tui.cli.recalling import tell_notes
 from zeroclaw_tui.cli.trials import trial_given
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.prompt import explain as explain_memory
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import DONE
+from zeroclaw_tui.memory.text import cells, cut, one_line, padded
+from zeroclaw_tui.scoring.explanation import Explanation, Mark, Step
+from zeroclaw_tui.scoring.settings import Trial
 
 
 async def explain(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -35,3 +52,82 @@ async def _meant(library: Library, given: argparse.Namespace) -> MemoryEntry:
     agents = agents_given(given)
     held = bool(agents) and given.key is not None and await exactly(library, given.key, given.id, agents)
     return await the_one(library, given.key, given.id, agents if held else ())
+
+
+GLYPHS: dict[Mark, tuple[str, str]] = {"passed": ("✓", GREEN), "stopped": ("✗", RED), "absent": ("–", DIM)}
+STOPS_HERE = "stops here"
+LONGEST_KEY = 40
+LONGEST_MESSAGE = 200
+_COLOURS = {"words": YELLOW, "keyword": YELLOW, "vector": CYAN, "fusion": BOLD, "decay": BOLD, "rerank": BOLD}
+_INDENT = "  "
+_NARROWEST = 40
+
+
+def explanation_lines(explanation: Explanation, trial: Trial) -> Iterator[Line]:
+    """All of it, each line at most as wide as the terminal."""
+    yield (Styled(_title(explanation), BOLD),)
+    yield (Styled(_header(explanation, trial), DIM),)
+    yield ()
+    wide = max(len(step.name) for step in explanation.steps)
+    for step in explanation.steps:
+        yield from _step_lines(step, wide)
+    yield ()
+    colour = GREEN if explanation.is_injected else RED
+    for place, line in enumerate(_wrapped(explanation.verdict, width() - 2)):
+        yield (Styled("✓ " if explanation.is_injected else "✗ ", colour) if place == 0 else "  ", Styled(line, BOLD))
+    yield from _sentences(explanation.remarks, DIM)
+
+
+def _title(explanation: Explanation) -> str:
+    is_in = "is" if explanation.is_injected else "is not"
+    message = cut(one_line(explanation.query), LONGEST_MESSAGE) or "a blank message"
+    where = "in the prompt" if explanation.program is None else f"returned by {explanation.program}"
+    return f"Why {_quoted(explanation.entry.key)} {is_in} {where} for: {message}"
+
+
+def _quoted(key: str) -> str:
+    return f'"{cut(one_line(key), LONGEST_KEY)}"'
+
+
+def _header(explanation: Explanation, trial: Trial) -> str:
+    settings = trial.settings
+    if explanation.program is not None:
+        return f"by the rule of {explanation.program} · limit {trial.request.limits_shown[0]}"
+    return (
+        f"scoring {explanation.profile} ({one_line(explanation.profile_source)})"
+        f" · weights {settings.vector_weight:g} / {settings.keyword_weight:g} · threshold {settings.threshold:.2f}"
+        f" · limit {trial.request.limits_shown[0] or 'none'} · {explanation.rule} rule · {explanation.layer} layer"
+    )
+
+
+def _step_lines(step: Step, wide: int) -> Iterator[Line]:
+    """Mark, stage and words; on the right where it stops, and below what would help."""
+    glyph, colour = GLYPHS[step.mark]
+    left = len(_INDENT) + 2 + wide + 2
+    room = max(_NARROWEST, width() - left)
+    lines = _wrapped(step.words, room)
+    words: Part = lines[0]
+    if step.mark == "absent":
+        words = Styled(lines[0], DIM)
+    elif step.name in _COLOURS and step.mark == "passed":
+        words = Styled(lines[0], _COLOURS[step.name])
+    name: Part = Styled(padded(step.name, wide), BOLD) if step.mark == "stopped" else padded(step.name, wide)
+    tail: Line = ()
+    if step.mark == "stopped" and cells(lines[0]) + len(STOPS_HERE) + 3 <= room:
+        tail = ("   ", Styled(STOPS_HERE, RED))
+    yield (_INDENT, Styled(glyph, colour), " ", name, "  ", words, *tail)
+    for line in lines[1:]:
+        yield (" " * left, Styled(line, words.code) if isinstance(words, Styled) else line)
+    if step.helps:
+        for place, line in enumerate(_wrapped(step.helps, room - 2)):
+            yield (" " * left, Styled(f"{'→' if place == 0 else ' '} {line}", DIM))
+
+
+def _sentences(sentences: Sequence[str], colour: str) -> Iterator[Line]:
+    for sentence in sentences:
+        for line in _wrapped(sentence, width() - len(_INDENT)):
+            yield (_INDENT, Styled(line, colour))
+
+
+def _wrapped(text: str, room: int) -> list[str]:
+    return textwrap.wrap(one_line(text), max(_NARROWEST, room), break_on_hyphens=False) or [""]

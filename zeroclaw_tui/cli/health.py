@@ -38,6 +38,7 @@ _NOT_SETTINGS = (
     "concerns",
 )
 _DEFAULT = "default"
+_MENDS = "{} `zeroclaw memory doctor --repair {}` changes that."
 
 
 async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace) -> int:
@@ -50,6 +51,10 @@ async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace) -> 
     try:
         found = await library.memory.health()
         code = DONE if found.ok else REFUSED
+        mending = {
+            finding: _MENDS.format(finding, repair.name.replace(" ", "-")) for finding, repair in found.repairs.items()
+        }
+        found = replace(found, findings=tuple(mending.get(finding, finding) for finding in found.findings))
     except InspectorError as error:
         # Damage deep in a file shows only when its rows are read.
         found, code = _not_reachable(error), NOT_REACHABLE

@@ -27,7 +27,6 @@ from zeroclaw_tui.cli.output import (
     Line,
     Styled,
     date_shown,
-    document,
     note,
     write_lines,
 )
@@ -47,6 +46,7 @@ from zeroclaw_tui.curation.snapshot.hydrate import (
 )
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate as bring_in
 from zeroclaw_tui.curation.snapshot.snapshot import place_of
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, one_line
@@ -255,20 +255,13 @@ def _entry_as_json(entry: MemoryEntry) -> dict[str, Any]:
 
 def _tell_made(config: MemoryConfig, given: argparse.Namespace, file: Path, plan: HydratePlan) -> None:
     """The document of a change, where no store is open that could tell it."""
-    nothing: dict[str, Any] = {"action": None, "until": None, "entries": [], "changed": [], "gone": [], "renamed": {}}
-    document(
-        {
-            "verb": "hydrate",
-            "backend": config.backend,
-            "location": str(config.database),
-            "dry_run": given.dry_run,
-            "count": len(plan.new),
-            **nothing,
-            "notes": [],
-            "also_found_in": [],
-            "cleaned": None,
+    tell_document(
+        Target(config, None, location=str(config.database)),
+        Outcome("hydrate", len(plan.new)),
+        dry_run=given.dry_run,
+        **{
             **_plan_as_json(plan, file, given),
             "made": str(config.database),
             "generation": generation_of(given.profile),
-        }
+        },
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled, date_shown, size_shown
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import PurgePlan, plan_of
-from zeroclaw_tui.curation.copies.copies import Copy, summary
+from zeroclaw_tui.curation.copies.copies import Copy, planned_words
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.superseded import OPTION, stay_words
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -77,4 +77,4 @@ def _whereto(plan: PurgePlan, *, forever: bool, copies: Sequence[Copy]) -> Itera
         they, them = ("It goes", "it") if alone else ("They go", "them")
         yield (f"  {they} to the trash; `zeroclaw memory undo` brings {them} back.",)
     if copies:
-        yield ("  Copies also lie in: ", one_line(summary(copies)))
+        yield (f"  {planned_words(copies)}",)

@@ -16,7 +16,6 @@ from typing import Literal
 
 from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.asking import NOTHING_DONE, can_be_typed, check_can_ask, confirm, confirm_count, confirm_typed
-from zeroclaw_tui.cli.copying import Copies, copies_left, copies_of_plan
 from zeroclaw_tui.cli.entries import too_many
 from zeroclaw_tui.cli.finding import (
     HOW_TO_FIND,
@@ -36,7 +35,7 @@ from zeroclaw_tui.cli.told import (
     stamp_as_json,
     tell_document,
 )
-from zeroclaw_tui.cli.told_done import tell_done
+from zeroclaw_tui.cli.told_done import Copies, copies_left, copies_of_plan, tell_done
 from zeroclaw_tui.cli.zeroclaw_words import in_one_line
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, note_nothing, plan_purge, remove_memories
 from zeroclaw_tui.curation.copies.copies import texts_of_plan

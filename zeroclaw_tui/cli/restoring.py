@@ -8,6 +8,8 @@ The document of `--json` without a name: {"config_file", "backups", "restored": 
 from __future__ import annotations
 
 import argparse
+import difflib
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,11 +20,12 @@ from typing import Any
 from zeroclaw_tui.cli.asking import NOTHING_DONE, confirm, typed
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, Line, Styled, document, note, size_shown, styled_by_name
 from zeroclaw_tui.cli.output import write_lines as write
-from zeroclaw_tui.cli.raw_difference import any_difference
-from zeroclaw_tui.config.document.difference import Difference
+from zeroclaw_tui.config.document.difference import Difference, DiffLine, difference, is_secret_name
+from zeroclaw_tui.config.document.document import ConfigDocument
 from zeroclaw_tui.config.document.saving import Backup, list_backups, read_backup, read_config, save_config
-from zeroclaw_tui.memory.errors import DONE, REFUSED, WRONG_USE, NotThere, WrongUse
-from zeroclaw_tui.memory.text import cut, one_line
+from zeroclaw_tui.memory.errors import DONE, REFUSED, WRONG_USE, BrokenConfig, NotThere, WrongUse
+from zeroclaw_tui.memory.text import HIDDEN, cut, one_line
+from zeroclaw_tui.onboard.masking import masked_address
 from zeroclaw_tui.onboard.situation import Candidate
 from zeroclaw_tui.onboard.summary import counted_lines, difference_lines, difference_text, place_option
 
@@ -196,3 +199,67 @@ def _how_to_name(option: str) -> int:
     command = f"`zeroclaw onboard{option} --restore NAME --yes`"
     note(f"zeroclaw: Which one cannot be asked without a terminal: {command} puts it back.")
     return WRONG_USE
+
+
+_ASSIGNED = re.compile(
+    r"""(?P<name>[A-Za-z0-9_\-."']+)(?P<equals>\s*=\s*)(?P<value>"(?:[^"\\]|\\.)*"?|'[^']*'?|[^,}\s]+)"""
+)
+_OPAQUE = re.compile(r"(?:enc2?:|op://)[^\"'\s,}\]]*")
+_KEY = re.compile(r"""\s*[A-Za-z0-9_\-."' ]+=""")
+
+
+def any_difference(before: bytes, after: bytes, path: Path) -> Difference:
+    """Compare two versions by their bytes: as TOML, or by lines where one of them cannot be read."""
+    try:
+        return difference(ConfigDocument.from_bytes(before, path), ConfigDocument.from_bytes(after, path))
+    except BrokenConfig:
+        return _by_lines(_lines(before), _lines(after))
+
+
+def _by_lines(before: list[str], after: list[str]) -> Difference:
+    lines: list[DiffLine] = []
+    changed = kept = 0
+    told = ""
+    # A line that occurs often is no reason to call others different.
+    for tag, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag == "equal":
+            kept += j - i
+            continue
+        changed += max(j - i, m - k)
+        header = _header_above(before, i)
+        if header and header != told:
+            lines.append(DiffLine("section", _masked(header)))
+        told = header
+        lines += [DiffLine("removed", _masked(line)) for line in before[i:j]]
+        lines += [DiffLine("added", _masked(line)) for line in after[k:m]]
+    return Difference(tuple(lines), changed, kept)
+
+
+def _lines(raw: bytes) -> list[str]:
+    text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    return [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+
+
+def _header_above(lines: list[str], at: int) -> str:
+    above: Iterator[str] = (line for line in reversed(lines[:at]) if line.lstrip().startswith("["))
+    return next(above, "")
+
+
+def _masked(line: str) -> str:
+    """A line that is neither header, comment nor `key = value` may be part of a secret of several lines."""
+    stripped = line.strip()
+    if stripped and not stripped.startswith(("[", "#")) and not _KEY.match(line):
+        return HIDDEN
+    name, equals, _ = line.partition("=")
+    if equals and not stripped.startswith(("[", "#")) and _is_secret(name):
+        return f"{name}= {HIDDEN}"
+    return masked_address(_OPAQUE.sub(HIDDEN, _ASSIGNED.sub(_without_secret, line)))
+
+
+def _without_secret(found: re.Match[str]) -> str:
+    value = HIDDEN if _is_secret(found.group("name")) else found.group("value")
+    return f"{found.group('name')}{found.group('equals')}{value}"
+
+
+def _is_secret(name: str) -> bool:
+    return is_secret_name(name.strip().rpartition(".")[2].strip(" \"'"))

@@ -147,7 +147,7 @@ def _loss_lines(plan: SnapshotPlan, *, named: bool = True) -> Iterator[Line]:
 
 
 def _core(count: int) -> str:
-    return f"{count:,} core {'memory' if count == 1 else 'memories'}"
+    return counted(count, "core memory")
 
 
 def _replaced(snapshot: Snapshot) -> str:

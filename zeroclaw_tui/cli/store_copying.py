@@ -37,7 +37,7 @@ from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.curation.transfer.words import plan_facts
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused
-from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, first_names, mask_secrets, one_line
 
 MOST_NAMED = 10
 _STYLES: dict[str, str] = {"dim": DIM, "warning": YELLOW}
@@ -176,9 +176,7 @@ def _done_lines(target: Target, plan: CopyPlan, outcome: CopyOutcome) -> Iterato
         yield (f"Verified {outcome.verified:,} by count and hash over what is kept there.",)
     if outcome.differs:
         yield (Styled(f"{counted(outcome.differs)} there differ from what was copied:", YELLOW),)
-        more = outcome.differs - MOST_NAMED
-        named = ", ".join(outcome.differing[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
-        yield ("  ", named)
+        yield ("  ", first_names(outcome.differing, outcome.differs, most=MOST_NAMED))
     if outcome.left:
         yield (f"Left out {counted(outcome.left)}: the id or key is taken, or it cannot be kept there.",)
     for old, new in list(outcome.renamed.items())[:MOST_NAMED]:

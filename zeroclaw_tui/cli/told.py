@@ -20,17 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.output import DIM, YELLOW, Line, Styled, date_shown, document, note
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-from zeroclaw_tui.curation.copies.copies import Copy, summary
+from zeroclaw_tui.curation.copies.copies import Copy, left_words, place_words
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.trash import Action
 from zeroclaw_tui.memory.change import Stamp, StoredRow
-from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.memory.text import counted, first_names, one_line
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.transfer.target import Target
 
 MOST_ENTRIES = 1000
-MOST_IDS_SHOWN = 5
 
 
 def tell_document(
@@ -127,9 +126,9 @@ def copies_lines(copies: Sequence[Copy], *, cleaning: bool = False) -> Iterator[
     """Where the text still lies: a line of all, and one for each place."""
     if not copies:
         return
-    yield (Styled("Also found in: ", YELLOW), one_line(summary(copies)))
+    yield (Styled(left_words(copies), YELLOW),)
     for copy in copies:
-        yield ("  ", one_line(f"{copy.kind}, {copy.place}: {copy.remark}"), *_mark(copy))
+        yield ("  ", place_words(copy), *_mark(copy))
     if not cleaning and any(copy.can_clean for copy in copies):
         yield (Styled("--clean-copies removes those marked as cleanable with the memory itself.", DIM),)
 
@@ -144,9 +143,7 @@ def left_alone_lines(outcome: Outcome) -> Iterator[Line]:
     """Which memories were not touched, and under which keys others came back."""
     for ids, why in ((outcome.changed, "changed meanwhile and stayed"), (outcome.gone, "had gone already")):
         if ids:
-            more = f" and {len(ids) - MOST_IDS_SHOWN:,} more" if len(ids) > MOST_IDS_SHOWN else ""
-            named = ", ".join(map(one_line, ids[:MOST_IDS_SHOWN]))
-            yield (f"{counted(len(ids))} {why}: id {named}{more}.",)
+            yield (f"{counted(len(ids))} {why}: id {first_names(ids)}.",)
     for old, new in outcome.renamed.items():
         yield (f"{one_line(old)} came back as {one_line(new)}.",)
 

@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.profiles import has_database, has_notes
-from zeroclaw_tui.backends.waiting import to_its_end
 from zeroclaw_tui.config.document.replacing import is_abandoned, is_unfinished, remove_left_over
 from zeroclaw_tui.config.layouts import names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -47,7 +47,7 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.scoring.redaction import category_of, redact
 from zeroclaw_tui.scoring.scanner import ScanMode, scan, scan_all
 
@@ -400,7 +400,7 @@ async def remove_memories(
         return Outcome(verb, removal.removed, None, removal.changed, removal.gone, removal.cancelled, notes=notes)
 
     one = plan.stamps[0]
-    what = _shown(one.key) if plan.count == 1 else f"{plan.count:,} memories"
+    what = _shown(one.key) if plan.count == 1 else counted(plan.count)
     summary = f"{done} {what}"
     return await carried_out(library, verb, summary, work, advance, forever=plan.stamps if forever else None)
 
@@ -555,7 +555,7 @@ async def restore(
         return await _taken_back(library, "restore", action, wanted, clash, advance)
 
     one = (await library.trash.row(wanted[0])).row.entry().key
-    what = _shown(one) if len(wanted) == 1 else f"{len(wanted):,} memories"
+    what = _shown(one) if len(wanted) == 1 else counted(len(wanted))
     return await carried_out(library, "restore", f"restored {what}", work, advance)
 
 

@@ -17,7 +17,7 @@ from zeroclaw_tui.embeddings.prices import price, tokens_of
 from zeroclaw_tui.embeddings.remote_calls import RemoteCall
 from zeroclaw_tui.memory.change import NewVector, Stamp, StoredRow, Vector
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
-from zeroclaw_tui.memory.text import WHITE_SPACE, one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted, one_line
 
 AT_ONCE = 16
 """How many texts go into one request, and at most how many vectors a kill loses."""
@@ -63,7 +63,7 @@ class Reindexed:
 
 def zeros_words(count: int) -> str:
     """What to say of memories of which the model makes only zeros."""
-    of = "1 memory has" if count == 1 else f"{count:,} memories have"
+    of = f"{counted(count)} {'has' if count == 1 else 'have'}"
     return f"{of} a vector of zeros: the model makes nothing of the text, and no query is like it."
 
 

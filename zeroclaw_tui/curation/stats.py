@@ -135,13 +135,21 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
 
     With a filter the counts are of what it leaves; health, facts and storage are always those of the whole store.
     """
-    counted, health, is_healthy, total = await asyncio.gather(
-        store_stats(memory, now, filter), memory.health(), memory.health_check(), memory.count()
-    )
+    if filter is None:
+        counted, is_healthy, total = await asyncio.gather(
+            store_stats(memory, now), memory.health_check(), memory.count()
+        )
+        health = await memory.health_counted(counted.rows, counted.every)
+    else:
+        counted, health, is_healthy, total = await asyncio.gather(
+            store_stats(memory, now, filter), memory.health(), memory.health_check(), memory.count()
+        )
     categories = counted.every.category
     if filter is None and counted.every.superseded:
-        replaced = await memory.facets(MemoryFilter(superseded=Superseded.ONLY), now)
-        left = {name: count - replaced.category.get(name, 0) for name, count in categories.items()}
+        replaced = counted.rows.superseded
+        if replaced is None:
+            replaced = (await memory.facets(MemoryFilter(superseded=Superseded.ONLY), now)).category
+        left = {name: count - replaced.get(name, 0) for name, count in categories.items()}
         categories = dict(sorted(((name, count) for name, count in left.items() if count), key=_most_first))
     stats = MemoryStats(memory.name, "healthy" if is_healthy else "unhealthy", total, categories)
     return as_json(memory, stats, counted, health, is_filtered=filter is not None)

@@ -71,7 +71,8 @@ class Statistics:
 
     `content` and `vectors` are bytes. `quarters` counts by quarter hour (since 1970, UTC), `undated` those whose
     creation time cannot be read. `size` counts by SIZE_GROUPS. `embedded` is by category, `dimensions` counts vectors
-    by their length in numbers, `cut_vectors` those that end within a number. `storage` is of the whole store.
+    by their length in numbers, `cut_vectors` those that end within a number. `superseded` counts by category
+    those that a newer memory replaced. `storage` is of the whole store.
     """
 
     total: int
@@ -84,6 +85,7 @@ class Statistics:
     embedded: Mapping[str, Embedded] | None = None
     dimensions: Mapping[int, int] | None = None
     cut_vectors: int | None = None
+    superseded: Mapping[str, int] | None = None
     storage: Storage | None = None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from zeroclaw_tui.memory.hidden_text import marked
 
@@ -89,6 +90,16 @@ def counted(count: int, what: str = "memory") -> str:
     """ "1 memory", "1,204 memories", "3 keys"."""
     plural = f"{what[:-1]}ies" if what.endswith("y") and what[-2:-1] not in "aeiou" else f"{what}s"
     return f"{count:,} {what if count == 1 else plural}"
+
+
+def first_names(names: Sequence[str], count: int | None = None, *, most: int = 5, longest: int = 60) -> str:
+    """The first names, cleaned, each in `longest` cells, and how many more there are: "a, b and 3 more".
+
+    `count` is how many there are where `names` are only the first of them.
+    """
+    named = [cut(one_line(name), longest) for name in names[:most]]
+    more = (len(names) if count is None else count) - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
 
 
 def is_unicode(text: str) -> bool:

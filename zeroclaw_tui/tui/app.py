@@ -77,6 +77,7 @@ class InspectorApp(App[int]):
     TITLE = "zeroclaw"
     # Textual reads a screen's own sheet only when the screen is pushed; the first one is not.
     CSS_PATH = "rooms/browser.tcss"
+    CSS = "CommandPalette SearchIcon { display: none; }"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {InspectorCommands}
 
     def __init__(

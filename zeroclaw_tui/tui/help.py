@@ -26,20 +26,21 @@ _COLUMN, _GAP = 60, 4
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A line of the help: the keys as this terminal's person knows them, what they do, and the line for a shell."""
+    """A line of the help: the keys as this terminal's person knows them, what they do, the line for a shell."""
 
     group: str
     keys: str
     command: Command
     line: str = ""
-    is_dimmed: bool = False
+    why_not: str = ""
+    """Why it does not work here."""
 
 
 class HelpScreen(ModalScreen[None]):
     """The keys of a room by group, as they are bound now; typing narrows them, `enter` copies the line for a shell.
 
-    `panes` are widgets with keys of their own, each under a title. What does not work here is muted, with the reason
-    above.
+    `panes` are widgets with keys of their own, each under a title; a key that two have stands once. What does not work
+    here is muted, and says why when it is chosen.
     """
 
     CSS_PATH = "help.tcss"
@@ -56,28 +57,25 @@ class HelpScreen(ModalScreen[None]):
     ) -> None:
         super().__init__()
         self._keys = [*_of_commands(room, commands), *_of_panes(room, panes)]
-        reasons = [room.why_not(key.command) for key in self._keys] if isinstance(room, SaysWhyNot) else []
-        self._because = "\n".join(dict.fromkeys(display_text(mask_secrets(why)) for why in reasons if why))
         self._at = 0
 
     def compose(self) -> ComposeResult:
-        """What to look for, why some do not work, the keys, the line of the one chosen."""
+        """What to look for, the keys, and of the one chosen the line, or why it does not work."""
         with Vertical(id="page"):
             yield Input(placeholder="Keys: type what you look for", compact=True, id="sought")
             with VerticalScroll(id="rows", can_focus=False):
-                yield Static(Content.styled(self._because, WARNING), id="because")
                 yield Static("", id="text", markup=False)
             yield Static("", id="line", markup=False)
             yield Static("↑ ↓ choose   enter copies the line for a shell   esc closes", id="keys", markup=False)
 
     def on_mount(self) -> None:
         """Look at once."""
-        self.query_one("#because").display = bool(self._because)
         self.query_one(Input).focus()
 
     def on_resize(self) -> None:
         """As many columns as there is room for."""
-        self._paint()
+        # In the middle of a layout the new height would not count.
+        self.call_after_refresh(self._paint)
 
     def on_input_changed(self) -> None:
         """Only what fits what was typed."""
@@ -129,8 +127,13 @@ class HelpScreen(ModalScreen[None]):
         else:
             text.update(_in_two_columns(lines, (room - _GAP) // 2))
         chosen = found[self._at] if found else None
-        line = "" if chosen is None else chosen.line or "No command of the shell does that."
-        self.query_one("#line", Static).update(Content.styled(line, ACCENT if chosen and chosen.line else MUTED))
+        below = self.query_one("#line", Static)
+        if chosen is not None and chosen.why_not:
+            below.update(Content.styled(chosen.why_not, WARNING))
+        elif chosen is not None and chosen.line:
+            below.update(Content.styled(chosen.line, ACCENT))
+        else:
+            below.update("" if chosen is None else Content.styled("No command of the shell does that.", MUTED))
 
 
 class TextScreen(ModalScreen[None]):
@@ -179,23 +182,24 @@ def _of_commands(room: Screen[Any], commands: Iterable[Command]) -> list[Key]:
         ]
         keys = " ".join(dict.fromkeys(room.app.get_key_display(binding) for binding in bound))
         if keys:
-            is_dimmed = isinstance(room, SaysWhyNot) and room.why_not(command) is not None
-            listed.append(Key(command.group, keys, command, line_of(room, command), is_dimmed))
+            why = room.why_not(command) if isinstance(room, SaysWhyNot) else None
+            reason = display_text(mask_secrets(why)) if why else ""
+            listed.append(Key(command.group, keys, command, line_of(room, command), reason))
     order = list(dict.fromkeys(key.group for key in listed))
     return sorted(listed, key=lambda key: order.index(key.group))
 
 
 def _of_panes(room: Screen[Any], panes: Iterable[tuple[str, Widget]]) -> list[Key]:
-    return [
-        Key(
-            title,
-            " ".join(room.app.get_key_display(single) for single in binding.make_bindings([binding])),
-            Command(binding.id or "", binding.key, "", binding.description, binding.tooltip or binding.description, ""),
-        )
-        for title, pane in panes
-        for binding in type(pane).BINDINGS
-        if isinstance(binding, Binding) and binding.description
-    ]
+    found: dict[str, Key] = {}
+    for title, pane in panes:
+        for binding in type(pane).BINDINGS:
+            if isinstance(binding, Binding) and binding.description and binding.key not in found:
+                keys = " ".join(room.app.get_key_display(single) for single in binding.make_bindings([binding]))
+                sentence = binding.tooltip or binding.description
+                found[binding.key] = Key(
+                    title, keys, Command(binding.id or "", binding.key, "", binding.description, sentence, "")
+                )
+    return list(found.values())
 
 
 def _lines(found: Sequence[Key], at: int, *, is_grouped: bool) -> list[Content]:
@@ -209,10 +213,10 @@ def _lines(found: Sequence[Key], at: int, *, is_grouped: bool) -> list[Content]:
             group = key.group
         mark, look = ("▌ ", ACCENT) if number == at else ("  ", "")
         keys = key.keys + " " * (widest - cell_len(key.keys))
-        style = MUTED if key.is_dimmed else look
+        style = MUTED if key.why_not else look
         lines.append(
             Content.assemble(
-                (mark, ACCENT), (keys, MUTED if key.is_dimmed else ACCENT), (f"  {key.command.sentence}", style)
+                (mark, ACCENT), (keys, MUTED if key.why_not else ACCENT), (f"  {key.command.sentence}", style)
             )
         )
     return lines

@@ -61,9 +61,10 @@ ZEROCLAW_LIGHT = Theme(
     dark=False,
     variables={
         "score-vector": "#0f7285",
-        "score-keyword": "#8a6500",
+        "score-keyword": "#755600",
         "score-final": "#bf4f17",
         "faint": "#6f665f",
+        "foreground-muted": "#6b645d",
         "footer-key-foreground": "#bf4f17",
         "footer-background": "#fbf8f4",
         "footer-item-background": "#fbf8f4",
@@ -100,7 +101,7 @@ _ANSI = {
     "glowing": "ansi_default",
     "marked": "ansi_default",
 }
-_FALLBACK = {True: ("#5fb8c9", "#dcb861"), False: ("#0f7285", "#8a6500")}
+_FALLBACK = {True: ("#5fb8c9", "#dcb861"), False: ("#0f7285", "#755600")}
 
 
 def first_theme(environment: Mapping[str, str], colours: str | None) -> str:

@@ -24,11 +24,14 @@ PIECES = (
     "深色主题", "用户", "é", "Größe", "ſ", "v1.2.3", "a_b", "%", "_", ":*", "!", "|", "(", "\t", "\n", "50%", "@",
     "#tag",
 )  # fmt: skip
+CONTENT_ALONE = ("", "", "quartz", "violet", "quartz violet", "quartz ./c")
+"""What no key has."""
 QUERIES = (
     "rust", "RUST the", "rust rust", "foo-bar", "foo bar", "bar", "c", "/c", "/notes", "~/notes", "/run.sh", "./run.sh",
     "notes", "/b/c", "b", "a.de/c", "x@y.de y.de", "it's", "s", "'", "''", "\\", "!rust | the", "rust & !the", "rust:*",
     "深色主题", "深色", "主题 用户", "größe é", "v1.2.3", "1.5e-3", "7", "-7", "the and", "<b>", "a_b", "50%", "...",
-    "zz", "rust foo a b", "tag", "<a rust", "y", "de",
+    "zz", "rust foo a b", "tag", "<a rust", "y", "de", "quartz", "quartz violet", "user quartz", "user violet rust",
+    "user", "quartz /c", "violet notes",
 )  # fmt: skip
 
 
@@ -54,18 +57,26 @@ async def answer(memory: PostgresMemory, query: str, limit: int, version: str = 
 
 @pytest.mark.parametrize("form", ["key", "agents"])
 async def test_every_query_has_the_answer_of_zeroclaws_own_statement(form, place, opens):
-    """Also where a tag goes on from the key into the content, and where a content begins with a path."""
+    """Also where a tag goes on from the key into the content, and where a content begins with a path.
+
+    Of the agents' table the server knows which words most keys have, which some, and which none.
+    """
     chosen = random.Random(11)
     agent = ", agent_id" if form == "agents" else ""
     place.make_table(form)
     connection = await asyncpg.connect(place.url)
-    rows = [(f"id-{at:04}", f"{odd_text(chosen, 2)} {at}", odd_text(chosen, 8)) for at in range(1_500)]
+    rows = [
+        (f"id-{at:04}", f"{odd_text(chosen, 2)} user {at}", f"{odd_text(chosen, 8)} {chosen.choice(CONTENT_ALONE)}")
+        for at in range(1_500)
+    ]
     rows += [("tag", '<a "', 'x> <b "y> zz" c>'), ("path", "way", "~/notes and more"), ("dots", "up", "../b/c")]
     await connection.executemany(
         f"INSERT INTO memories (id, key, content, category, created_at, updated_at{agent}) "
         f"VALUES ($1, $2, $3, 'core', now(), now(){', $$a-default$$' if agent else ''})",
         rows,
     )
+    if form == "agents":
+        await connection.execute("ANALYZE memories")
     await connection.close()
     memory = await opens()
     some_found = 0

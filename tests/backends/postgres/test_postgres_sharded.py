@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -17,8 +20,11 @@ from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
 from zeroclaw_tui.memory.change import Draft, Edit, StoredRow
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
 from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.loader import Pace
 
 USER = "sharded"
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 COLUMNS = """(id TEXT NOT NULL, key TEXT NOT NULL, content TEXT NOT NULL, category TEXT NOT NULL,
 created_at TIMESTAMPTZ NOT NULL, updated_at TIMESTAMPTZ NOT NULL, session_id TEXT)"""
 EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
@@ -101,6 +107,49 @@ async def test_the_memories_lie_on_both_servers_and_are_listed_found_and_counted
     assert (await memory.health()).ok
     version = await memory.data_version()
     assert await memory.data_version() == version
+
+
+async def test_what_others_write_on_either_server_is_seen(
+    library: Library, front: PostgresServer, shards: tuple[PostgresServer, PostgresServer]
+) -> None:
+    """An edit that leaves the times alone, a deletion and a new memory; nothing is seen where nothing was written."""
+    memory = library.memory
+    assert memory.capabilities.watch
+    seen = [await memory.data_version()]
+    for shard in shards:
+        for statement in (
+            "UPDATE half SET content = content || '!' WHERE id = (SELECT min(id) FROM half)",
+            "DELETE FROM half WHERE id = (SELECT max(id) FROM half)",
+        ):
+            shard.run(statement, USER)
+            seen += [await memory.data_version(), await memory.data_version()]
+    front.run(
+        f"SET ROLE {USER}; INSERT INTO memories VALUES ('new', 'new', 'new', 'core', '2020-01-01', '2020-01-01')", USER
+    )
+    seen.append(await memory.data_version())
+    assert [one == other for one, other in pairwise(seen)] == [False, True] * 4 + [False]
+
+
+async def test_the_inspector_shows_what_others_write_on_another_server(
+    library: Library, front: PostgresServer, shards: tuple[PostgresServer, PostgresServer]
+) -> None:
+    options = OpenOptions(location=front.url(USER, PASSWORD, USER), backend="postgres")
+    app = InspectorApp(options, clock=lambda: NOW, pace=Pace(debounce=0.0, poll=0.05, stopwatch=lambda: 0.0))
+    total = len(sample_entries())
+    async with app.run_test(size=(140, 40)) as pilot:
+
+        async def shows(wanted: str) -> None:
+            async with asyncio.timeout(20):
+                while wanted not in "".join(app.export_screenshot(simplify=True).split("&#160;")):
+                    await pilot.pause(0.05)
+
+        await shows(f"{total}memories")
+        added = "INSERT INTO memories VALUES ('n', 'newcomer', 'of another program', 'core', now(), now() + '1 day')"
+        front.run(f"SET ROLE {USER}; {added}", USER)
+        await shows("newcomer")
+        for shard in shards:
+            shard.run("UPDATE half SET key = 'changed' WHERE id = 'n'", USER)
+        await shows("changed")
 
 
 async def test_what_is_stored_edited_and_removed_there_is_taken_back(library: Library) -> None:

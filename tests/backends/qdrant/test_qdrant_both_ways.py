@@ -269,7 +269,7 @@ async def test_an_index_that_has_gone_is_made_up_for(server: QdrantServer) -> No
     ("version", "index", "told"),
     [
         ("1.7.4", {}, "in the order of their ids alone"),
-        ("1.15.0", {"timestamp": "keyword"}, "no datetime index on timestamp. Qdrant makes one by PUT http"),
+        ("1.15.0", {"timestamp": "keyword"}, "no datetime index on timestamp. `zeroclaw memory doctor --repair"),
         ("1.15.0", {"timestamp": "datetime"}, ""),
     ],
 )

@@ -89,9 +89,25 @@ def test_health_says_what_zeroclaw_would_do_with_the_name(ask: Ask) -> None:
     assert any("1 earlier text lies in the archive" in finding for finding in health["findings"])
 
 
-def test_the_audit_tells_the_traps(ask: Ask, file: RMemFile) -> None:
+def test_the_audit_lists_the_traps_with_the_rows_behind_them(ask: Ask, file: RMemFile) -> None:
+    """An archived text that recall may bring back is a row; removing it is refused, as R-Mem removes none."""
+    (found,) = ask("audit", "--only", "earlier-texts")["findings"]
+    assert (found["kind"], found["count"], found["won"]) == ("earlier texts", 1, 0)
+    assert [sample["excerpt"] for sample in found["samples"]] == ["Mila prefers white bread"]
+    assert "nothing from its archive" in found["remark"]
+    refused = run_memory("audit", "--only", "earlier-texts", "--purge", "--yes", "--location", str(file.path))
+    assert refused.returncode == 1
+    assert "R-Mem removes nothing from its archive" in refused.stderr
+
+
+def test_texts_that_stay_in_the_history_are_a_finding_without_rows(ask: Ask, file: RMemFile) -> None:
     file.reset("mila")
-    assert any("history holds the texts of 2 memories" in note for note in ask("audit")["notes"])
+    found = {one["kind"]: one for one in ask("audit")["findings"]}["texts in history"]
+    assert (found["count"], found["samples"]) == (0, [])
+    assert "history holds the texts of 2 memories" in found["remark"]
+    told = run_memory("audit", "--location", str(file.path))
+    assert "texts in history" in told.stdout
+    assert "--only texts-in-history --purge" not in told.stdout
 
 
 def test_the_embedder_of_a_config_makes_the_vector_of_a_query(file: RMemFile, tmp_path: Path) -> None:
@@ -124,6 +140,31 @@ def test_a_deletion_and_its_undo_by_commands(file: RMemFile, ask: Ask) -> None:
     refused = run_memory("edit", BREAD_KEY, "--content", "cake", "--location", str(file.path))
     assert refused.returncode == 1
     assert "needs a vector" in refused.stderr
+
+
+def test_emptying_a_store_with_relations_names_the_way_on_and_that_way_goes(file: RMemFile, ask: Ask) -> None:
+    place = ("--location", str(file.path))
+    before = file.everything()
+    refused = run_memory("clear", "--yes", *place)
+    assert refused.returncode == 1
+    assert "--category NAME` takes the living memories of a category (personal, preference)" in refused.stderr
+    assert file.everything() == before
+    assert ask("purge", "--category", "personal", "--category", "preference", "--yes")["count"] == 2
+    assert [entry["category"] for entry in ask("list")["entries"]] == ["relation"]
+
+
+def test_a_deletion_for_ever_leaves_what_rmems_own_leaves(file: RMemFile) -> None:
+    """A copy in the archive, a line of history with the text, and the graph; but no word in the keyword index."""
+    before = file.everything()
+    done = run_memory("forget", BREAD_KEY, "--forever", "--yes", "--location", str(file.path))
+    assert done.returncode == 0, done.stderr
+    assert "R-Mem keeps what it deletes" in done.stderr
+    after = file.everything()
+    text = "Mila prefers rye bread"
+    assert file.run("SELECT id, text, reason FROM archive WHERE reason = 'DELETED'") == [(BREAD, text, "DELETED")]
+    assert file.run("SELECT action, old_text FROM history ORDER BY rowid DESC LIMIT 1") == [("DELETE", text)]
+    assert after["relations"] == before["relations"]
+    assert file.found_by("rye") == []
 
 
 def test_a_name_without_a_file_is_asked_for(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ async def test_the_traps_are_told(tmp_path: Path, opened: Opened) -> None:
     file.delete("3" * 32)
     file.add("4" * 32, "tom", "Tom's text", vector(0, 1, 0))
     file.reset("tom")
-    told = " ".join(await (await opened(file)).traps())
+    told = " ".join(trap.remark for trap in await (await opened(file)).traps())
     assert "The history holds the texts of 1 memory" in told
     assert "2 deleted texts lie in the archive" in told
     assert "1 memory is found by words of deleted ones too" in told

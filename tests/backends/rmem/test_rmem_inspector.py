@@ -85,3 +85,22 @@ async def test_it_is_browsed_recalled_and_restored_from(tmp_path: Path) -> None:
         await pilot.press("escape", "u")
         await settled(pilot)
         assert file.run("SELECT text FROM memories WHERE id = ?", BEES) == []
+
+
+async def test_the_audit_shows_its_traps_and_the_rows_behind_them(tmp_path: Path) -> None:
+    """Also one that no row stands behind."""
+    file = mila(tmp_path / "rustmem.db")
+    file.reset("mila")
+    file.add("tom", "tom", "Tom reads", bytes(12))
+    file.delete("tom")
+    app = InspectorApp(OpenOptions(path=file.path), clock=lambda: NOW, pace=STILL)
+    async with app.run_test(size=(150, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("A")
+        await settled(pilot)
+        shown = screen_text(app)
+        assert "deleted texts" in shown
+        assert "Tom reads" in shown
+        await pilot.press("down", "down")
+        await settled(pilot)
+        assert "The history holds the texts of" in screen_text(app)

@@ -23,7 +23,7 @@ from zeroclaw_tui.curation.opening import OpenOptions, configs_for
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
-from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.why.pane import Tab
 from zeroclaw_tui.tui.rooms.why.room import WhyRoom
@@ -96,10 +96,13 @@ class ByHand:
     dimensions = 4
     is_remote = False
 
+    def __init__(self) -> None:
+        self.vectors: dict[str, tuple[float, ...]] = dict(_VECTORS)
+
     async def embed(self, text: str) -> np.ndarray:
-        if text not in _VECTORS:
+        if text not in self.vectors:
             raise EmbeddingFailed("The endpoint does not know this message.", hint="Type another.")
-        return np.array(_VECTORS[text], dtype=np.float32)
+        return np.array(self.vectors[text], dtype=np.float32)
 
     async def close(self) -> None:
         """Nothing to let go of."""
@@ -183,15 +186,24 @@ class Kitchen:
             library.embedder, library.no_embedder_because = self.embedder, None
         return library
 
-    def room(self, tab: Tab, key: str | None = None, message: str = MESSAGE, **asked: Any) -> WhyApp:
-        """The room on this store, asked about the memory of a key."""
-        return WhyApp(self, tab, key, RecallRequest(message, **asked))
+    def room(
+        self,
+        tab: Tab,
+        key: str | None = None,
+        message: str = MESSAGE,
+        *,
+        session: str | None = None,
+        rule: Rule = "cli",
+        **options: Any,
+    ) -> WhyApp:
+        """The room on this store, asked about the memory of a key; `options` are those the store is opened with."""
+        return WhyApp(self, tab, key, RecallRequest(message, session_id=session, rule=rule), **options)
 
 
 class WhyApp(App[None]):
     """The room over an empty screen, and what it gave back."""
 
-    CSS_PATH = Path(__file__).parents[3] / "zeroclaw_tui" / "tui" / "screens" / "browser.tcss"
+    CSS_PATH = Path(__file__).parents[3] / "zeroclaw_tui" / "tui" / "rooms" / "browser.tcss"
 
     def __init__(self, kitchen: Kitchen, tab: Tab, key: str | None, request: RecallRequest, **options: Any) -> None:
         super().__init__()

@@ -82,7 +82,7 @@ async def test_keys_move_the_cursor_and_stop_at_both_ends() -> None:
 
 async def test_columns_are_as_wide_as_needed_and_numbers_stand_at_the_right() -> None:
     rows = [Thing("ham", 7, "smoked"), Thing("a longer name", 1200, "x" * 90)]
-    async with listing(rows) as (app, pilot):
+    async with listing(rows, width=68) as (app, pilot):
         assert app.lines[:2] == [" thing            count  about", "▌ham                  7  smoked"]
         assert app.lines[2].startswith(" a longer name    1,200  xxxx")
         assert app.lines[2].endswith("x…")

@@ -39,6 +39,17 @@ _GROUPS_AT_ONCE = 2000
 _DIGEST = "substring(encode(sha256(convert_to(m.content, 'UTF8')), 'hex') FROM 1 FOR 16)"
 _SMALL = 8 * 1024 * 1024
 """Up to this size, in bytes without what lies beside the rows, a table is looked through whole."""
+FEW_ELSEWHERE = 20_000
+"""The same in rows that lie on other servers."""
+_FOREIGN_PARTS = """
+WITH RECURSIVE parts AS (
+    SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2
+    UNION SELECT i.inhrelid FROM pg_inherits i JOIN parts ON i.inhparent = parts.oid
+)
+SELECT array(SELECT format('%I.%I', n.nspname, c.relname) FROM parts JOIN pg_class c ON c.oid = parts.oid
+             JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'f' ORDER BY 1)
+"""
+_TOLD_APART = ("id", "key", "content", "category", "session_id", "agent_id", "namespace")
 
 
 def facet_statements(table: Table, filter: MemoryFilter, now: str) -> tuple[str, tuple[str, str], Sequence[Any]]:
@@ -306,6 +317,23 @@ async def version_of(connection: asyncpg.Connection, table: Table, *, by_writers
         look["oid"],
     )
     return (*shape, counted["newest"], counted["written"])
+
+
+async def version_elsewhere(
+    connection: asyncpg.Connection, table: Table, *, whole: bool
+) -> tuple[tuple[Any, ...], int]:
+    """Values of which one changes with every write to the parts of a table that are foreign tables, and their rows.
+
+    The servers they lie on are asked for a sum over all rows, of which only the sum comes over (postgres_fdw). Without
+    `whole` they are asked for the newest `updated_at`, which has an index and tells of stores, but not of deletions;
+    no rows are counted then.
+    """
+    parts = await connection.fetchval(_FOREIGN_PARTS, table.schema, table.name)
+    texts = [name for name in _TOLD_APART if table.has(name)]
+    told = " || ' ' || ".join(f"coalesce({name}::text, '')" for name in texts)
+    chosen = f"count(*), sum(hashtextextended({told}, 0))" if whole else "0::bigint, NULL::numeric"
+    found = [tuple(await connection.fetchrow(f"SELECT {chosen}, max({table.updated}) FROM {part}")) for part in parts]
+    return tuple(found), sum(count for count, _, _ in found)
 
 
 class ManyIds(Sequence[str]):

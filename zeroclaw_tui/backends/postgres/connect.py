@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.host_names import addresses_of
 from zeroclaw_tui.backends.postgres.address import SHAPE, PostgresAddress, tls_context
-from zeroclaw_tui.backends.waiting import to_its_end
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.memory.errors import (
     Corrupt,
@@ -151,6 +151,16 @@ class Connections:
                     await _rolled_back(connection, transaction.rollback)
                     raise
                 await to_its_end(asyncio.ensure_future(transaction.commit()), _nothing)
+        finally:
+            await pool.release(connection)
+
+    @asynccontextmanager
+    async def outside_transactions(self) -> AsyncIterator[asyncpg.Connection]:
+        """A connection for a statement that runs in no transaction, with no limit but the driver's."""
+        pool, connection = await self._acquired("SELECT 1")
+        try:
+            with translated(self.address, connection):
+                yield connection
         finally:
             await pool.release(connection)
 

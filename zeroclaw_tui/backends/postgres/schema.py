@@ -179,7 +179,12 @@ class Table:
     @property
     def is_watched(self) -> bool:
         """Whether changes by others can be told."""
-        return self.kind in ("r", "p")
+        return self.kind in ("r", "p", "f")
+
+    @property
+    def may_lie_elsewhere(self) -> bool:
+        """Whether rows may lie on other servers, of whose writes this one does not know."""
+        return self.kind in ("p", "f")
 
     @property
     def dimensions(self) -> int | None:

@@ -34,6 +34,9 @@ _DEFAULT_NAMESPACE = "default"
 _FIRST_WITH_FULL_TEXT = (0, 5, 7)
 _WILDCARDS = "%_\\"
 _PATHS = "'.':* | '~':*"
+_KEY = "to_tsvector('simple', m.key)"
+_CONTENT = "to_tsvector('simple', m.content)"
+_KEY_WORDS, _CONTENT_WORDS = '"words of the key"', '"words of the content"'
 STAGE = "postgres"
 OWN_STAGE = "hybrid (ours)"
 SUBSTRING_SCALE = "2 x key + content matches"
@@ -42,11 +45,12 @@ COSINE_SCALE = "cosine"
 FUSED_SCALE = "0..1"
 
 _NOT_HELD = "PostgreSQL holds no NUL and nothing that is no Unicode, so nothing there can match such a query."
-_BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL work_mem = '64MB'"
+_BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL work_mem = '64MB'; SET LOCAL jit = off"
 """How many rows have a word the server often does not know, and takes them for far more than there are."""
 _WORD = re.compile(r"'(?:[^']|'')*'")
 """A word in a query as the server writes it."""
 _MOST_ODD_KEYS = 1000
+_MOST_KEYS = 0.5
 _MORE_BY_INDEX = "SET LOCAL hnsw.ef_search = {0}; SET LOCAL ivfflat.probes = 10"
 """An index gives no more rows than it was told to look at."""
 _MOST_BY_INDEX = 1000
@@ -70,17 +74,40 @@ class Words:
     odd_keys: tuple[str, ...]
     """The keys with a <."""
 
+    in_keys: Mapping[str, float] | None
+    """Those of them that many keys have, with the share of keys that have each; None where the server cannot tell."""
+
     def condition(self, given: Parameters) -> str:
-        """Holds for every row that has all words, and for some others."""
+        """Holds for every row that has all words, for those that are odd, and for some others.
+
+        Each part is told by an index alone, so that the server takes no text apart before it knows that it has to. A
+        word that few keys have stands in the content nearly always, and the index takes several at once, however
+        frequent one of them is; one that most keys have tells little.
+        """
         if not self.each:
             return "FALSE"
-        all_of_them = " AND ".join(f"({self._have(given.text(word))})" for word in self.each)
-        paths = f"to_tsvector('simple', m.content) @@ {given.text(_PATHS)}::tsquery"
-        odd = f" OR m.key = ANY({given.texts(self.odd_keys)})" if self.odd_keys else ""
-        return f"({all_of_them} OR {paths}{odd})"
+        rare = [word for word in self.each if word not in (self.in_keys or {})]
+        if self.in_keys is not None and rare and all(share > _MOST_KEYS for share in self.in_keys.values()):
+            content, key = given.text(" & ".join(rare)), given.text(" | ".join(rare))
+            found = f"{_CONTENT} @@ {content}::tsquery OR {_KEY} @@ {key}::tsquery"
+        else:
+            found = self.are_in(_KEY, _CONTENT, given)
+        return f"({found} OR {self.is_odd(_CONTENT, given)})"
 
-    def _have(self, word: str) -> str:
-        return " OR ".join(f"to_tsvector('simple', m.{column}) @@ {word}::tsquery" for column in ("key", "content"))
+    def are_in(self, key: str, content: str, given: Parameters) -> str:
+        """Holds for the rows that have all words in what was taken apart of key and content."""
+        return (
+            " AND ".join(
+                f"({key} @@ {place}::tsquery OR {content} @@ {place}::tsquery)"
+                for place in [given.text(word) for word in self.each]
+            )
+            or "FALSE"
+        )
+
+    def is_odd(self, content: str, given: Parameters) -> str:
+        """Holds for rows of which key and content taken apart together may give other words than `content` and key."""
+        paths = f"{content} @@ {given.text(_PATHS)}::tsquery"
+        return f"({paths} OR m.key = ANY({given.texts(self.odd_keys)}))" if self.odd_keys else f"({paths})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +150,30 @@ class Scope:
                 parts.append(f"m.{table.created} {compared} {moment_of(given.text(_moment(bound)))}")
         return " AND ".join(parts)
 
-    def keyword(self, given: Parameters) -> tuple[str, str]:
-        """What a row has to fulfil to be found by keywords, and the number it then has."""
+    def keyword(self, given: Parameters) -> tuple[str, str, str]:
+        """Where rows found by keywords are read, what holds for them there, and the number they then have."""
+        name = self.table.quoted
         if not self.has_full_text:
             pattern = given.text(f"%{self.query}%")
             score = f"((m.key ILIKE {pattern})::int * 2 + (m.content ILIKE {pattern})::int)::float8"
-            return f"(m.key ILIKE {pattern} OR m.content ILIKE {pattern})", score
+            return name, f"(m.key ILIKE {pattern} OR m.content ILIKE {pattern}) AND {self.condition(given)}", score
         words = f"plainto_tsquery('simple', {given.text(self.query)})"
-        ranks = [f"ts_rank_cd(to_tsvector('simple', m.{column}), {words})" for column in ("key", "content")]
-        score = f"({ranks[0]}::float8 * 2 + {ranks[1]}::float8)"
         matches = f"to_tsvector('simple', m.key || ' ' || m.content) @@ {words}"
-        return matches if self.words is None else f"{self.words.condition(given)} AND {matches}", score
+        if self.words is None:
+            return name, f"{matches} AND {self.condition(given)}", _score(_KEY, _CONTENT, words)
+        # To take a text apart takes the server longer than all else: once for each row, and on several processors.
+        parsed = (
+            f"(SELECT m.*, {_KEY} AS {_KEY_WORDS}, {_CONTENT} AS {_CONTENT_WORDS} FROM {name} AS m "
+            f"WHERE {self.words.condition(given)} AND {self.condition(given)} OFFSET 0)"
+        )
+        key, content = f"m.{_KEY_WORDS}", f"m.{_CONTENT_WORDS}"
+        are_in, is_odd = self.words.are_in(key, content, given), self.words.is_odd(content, given)
+        return parsed, f"CASE WHEN {is_odd} THEN {matches} ELSE {are_in} END", _score(key, content, words)
+
+
+def _score(key: str, content: str, words: str) -> str:
+    """ZeroClaw's score of the words of a row."""
+    return f"(ts_rank_cd({key}, {words})::float8 * 2 + ts_rank_cd({content}, {words})::float8)"
 
 
 def scope_of(request: RecallRequest, profile: ScoringProfile, table: Table) -> Scope:
@@ -317,17 +357,34 @@ async def _words_of(connections: Connections, scope: Scope) -> Words | None:
     if not (scope.has_full_text and scope.table.has_word_indexes):
         return None
     given = Parameters()
+    query, name = given.text(scope.query), given.text(scope.table.quoted)
     statement = f"""
-        SELECT plainto_tsquery('simple', {given.text(scope.query)})::text AS words,
-               array(SELECT m.key::text FROM {scope.table.quoted} AS m WHERE strpos(m.key::text, '<') > 0
-                     LIMIT {_MOST_ODD_KEYS + 1}) AS odd_keys"""
+        WITH index AS (
+            SELECT s.most_common_elems::text::text[] AS words, s.most_common_elem_freqs AS shares
+            FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+            JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname
+            WHERE i.indrelid = to_regclass({name}) AND i.indpred IS NULL
+              AND pg_get_indexdef(i.indexrelid) ~ '\\(to_tsvector\\(''simple''::regconfig, \\(?key\\M' LIMIT 1
+        ), frequent AS (
+            SELECT array_to_tsvector(ARRAY[word])::text AS word, share
+            FROM index, unnest(index.words, index.shares) AS one(word, share)
+            WHERE word = ANY (tsvector_to_array(to_tsvector('simple', {query})))
+        )
+        SELECT plainto_tsquery('simple', {query})::text AS words,
+               (SELECT count(*) FROM index) AS indexes,
+               array(SELECT word FROM frequent ORDER BY word) AS frequent,
+               array(SELECT share FROM frequent ORDER BY word) AS shares"""
+    # By itself it is done by several processors.
+    odd = f"SELECT m.key::text FROM {scope.table.quoted} AS m WHERE m.key::text LIKE '%<%' LIMIT {_MOST_ODD_KEYS + 1}"
     async with connections.reading() as connection:
         await connection.execute(_BY_INDEX)
         found = await connection.fetchrow(statement, *given.values)
+        odd_keys = tuple(record[0] for record in await connection.fetch(odd))
     between = _WORD.sub("", found["words"]).split()
-    if set(between) - {"&"} or len(found["odd_keys"]) > _MOST_ODD_KEYS:
+    if set(between) - {"&"} or len(odd_keys) > _MOST_ODD_KEYS:
         return None
-    return Words(tuple(dict.fromkeys(_WORD.findall(found["words"]))), tuple(found["odd_keys"]))
+    in_keys = dict(zip(found["frequent"], found["shares"], strict=True)) if found["indexes"] else None
+    return Words(tuple(dict.fromkeys(_WORD.findall(found["words"]))), odd_keys, in_keys)
 
 
 async def _listed(connections: Connections, scope: Scope) -> StoreRecall:
@@ -347,10 +404,9 @@ async def _by_keywords(connections: Connections, scope: Scope) -> StoreRecall:
     """The score of ZeroClaw <= 0.5.6 is of a type that it cannot read, so its entries have none; the rank is shown."""
     given = Parameters()
     table = scope.table
-    matches, score = scope.keyword(given)
+    source, matches, score = scope.keyword(given)
     statement = f"""
-        SELECT {entry_columns(table, excerpt=False)}, {score} AS recall_score FROM {table.quoted} AS m
-        WHERE {matches} AND {scope.condition(given)}
+        SELECT {entry_columns(table, excerpt=False)}, {score} AS recall_score FROM {source} AS m WHERE {matches}
         ORDER BY recall_score DESC, m.{table.updated} DESC, m.id LIMIT {given.count(scope.request.limit)}"""
     records = await _fetched(connections, statement, given, by_index=scope.words is not None)
     entries = tuple(
@@ -393,7 +449,7 @@ async def _fused(connections: Connections, scope: Scope, settings: ScoringSettin
     """Keyword rank as a share of the best, and the cosine, weighted as the config says over the parts present."""
     given = Parameters()
     table, request = scope.table, scope.request
-    matches, raw = scope.keyword(given)
+    source, matches, raw = scope.keyword(given)
     allowed, distance = scope.condition(given), nearness.distance(given)
     vector, keyword = given.number(settings.vector_weight), given.number(settings.keyword_weight)
     count = given.count(min(max(request.limit, 1) * _CANDIDATES, 2**31))
@@ -401,7 +457,7 @@ async def _fused(connections: Connections, scope: Scope, settings: ScoringSettin
         WITH keyword AS (
             SELECT id, raw, row_number() OVER (ORDER BY raw DESC, id) AS place,
                    CASE WHEN max(raw) OVER () > 0 THEN raw / max(raw) OVER () ELSE 0 END AS part
-            FROM (SELECT m.id, {raw} AS raw FROM {table.quoted} AS m WHERE {matches} AND {allowed}
+            FROM (SELECT m.id, {raw} AS raw FROM {source} AS m WHERE {matches}
                   ORDER BY raw DESC, m.id LIMIT {count}) AS found
         ), near AS (
             SELECT id, least(part, 1) AS part, row_number() OVER (ORDER BY part DESC, id) AS place

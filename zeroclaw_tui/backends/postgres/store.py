@@ -11,7 +11,6 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Entries, Health, Memory, Neighbours, Readiness, Scored, Stamps, StoreRecall
-from zeroclaw_tui.backends.matching import TextSearch, needles_of
 from zeroclaw_tui.backends.postgres import health, search, sql, word_index
 from zeroclaw_tui.backends.postgres.address import (
     SHAPE,
@@ -22,6 +21,7 @@ from zeroclaw_tui.backends.postgres.address import (
     read_url,
 )
 from zeroclaw_tui.backends.postgres.browse import (
+    FEW_ELSEWHERE,
     Groups,
     ManyIds,
     facet_statements,
@@ -31,6 +31,7 @@ from zeroclaw_tui.backends.postgres.browse import (
     stamp_select,
     statistics_of,
     statistics_statements,
+    version_elsewhere,
     version_of,
 )
 from zeroclaw_tui.backends.postgres.connect import (
@@ -64,9 +65,10 @@ from zeroclaw_tui.backends.postgres.schema import (
     read_table,
 )
 from zeroclaw_tui.backends.postgres.sql import FoundFilter, Parameters, conditions, has_vectors, ids_are
-from zeroclaw_tui.backends.postgres.write import PostgresRows, TableMoved
+from zeroclaw_tui.backends.postgres.write import PostgresRows, TableMoved, write_anew
 from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.backends.rows import MOST_ROWS, keep_nothing
+from zeroclaw_tui.backends.text_search import TextSearch, needles_of
 from zeroclaw_tui.backends.write import FillJob, RemoveJob, StoreJob, create, update
 from zeroclaw_tui.memory.change import (
     Advance,
@@ -114,6 +116,14 @@ _LONGEST_CONNECT = 300.0
 _USUAL_DIMENSIONS = 1536
 _SETS = "GROUPING SETS"
 _NOT_ZEROED = "PostgreSQL overwrites the space of removed rows in its own time (VACUUM), and its backups keep them."
+_WRITTEN_ANEW = (
+    "PostgreSQL wrote the table anew without the deleted rows, but for those that an older transaction may still read. "
+    "Its write-ahead log, server log, replicas and backups are not ours to look into."
+)
+_NOT_WRITTEN_ANEW = (
+    "PostgreSQL keeps the deleted rows until its owner runs VACUUM (FULL, ANALYZE) {}; while nobody uses it. Its "
+    "write-ahead log, server log, replicas and backups are not ours to look into."
+)
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 
 
@@ -125,7 +135,11 @@ class PostgresMemory(Memory):
     """
 
     name = "postgres"
-    keeps_deleted = "PostgreSQL keeps deleted rows until VACUUM, and in its write-ahead log, replicas and backups."
+    keeps_deleted = (
+        "PostgreSQL keeps deleted rows in its table until VACUUM, and in its write-ahead log, replicas and backups, "
+        "which are not ours to look into."
+    )
+    overwrites_by = "PostgreSQL then writes the table anew (VACUUM FULL), and whoever uses it meanwhile waits."
     keeps_nul = False
     orders_in_parts = True
     vector_dimensions: int | None = None
@@ -153,6 +167,7 @@ class PostgresMemory(Memory):
         self._table: Table | None = None
         self._seen: tuple[tuple[Any, ...], Mapping[str, str]] | None = None
         self._changes = 0
+        self._reads_elsewhere = True
         wanted = connect_seconds or address.connect_seconds or USUAL_SECONDS
         self._connect_seconds = min(wanted, _LONGEST_CONNECT)
         self.connections = Connections(address, connect_seconds=self._connect_seconds)
@@ -573,13 +588,20 @@ class PostgresMemory(Memory):
         return [found[handle] for handle in handles if handle in found]
 
     async def data_version(self) -> int | None:
-        """Changes when somebody has written to the table; None for a view. The agents' names are read again too."""
+        """Changes when somebody has written to the table; None for a view. The agents' names are read again too.
+
+        Of many rows on other servers (foreign tables) only those with a newer `updated_at` than all others are seen.
+        """
         if not self.capabilities.watch:
             return None
         by_writers = "xmin" not in self.connections.refused
         async with self.connections.reading(interruptible=False) as connection:
             with expected(*(NOT_SUPPORTED if by_writers else ())) as refused:
                 state = await version_of(connection, self.table, by_writers=by_writers)
+                if self.table.may_lie_elsewhere:
+                    elsewhere, rows = await version_elsewhere(connection, self.table, whole=self._reads_elsewhere)
+                    state = (*state, *elsewhere)
+                    self._reads_elsewhere = self._reads_elsewhere and rows <= FEW_ELSEWHERE
                 agents = await read_agents(connection, self.schema_name) if self.table.form == "agents" else {}
         if refused:
             self.connections.refused.add("xmin")
@@ -624,6 +646,16 @@ class PostgresMemory(Memory):
         """Delete rows, a few hundred to a transaction. What PostgreSQL frees it overwrites in its own time."""
         removal = await self._write(RemoveJob(stamps, keep, advance).run)
         return replace(removal, notes=(*removal.notes, _NOT_ZEROED)) if zero and removal.removed else removal
+
+    async def overwrite_deleted(self) -> str | None:
+        """Have the table written anew (VACUUM FULL), where the user may and nobody is using it."""
+        problem = ""
+        try:
+            if await write_anew(self.connections, self.table):
+                return _WRITTEN_ANEW
+        except InspectorError as error:
+            problem = f" {error.message}"
+        return _NOT_WRITTEN_ANEW.format(self.table.quoted) + problem
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None

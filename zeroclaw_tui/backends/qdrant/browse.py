@@ -18,9 +18,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from zeroclaw_tui.backends.listing import age_groups, left_of, moment
-from zeroclaw_tui.backends.matching import Needle, TextSearch
 from zeroclaw_tui.backends.qdrant.connect import Connection, Point
 from zeroclaw_tui.backends.qdrant.points import DEFAULT_AGENT, Shape, agent_of, payload_of, point_id
+from zeroclaw_tui.backends.text_search import Needle, TextSearch
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
@@ -56,6 +56,8 @@ class Server:
     orders_times: bool = False
     counts_values: bool = False
     text_match: str = ""
+    lacking: tuple[tuple[str, str], ...] = ()
+    """The payload indexes that would be gone by and are not there, each a field and its kind."""
 
     @classmethod
     def of(cls, version: tuple[int, int], described: Mapping[str, Any], *, has_agents: bool) -> Server:
@@ -67,11 +69,14 @@ class Server:
             if isinstance(index, dict)
         }
         counted = _COUNTED if has_agents else _COUNTED[:2]
+        used = [("timestamp", "datetime")] if version >= TIMES_FROM else []
+        used += [(field, "keyword") for field in counted] if version >= VALUES_FROM else []
         return cls(
             reads_times=version >= TIMES_FROM,
             orders_times=version >= TIMES_FROM and indexes.get("timestamp") == "datetime",
             counts_values=version >= VALUES_FROM and all(indexes.get(field) == "keyword" for field in counted),
             text_match=_text_match(version, "text" in (indexes.get("key"), indexes.get("content"))),
+            lacking=tuple((field, kind) for field, kind in used if indexes.get(field) != kind),
         )
 
 

@@ -9,13 +9,14 @@ import struct
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.answers import Health, Readiness, StoreRecall
+from zeroclaw_tui.backends.answers import Health, Mended, Readiness, Repair, StoreRecall, StoreRepair
 from zeroclaw_tui.backends.base import Entries, Memory, Neighbours, Scored, Stamps
 from zeroclaw_tui.backends.listing import count_entries
 from zeroclaw_tui.backends.qdrant.browse import (
     TIMES_FROM,
+    VALUES_FROM,
     Place,
     Points,
     Server,
@@ -98,10 +99,15 @@ _TOO_OLD = (
     "this Qdrant gives them in the order of their ids alone. From 1.8 on, and with a datetime index, it can do more."
 )
 _NO_INDEX = (
-    "the collection has no datetime index on timestamp. Qdrant makes one by "
-    'PUT {}/index {{"field_name": "timestamp", "field_schema": "datetime"}}.'
+    "the collection has no datetime index on timestamp. `zeroclaw memory doctor --repair make-payload-indexes` has "
+    "Qdrant make one."
 )
 _SLOW_FROM = 50_000
+_MANY = 1_000
+"""From so many points on it is worth an index that the server orders or counts them."""
+MAKE_INDEXES: Repair = "make payload indexes"
+_INDEX_SECONDS = 60.0
+_LOOK_AGAIN = 0.2
 _PURPOSE = "to store and find memories here"
 
 
@@ -114,7 +120,10 @@ class QdrantMemory(Memory):
     """
 
     name = NAME
-    keeps_deleted = "Qdrant keeps deleted points in segments until it optimizes them, and in snapshots and replicas."
+    keeps_deleted = (
+        "Qdrant keeps deleted points in its segments until it optimizes them, and in its log, snapshots and replicas, "
+        "which are not ours to look into."
+    )
     embeds_itself = True
     ids_are_uuids = True
     keeps_updates = False
@@ -164,7 +173,7 @@ class QdrantMemory(Memory):
         shape = await examine(self._connection, described, names_agents=self._names_agents)
         self._names_agents = shape.has_agents
         version = await self._connection.version()
-        points = Points(self._connection, shape, Server.of(version, described, has_agents=shape.has_agents))
+        points = Points(self._connection, shape, self._server_of(version, described))
         self._opened = points, Search(points, self._embedding), Writer(points, self._embedding)
         self._describe()
         self.recalls_by = f"{self._search.scale} only"
@@ -175,8 +184,7 @@ class QdrantMemory(Memory):
             notices.append(mismatch)
         number = await self.count()
         if number >= _SLOW_FROM and not points.server.orders_times:
-            why = _NO_INDEX.format(self.location) if version >= TIMES_FROM else _TOO_OLD
-            notices.append(_SLOW.format(number) + why)
+            notices.append(_SLOW.format(number) + (_NO_INDEX if version >= TIMES_FROM else _TOO_OLD))
         self.notices = tuple(notices)
 
     async def close(self) -> None:
@@ -261,8 +269,19 @@ class QdrantMemory(Memory):
         findings = [] if mismatch is None else [mismatch]
         if status not in ("green", None):
             findings.append(f"Qdrant calls the collection {status}: it is optimising, or in trouble.")
+        number = await self.count()
+        repairs: dict[str, StoreRepair] = {}
+        if number >= _MANY:
+            version = await self._connection.version()
+            lacking = self._server_of(version, described).lacking
+            if lacking:
+                finding, repair = _unindexed(lacking, number)
+                findings.append(finding)
+                repairs[finding] = repair
+            if version < VALUES_FROM:
+                findings.append(_too_old(version, number))
         facts = {
-            "memories": await self.count(),
+            "memories": number,
             "collection": self._connection.address.collection,
             "server": self._connection.address.place,
             "vector length": self._points.shape.dimensions,
@@ -270,7 +289,32 @@ class QdrantMemory(Memory):
             "status": status,
             "payload indexes": ", ".join(described.get("payload_schema") or {}) or "none",
         }
-        return Health(status != "red", "answers", tuple(findings), facts)
+        return Health(status != "red", "answers", tuple(findings), facts, repairs)
+
+    async def repair(self, what: Repair = MAKE_INDEXES) -> Mended:
+        """Have Qdrant make the payload indexes by which it orders and counts. Raises Refused before Qdrant 1.8."""
+        if what != MAKE_INDEXES:
+            raise self._no_file()
+        if self.read_only_because is not None:
+            raise self.refuse_to_write()
+        version = await self._connection.version()
+        if version < TIMES_FROM:
+            raise Refused(_too_old(version, await self.count()), hint="Nothing was changed.")
+        wanted = self._server_of(version, await self._connection.describe()).lacking
+        for field, kind in wanted:
+            await self._connection.ask("PUT", "/index", {"field_name": field, "field_schema": kind})
+        # Qdrant says at once that it will; a big collection takes it longer than a request may.
+        until = time.monotonic() + _INDEX_SECONDS
+        while (server := self._server_of(version, await self._connection.describe())).lacking:
+            if time.monotonic() > until:
+                break
+            await asyncio.sleep(_LOOK_AGAIN)
+        self._points.server = server
+        self._paged = self._listed = self._last_places = None
+        return Mended(indexes=tuple(field for field, _ in wanted), goes_on=bool(server.lacking))
+
+    def _server_of(self, version: tuple[int, int], described: Mapping[str, Any]) -> Server:
+        return Server.of(version, described, has_agents=self._names_agents)
 
     async def count(self) -> int:
         """How many points there are, counted exactly."""
@@ -647,6 +691,34 @@ class QdrantMemory(Memory):
         self._listed = self._last_places = None
         if self.read_only_because is not None:
             raise self.refuse_to_write()
+
+
+def _unindexed(lacking: Sequence[tuple[str, str]], number: int) -> tuple[str, StoreRepair]:
+    """What it costs that payload indexes are not there, and the repair."""
+    fields = ", ".join(field for field, _ in lacking)
+    costs = []
+    if ("timestamp", "datetime") in lacking:
+        costs.append("list them in the order of time")
+    if any(kind == "keyword" for _, kind in lacking):
+        costs.append("count them by category, session and agent")
+    finding = (
+        f"The collection has no payload index on {fields}: all {number:,} points are read to {' and to '.join(costs)}."
+    )
+    steps = (
+        *(f"Have Qdrant make an index of the kind {kind} on {field}." for field, kind in lacking),
+        "Points stay as they are; an index of another kind on these fields goes, and Qdrant takes some more memory.",
+    )
+    return finding, StoreRepair(
+        MAKE_INDEXES, "The more memories there are, the longer each page and each count takes.", steps
+    )
+
+
+def _too_old(version: tuple[int, int], number: int) -> str:
+    """What a version of Qdrant lacks, whatever indexes there are."""
+    named = f"This Qdrant is {version[0]}.{version[1]}" if any(version) else "This Qdrant does not say its version"
+    if version < TIMES_FROM:
+        return f"{named}: all {number:,} points are read to list them in the order of time, which 1.8 does by itself."
+    return f"{named}: all {number:,} points are read to count them by category and session, which 1.12 does by itself."
 
 
 def _answers_in(began: float) -> str:

@@ -15,7 +15,6 @@ from zeroclaw_tui.backends import write
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, Stamps, StoreRecall
 from zeroclaw_tui.backends.clock import local_now
 from zeroclaw_tui.backends.listing import age_groups, count_entries, left_of
-from zeroclaw_tui.backends.matching import SECONDS
 from zeroclaw_tui.backends.redis.connect import SHAPE, Connection, RedisAddress, read_url
 from zeroclaw_tui.backends.redis.documents import (
     PATTERN,
@@ -31,6 +30,7 @@ from zeroclaw_tui.backends.redis.documents import (
 )
 from zeroclaw_tui.backends.redis.write import RedisRows, look
 from zeroclaw_tui.backends.revert import RevertJob
+from zeroclaw_tui.backends.text_search import SECONDS
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
@@ -181,7 +181,10 @@ class RedisMemory(Memory):
     """
 
     name = "redis"
-    keeps_deleted = "Redis keeps deleted keys in its append-only file until that is rewritten, in dumps and replicas."
+    keeps_deleted = (
+        "Redis keeps deleted keys in its append-only file until BGREWRITEAOF, in its dump until BGSAVE, and in "
+        "replicas and backups, which are not ours to look into."
+    )
     keeps_updates = False
     recalls_by = "substring"
 

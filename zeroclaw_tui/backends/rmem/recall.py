@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.backends.rmem.tables import Shape, relation_handle, shown_user
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.text import WHITE_SPACE, cut, is_unicode, one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, is_unicode, one_line
 from zeroclaw_tui.scoring.settings import float32
 from zeroclaw_tui.scoring.vectors import plain_cosines
 
@@ -89,7 +89,7 @@ class Answer:
         if self.fault is not None:
             yield f"The keyword stage fails{of}, as it does in R-Mem, which tells nobody: {self.fault}."
         elif self.picked is not None:
-            count = "1 memory" if len(self.picked) == 1 else f"{len(self.picked):,} memories"
+            count = counted(len(self.picked))
             yield f"The keyword stage ({_shown(self.expression)}) picks {count}{of}: only those are ranked."
         if self.looked_at_archive:
             yield (

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends import generic
-from zeroclaw_tui.backends.answers import PastText
+from zeroclaw_tui.backends.answers import PastText, Trap
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Neighbours, Scored, StoreRecall
+from zeroclaw_tui.backends.cancellation import to_its_end, unless
 from zeroclaw_tui.backends.held import HeldMemory, brought_in_by
 from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.backends.rmem.recall import LIMIT, SCALE, Answer, merged, searched
@@ -20,7 +21,6 @@ from zeroclaw_tui.backends.rmem.tables import (
     OF_RELATIONS,
     Contents,
     Shape,
-    Traps,
     check_place,
     has_other_names,
     is_living,
@@ -40,7 +40,6 @@ from zeroclaw_tui.backends.rmem.write import (
     writing,
 )
 from zeroclaw_tui.backends.rows import finished, keep_nothing
-from zeroclaw_tui.backends.waiting import to_its_end, unless
 from zeroclaw_tui.backends.write import RemoveJob, update
 from zeroclaw_tui.config.layouts import exists, file_size
 from zeroclaw_tui.files.database import (
@@ -54,27 +53,12 @@ from zeroclaw_tui.files.database import (
     wal_file,
     why_not_writable,
 )
-from zeroclaw_tui.memory.change import (
-    Advance,
-    Batches,
-    Clash,
-    Draft,
-    Edit,
-    FilledVectors,
-    Keep,
-    NewVector,
-    Removal,
-    Reversal,
-    See,
-    Stamp,
-    StoredRow,
-    Vector,
-    Written,
-)
+from zeroclaw_tui.memory import change
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.text import counted, first_names
 from zeroclaw_tui.scoring.evidence import Evidence, Neighbour, OwnEvidence
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.settings import ScoringSettings
@@ -241,17 +225,14 @@ class RMemMemory(HeldMemory):
         stamps = await self.stamps_of([entry.handle for entry in found])
         return bool(found) and (await self.remove(stamps, keep_nothing)).removed > 0
 
-    async def traps(self) -> Sequence[str]:
+    async def traps(self) -> Sequence[Trap]:
         """Texts left behind, archived ones that come back, and words in the keyword index that belong to no memory."""
-        return (await self._traps()).sentences()
-
-    async def _traps(self) -> Traps:
         shape = self.shape
         return await self._run(lambda connection: look_for_traps(connection, shape))
 
     async def health(self) -> Health:
         """The facts of the file, and the traps in it."""
-        contents, traps = await self.held(), await self._traps()
+        contents, traps = await self.held(), await self.traps()
         shape, living = self.shape, [entry for entry in contents.entries if is_living(entry)]
         archived = sum(str(entry.handle).startswith("archive:") for entry in contents.entries)
         relations = [entry for entry in contents.entries if entry.kind == OF_RELATIONS]
@@ -265,13 +246,12 @@ class RMemMemory(HeldMemory):
             "archived": archived,
             "relations": sum(entry.superseded_by is None for entry in relations),
             "relations no longer valid": sum(entry.superseded_by is not None for entry in relations),
-            "lines of history": traps.history,
+            "lines of history": await self._run(_lines_of_history),
             "keyword index": "yes" if shape.has_index else "none in this version",
             "embedding model": "not in the database: only rustmem.toml names it",
         }
-        count = "1 memory" if len(living) == 1 else f"{len(living):,} memories"
-        findings = (*traps.sentences(), MODEL_UNKNOWN)
-        return Health(True, f"{count} of R-Mem {shape.version}: answers.", findings, facts)
+        findings = (*(trap.remark for trap in traps), MODEL_UNKNOWN)
+        return Health(True, f"{counted(len(living))} of R-Mem {shape.version}: answers.", findings, facts)
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The Euclidean length of one row's vector; None when it has none."""
@@ -414,29 +394,29 @@ class RMemMemory(HeldMemory):
 
         return await self._run(look, is_search=True)
 
-    async def stored(self, id: str) -> StoredRow | None:
+    async def stored(self, id: str) -> change.StoredRow | None:
         """One memory with every column of its row and its vector; what is archived, and a relation, as it is shown."""
         return (await self.stored_by_id([id])).get(id)
 
-    async def stored_by_id(self, ids: Sequence[str]) -> dict[str, StoredRow]:
+    async def stored_by_id(self, ids: Sequence[str]) -> dict[str, change.StoredRow]:
         """The same for many."""
         contents, shape = await self.held(), self.shape
         living = [id for id in ids if id in contents.keys_by_id]  # noqa: A001
 
-        def look(connection: sqlite3.Connection) -> dict[str, StoredRow]:
+        def look(connection: sqlite3.Connection) -> dict[str, change.StoredRow]:
             return finished(RMemRows(connection, shape, contents).of_ids(living))
 
         found = await self._run(look)
         others = [contents.by_id[id] for id in ids if id in contents.by_id and id not in contents.keys_by_id]  # noqa: A001
-        return found | {entry.id: StoredRow.of(entry) for entry in others}
+        return found | {entry.id: change.StoredRow.of(entry) for entry in others}
 
-    async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
+    async def stored_of(self, handles: Sequence[Handle]) -> Sequence[change.StoredRow]:
         """The rows of these handles, in that order."""
         entries = await self.whole_rows(handles)
         rows = await self.stored_by_id([entry.id for entry in entries])
         return [rows[entry.id] for entry in entries if entry.id in rows]
 
-    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+    async def each_row(self, see: change.See, filter: MemoryFilter | None = None) -> None:
         """Show every row with its vector, in the order of storing, some hundreds read at a time."""
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
         ordered = await self._ordered(wanted, Sort(descending=False))
@@ -444,12 +424,16 @@ class RMemMemory(HeldMemory):
             rows = await self.stored_of([entry.handle for entry in ordered[start : start + _AT_ONCE]])
             await generic.show_rows(rows, see)
 
-    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
+    async def create(
+        self, draft: change.Draft, keep: change.Keep, *, vector: change.Vector | None = None, replace: bool = False
+    ) -> change.Written:
         """Raises Refused: see `store`."""
         draft.checked()
         raise self._not_new()
 
-    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
+    async def update(
+        self, id: str, edit: change.Edit, expected: str, keep: change.Keep, *, vector: change.Vector | None = None
+    ) -> change.Written:
         """Another category, or an archived text brought back as a memory (`superseded_by` taken away)."""
         contents = await self.held()
         entry = contents.by_id.get(id)
@@ -461,30 +445,42 @@ class RMemMemory(HeldMemory):
         return await self._write(lambda rows: update(rows, id, edit, expected, keep))
 
     async def remove(
-        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
-    ) -> Removal:
+        self,
+        stamps: Sequence[change.Stamp],
+        keep: change.Keep,
+        advance: change.Advance | None = None,
+        *,
+        zero: bool = False,
+    ) -> change.Removal:
         """Delete as R-Mem does, and take the words out of its keyword index, which R-Mem forgets.
 
         Raises Refused for what lies in the archive or the graph. Cancelling the await stops at a batch's end.
         """
         if any(not isinstance(stamp.handle, int) for stamp in stamps):
             self._refuse_unless_writable()
-            raise Refused(NOT_REMOVED, hint="Leave superseded memories and relations out; nothing was changed.")
+            raise Refused(NOT_REMOVED, hint=_way_on(stamps))
         stop = threading.Event()
         removing = RemoveJob(stamps, keep, unless(stop, advance))
         removal = await self._write(removing.run, stop)
         if not removal.removed:
             return removal
-        return Removal(removal.removed, removal.changed, removal.gone, removal.cancelled, (*removal.notes, LEFT_BEHIND))
+        return change.Removal(
+            removal.removed, removal.changed, removal.gone, removal.cancelled, (*removal.notes, LEFT_BEHIND)
+        )
 
     async def revert(
-        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
-    ) -> Reversal:
+        self,
+        changes: change.Batches,
+        keep: change.Keep,
+        *,
+        clash: change.Clash = "refuse",
+        advance: change.Advance | None = None,
+    ) -> change.Reversal:
         """Bring memories back with rowid, category, dates and vector; R-Mem's history tells of both. Raises Clashes."""
         stop = threading.Event()
         return await self._write(RevertJob(changes, keep, clash, unless(stop, advance)).run, stop)
 
-    async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
+    async def fill_vectors(self, vectors: Sequence[change.NewVector]) -> change.FilledVectors:
         """Raises Refused: see MODEL_UNKNOWN."""
         raise Refused(MODEL_UNKNOWN, hint="R-Mem itself embeds what it stores.")
 
@@ -619,10 +615,28 @@ def _evidence(request: RecallRequest, found: StoreRecall, answers: Sequence[Answ
     )
 
 
+def _way_on(stamps: Sequence[change.Stamp]) -> str:
+    """How those of these memories can be removed that R-Mem removes too."""
+    categories = sorted({stamp.category for stamp in stamps if isinstance(stamp.handle, int)})
+    if not categories:
+        return "Only living memories can be removed; nothing was changed."
+    named = first_names(categories)
+    takes = "that category" if len(categories) == 1 else "a category"
+    return (
+        f"Nothing was changed. `zeroclaw memory purge --category NAME` takes the living memories of {takes} ({named}), "
+        "and leaves relations and archived texts out."
+    )
+
+
 def _ends_of_relations(connection: sqlite3.Connection) -> dict[Handle, tuple[str, str]]:
     """Source and destination of every relation, in small letters."""
     rows = connection.execute("SELECT rowid, source, destination FROM relations")
     return {relation_handle(rowid): (as_text(one).casefold(), as_text(other).casefold()) for rowid, one, other in rows}
+
+
+def _lines_of_history(connection: sqlite3.Connection) -> int:
+    ((lines,),) = connection.execute("SELECT count(*) FROM history")
+    return int(lines)
 
 
 def _text_or_none(value: object) -> str | None:

@@ -19,11 +19,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from zeroclaw_tui.backends.answers import Trap
 from zeroclaw_tui.backends.held import Held
 from zeroclaw_tui.files.database import as_text, check_file, connect_read_only_blocking, quoted, raw_bytes, translated
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Unreadable
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import counted, one_line
 
 Version = Literal["0.1.x", "0.2.x", "0.3.0"]
 
@@ -275,7 +276,7 @@ def _archive(connection: sqlite3.Connection, shape: Shape) -> Iterator[MemoryEnt
             superseded_by=lives,
             kind=kind,
             embedding_dimensions=None if length is None else length // 4,
-            handle=f"archive:{rowid}",
+            handle=archive_handle(rowid),
         )
 
 
@@ -302,6 +303,11 @@ def _relations(connection: sqlite3.Connection, shape: Shape) -> Iterator[MemoryE
         )
 
 
+def archive_handle(rowid: int) -> str:
+    """The handle of an archived text."""
+    return f"archive:{rowid}"
+
+
 def relation_handle(rowid: int) -> str:
     """How a relation is named in listings."""
     return f"relation:{rowid}"
@@ -321,105 +327,89 @@ def _told_apart(entries: Iterator[MemoryEntry]) -> Iterator[MemoryEntry]:
         yield entry
 
 
-@dataclass(frozen=True, slots=True)
-class Traps:
-    """Where the tables do not say what a person thinks they do; counts of rows.
+_KEEPS_HISTORY = "R-Mem never removes a line of its history, so nothing of it is removed here; erase names what stays."
+_KEEPS_ARCHIVE = "R-Mem removes nothing from its archive, so that is not done here either."
+_GOOD = "The memories themselves are good: only R-Mem's own keyword index would have to be made anew."
 
-    `stale` rows of the keyword index belong to no memory any more, `mixed` memories are also found by words that are
-    not theirs. `unindexed` memories are not in it. `deleted` and `superseded` texts lie in the archive with a vector.
-    `left` memories of the history are neither living nor archived, and their texts stand there.
-    """
 
-    stale: int = 0
-    mixed: int = 0
-    unindexed: int = 0
-    deleted: int = 0
-    superseded: int = 0
-    left: int = 0
-    history: int = 0
+def look_for_traps(connection: sqlite3.Connection, shape: Shape) -> tuple[Trap, ...]:
+    """Those there are, the worst first. Reads all of the keyword index."""
 
-    def sentences(self) -> tuple[str, ...]:
-        """One for each that there is, the worst first."""
-        return tuple(sentence for count, sentence in self._told() if count)
+    def rowids(statement: str) -> list[int]:
+        return [int(rowid) for (rowid,) in connection.execute(statement)]
 
-    def _told(self) -> Iterator[tuple[int, str]]:
-        yield (
-            self.left,
-            f"The history holds the texts of {_count_of(self.left)} that are neither there nor archived: R-Mem's reset "
-            "leaves them.",
-        )
-        yield (
-            self.deleted,
-            f"{self.deleted:,} deleted {_texts(self.deleted)} in the archive: where nothing else scores 0.4, R-Mem's "
+    known = "SELECT id FROM memories"
+    archived: dict[str, list[Handle]] = {"DELETED": [], "SUPERSEDED": []}
+    if shape.archive:
+        for rowid, reason in connection.execute("SELECT rowid, reason FROM archive WHERE embedding IS NOT NULL"):
+            archived.setdefault(as_text(reason), []).append(archive_handle(rowid))
+        known += f" UNION SELECT id FROM archive UNION SELECT {shape.column('archive', 'superseded_by')} FROM archive"
+    ((left,),) = connection.execute(
+        "SELECT count(DISTINCT memory_id) FROM history "
+        f"WHERE memory_id NOT IN (SELECT id FROM ({known}) WHERE id NOT NULL)"
+    )
+    deleted, superseded = archived["DELETED"], archived["SUPERSEDED"]
+    stale: list[int] = []
+    unindexed: list[int] = []
+    mixed: list[int] = []
+    if shape.has_index and shape.has_index_rows:
+        stale = rowids("SELECT id FROM memories_fts_docsize WHERE id NOT IN (SELECT rowid FROM memories)")
+        unindexed = rowids("SELECT rowid FROM memories WHERE rowid NOT IN (SELECT id FROM memories_fts_docsize)")
+        mixed = _mixed(connection)
+    found = (
+        (left, Trap(
+            "texts in history",
+            f"The history holds the texts of {counted(left)} that are neither there nor archived: R-Mem's reset leaves "
+            "them.",
+            _KEEPS_HISTORY,
+        )),
+        (len(deleted), Trap(
+            "deleted texts",
+            f"{len(deleted):,} deleted {_texts(len(deleted))} in the archive: where nothing else scores 0.4, R-Mem's "
             "recall brings such back.",
-        )
-        yield (
-            self.superseded,
-            f"{self.superseded:,} earlier {_texts(self.superseded)} in the archive, which recall brings back likewise.",
-        )
-        yield (
-            self.mixed,
-            f"{_are(self.mixed)} found by words of deleted ones too: R-Mem leaves those in its keyword index, and "
-            "a new memory takes their place.",
-        )
-        yield (
-            self.stale,
-            f"The keyword index has the words of {_count_of(self.stale)} that were deleted: the next ones that are "
+            _KEEPS_ARCHIVE,
+            tuple(deleted),
+        )),
+        (len(superseded), Trap(
+            "earlier texts",
+            f"{len(superseded):,} earlier {_texts(len(superseded))} in the archive, which recall brings back likewise.",
+            _KEEPS_ARCHIVE,
+            tuple(superseded),
+        )),
+        (len(mixed), Trap(
+            "foreign words",
+            f"{_are(len(mixed))} found by words of deleted ones too: R-Mem leaves those in its keyword index, and a "
+            "new memory takes their place.",
+            _GOOD,
+            tuple(mixed),
+        )),
+        (len(stale), Trap(
+            "foreign words",
+            f"The keyword index has the words of {counted(len(stale))} that were deleted: the next ones that are "
             "stored will be found by them.",
-        )
-        yield (
-            self.unindexed,
-            f"{_are(self.unindexed)} not in the keyword index, being older than it: recall leaves such out as soon as "
+            _GOOD,
+        )),
+        (len(unindexed), Trap(
+            "not indexed",
+            f"{_are(len(unindexed))} not in the keyword index, being older than it: recall leaves such out as soon as "
             "any other memory has a word of the query.",
-        )
-
-
-def _count_of(count: int) -> str:
-    return "1 memory" if count == 1 else f"{count:,} memories"
+            _GOOD,
+            tuple(unindexed),
+        )),
+    )  # fmt: skip
+    return tuple(trap for count, trap in found if count)
 
 
 def _are(count: int) -> str:
-    return f"{_count_of(count)} {'is' if count == 1 else 'are'}"
+    return f"{counted(count)} {'is' if count == 1 else 'are'}"
 
 
 def _texts(count: int) -> str:
     return "text lies" if count == 1 else "texts lie"
 
 
-def look_for_traps(connection: sqlite3.Connection, shape: Shape) -> Traps:
-    """Count them. Reads all of the keyword index."""
-
-    def count(statement: str) -> int:
-        ((counted,),) = connection.execute(f"SELECT count(*) FROM {statement}")
-        return int(counted)
-
-    archived = {"DELETED": 0, "SUPERSEDED": 0}
-    known = "SELECT id FROM memories"
-    if shape.archive:
-        rows = connection.execute("SELECT reason, count(*) FROM archive WHERE embedding IS NOT NULL GROUP BY reason")
-        archived |= {as_text(reason): counted for reason, counted in rows}
-        known += f" UNION SELECT id FROM archive UNION SELECT {shape.column('archive', 'superseded_by')} FROM archive"
-    stale = mixed = unindexed = 0
-    if shape.has_index and shape.has_index_rows:
-        stale = count("memories_fts_docsize WHERE id NOT IN (SELECT rowid FROM memories)")
-        unindexed = count("memories WHERE rowid NOT IN (SELECT id FROM memories_fts_docsize)")
-        mixed = _mixed(connection)
-    return Traps(
-        stale=stale,
-        mixed=mixed,
-        unindexed=unindexed,
-        deleted=archived["DELETED"],
-        superseded=archived["SUPERSEDED"],
-        left=count(
-            "(SELECT DISTINCT memory_id FROM history "
-            f"WHERE memory_id NOT IN (SELECT id FROM ({known}) WHERE id NOT NULL))"
-        ),
-        history=count("history"),
-    )
-
-
-def _mixed(connection: sqlite3.Connection) -> int:
-    """How many memories the index has under words that their text lacks, by an index made anew beside it.
+def _mixed(connection: sqlite3.Connection) -> list[int]:
+    """The memories that the index has under words that their text lacks, by an index made anew beside it.
 
     That lies in the temporary tables of this connection, which opened the file for reading alone.
     """
@@ -430,11 +420,11 @@ def _mixed(connection: sqlite3.Connection) -> int:
         connection.execute("INSERT INTO temp.fresh (rowid, text) SELECT rowid, text FROM main.memories")
         connection.execute("CREATE VIRTUAL TABLE temp.fresh_words USING fts5vocab(temp, fresh, instance)")
         connection.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, memories_fts, instance)")
-        ((counted,),) = connection.execute(
-            "SELECT count(DISTINCT doc) FROM (SELECT term, doc FROM temp.words "
-            "WHERE doc IN (SELECT rowid FROM memories) EXCEPT SELECT term, doc FROM temp.fresh_words)"
+        rows = connection.execute(
+            "SELECT DISTINCT doc FROM (SELECT term, doc FROM temp.words "
+            "WHERE doc IN (SELECT rowid FROM memories) EXCEPT SELECT term, doc FROM temp.fresh_words) ORDER BY doc"
         )
-        return int(counted)
+        return [int(rowid) for (rowid,) in rows]
     finally:
         for name in ("words", "fresh_words", "fresh"):
             connection.execute(f"DROP TABLE IF EXISTS temp.{name}")

@@ -50,6 +50,7 @@ _FIRST_QUARTER = 234_296_400
 _HALF_A_MILLISECOND = 5e-7
 """In quarter hours: SQLite's dates are whole milliseconds, but as Julian days they may lie a hair below one."""
 _ROWS_AT_ONCE = 2000
+_FIRST_PART, _MOST_IN_PART = 1000, 50_000
 _RESPONSE_CACHE = "response_cache.db"
 _BESIDE = ("audit.db", _RESPONSE_CACHE, "discord.db")
 """ZeroClaw's own other databases in the same folder (audit.db and discord.db from 0.5.7 on)."""
@@ -74,13 +75,11 @@ def counted(
     found = where(schema, filter)
     connection.execute("BEGIN")
     try:
-        sizes, times = _sizes(connection, schema, found), _times(connection, schema, found, now)
-        rows = _statistics(connection, schema, path, found, sizes, times)
+        told = _told(connection, schema, found, now)
+        rows = _statistics(connection, schema, path, found, told)
         if filter.is_empty and filter.superseded is Superseded.SHOW:
-            # Those passes have told all that one over the table would tell the facets.
-            return rows, _of_all(
-                connection, schema, filter, now, (sizes.total, sizes.replaced, sizes.bare, dict(times.age))
-            )
+            # That pass has told all that another one over the table would tell the facets.
+            return rows, _of_all(connection, schema, filter, now, (told.total, told.replaced, told.bare, told.age))
         return rows, facets(connection, schema, filter, now)
     finally:
         connection.execute("ROLLBACK")
@@ -223,66 +222,137 @@ def _ordered(counts: Counter[str | None], *, blank: bool = False) -> dict[str, i
 
 def statistics(connection: sqlite3.Connection, schema: Schema, path: Path, found: Where) -> Statistics:
     """The statistics of the rows a condition leaves, and of the file; for a thread of its own."""
-    sizes, times = _sizes(connection, schema, found), _times(connection, schema, found, "")
-    return _statistics(connection, schema, path, found, sizes, times)
+    return _statistics(connection, schema, path, found, _told(connection, schema, found, ""))
 
 
 @dataclass(frozen=True, slots=True)
-class _Sizes:
-    """How many rows, how many bytes, how many of each size; how many are replaced and without a vector."""
+class _Told:
+    """How many rows, how many bytes, how many of each size; how many are replaced and without a vector.
+
+    `quarters` counts those created in each quarter hour, `undated` those at no moment that can be read, `age` those of
+    each age: by that, undated ones are those that SQLite cannot read. `biggest` are sizes and rowids.
+    """
 
     total: int
     content: int
     size: Mapping[str, int]
     replaced: int
     bare: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Times:
-    """How many were created in each quarter hour, how many at no moment that can be read, and how many of each age.
-
-    By age, undated ones are those that SQLite cannot read.
-    """
-
     quarters: Mapping[int, int]
     undated: int
-    age: Mapping[str, int]
+    age: dict[str, int]
+    biggest: Sequence[tuple[int, int]]
+    replaced_by_category: Counter[str | None]
 
 
-def _statistics(
-    connection: sqlite3.Connection, schema: Schema, path: Path, found: Where, sizes: _Sizes, times: _Times
-) -> Statistics:
+def _statistics(connection: sqlite3.Connection, schema: Schema, path: Path, found: Where, told: _Told) -> Statistics:
     has_vectors = schema.has("embedding")
-    groups = _groups(connection, schema, found, is_bare=sizes.bare == sizes.total) if has_vectors else []
+    groups = _groups(connection, schema, found, is_bare=told.bare == told.total) if has_vectors else []
     embedded, dimensions, cut = _vectors(groups) if has_vectors else (None, None, None)
     return Statistics(
-        total=sizes.total,
-        content=sizes.content,
-        quarters=times.quarters,
-        undated=times.undated,
-        size=sizes.size,
-        biggest=_biggest(connection, schema, found),
+        total=told.total,
+        content=told.content,
+        quarters=told.quarters,
+        undated=told.undated,
+        size=told.size,
+        biggest=_named_biggest(connection, schema, told.biggest),
         vectors=sum((length or 0) * count for _, length, count in groups) if has_vectors else None,
         embedded=embedded,
         dimensions=dimensions,
         cut_vectors=cut,
+        superseded=_ordered(told.replaced_by_category, blank=True) if schema.has("superseded_by") else None,
         storage=storage_of(connection, schema, path),
     )
 
 
-def _sizes(connection: sqlite3.Connection, schema: Schema, found: Where) -> _Sizes:
-    steps = [f"coalesce(sum(size >= {limit}), 0)" for limit in SIZE_LIMITS]
-    replaced = "m.superseded_by IS NOT NULL" if schema.has("superseded_by") else "0"
-    bare = "m.embedding IS NULL" if schema.has("embedding") else "0"
-    statement = f"""
-        SELECT count(*), coalesce(sum(size), 0), coalesce(sum(replaced), 0), coalesce(sum(bare), 0), {", ".join(steps)}
-        FROM (SELECT coalesce({size_of("m.content")}, 0) AS size, {replaced} AS replaced, {bare} AS bare
-            FROM memories AS m {found.sql} LIMIT -1 OFFSET 0)"""
-    total, content, replaced, bare, *cumulative = connection.execute(statement, found.values).fetchone()
-    counted = pairwise([total, *cumulative, 0])
-    size = {name: more - less for name, (more, less) in zip(SIZE_GROUPS, counted, strict=True)}
-    return _Sizes(total, content, size, replaced, bare)
+def _told(connection: sqlite3.Connection, schema: Schema, found: Where, now: str) -> _Told:
+    """One pass over the rows, a part at a time; moments to the millisecond. Without `now` all ages are the oldest's."""
+    replaced = "m.superseded_by" if schema.has("superseded_by") else "NULL"
+    # A vector's length is known without reading it.
+    length = "length(m.embedding)" if schema.has("embedding") else "0"
+    steps = ", ".join(f"count(*) FILTER (WHERE size >= {limit})" for limit in SIZE_LIMITS)
+    younger = " + ".join(["(written > julianday(?))"] * len(_DAYS))
+    sums = [0] * (4 + len(SIZE_LIMITS))
+    groups, gone, biggest = Counter[str](), Counter[str | None](), list[tuple[int, int]]()
+    part, limit = found, _FIRST_PART
+    while True:
+        # To group a million rows SQLite would sort them, which takes longer than all the rest: the moment of each is
+        # told by a number, and those are counted here.
+        statement = f"""
+            SELECT max(place), group_concat(CASE WHEN size > ? THEN size || ' ' || place END),
+              group_concat(CASE WHEN replaced IS NOT NULL THEN place END),
+              group_concat(CASE WHEN written >= 0 THEN
+                (CAST(written * {_QUARTERS_A_DAY} + {_HALF_A_MILLISECOND} AS INTEGER) - {_FIRST_QUARTER})
+                * {len(_DAYS) + 1} + {younger} END),
+              count(*), coalesce(sum(size), 0), count(replaced), count(length), {steps}
+            FROM (SELECT m.rowid AS place, coalesce({size_of("m.content")}, 0) AS size, {replaced} AS replaced,
+              {length} AS length, {moment_of(created(schema))} AS written
+              FROM memories AS m NOT INDEXED {part.sql} ORDER BY m.rowid LIMIT {limit})"""
+        # Of those as big the ones stored first are named.
+        threshold = biggest[-1][0] if len(biggest) == BIGGEST else -1
+        row = connection.execute(statement, (threshold, *_limits(now), *part.values)).fetchone()
+        last, big, superseded, moments, *counted = row
+        sums = [one + other for one, other in zip(sums, counted, strict=True)]
+        groups.update(_parts(moments))
+        sized = [(int(size), int(place)) for size, place in map(str.split, _parts(big))]
+        biggest = sorted([*biggest, *sized], key=lambda one: (-one[0], one[1]))[:BIGGEST]
+        gone += _categories(connection, schema, _parts(superseded))
+        if counted[0] < limit:
+            break
+        part, limit = found.also("m.rowid > ?", [last]), min(limit * 10, _MOST_IN_PART)
+    total, content, replaced_count, embedded, *cumulative = sums
+    quarters, age = Counter[int](), [0] * len(AGE_GROUPS)
+    for group, count in groups.items():
+        quarter, younger_than = divmod(int(group), len(_DAYS) + 1)
+        quarters[quarter] += count
+        age[len(_DAYS) - younger_than] += count
+    age[-1] = total - groups.total()
+    undated = _read_here(connection, schema, found, quarters) if age[-1] else 0
+    sizes = pairwise([total, *cumulative, 0])
+    return _Told(
+        total=total,
+        content=content,
+        size={name: more - less for name, (more, less) in zip(SIZE_GROUPS, sizes, strict=True)},
+        biggest=biggest,
+        replaced=replaced_count,
+        replaced_by_category=gone,
+        bare=total - embedded,
+        quarters=dict(quarters),
+        undated=undated,
+        age=dict(zip(AGE_GROUPS, age, strict=True)),
+    )
+
+
+def _parts(text: str | None) -> Sequence[str]:
+    """What `group_concat` put together."""
+    return text.split(",") if text else ()
+
+
+def _categories(connection: sqlite3.Connection, schema: Schema, rowids: Sequence[str]) -> Counter[str | None]:
+    """How many of these rows each category has."""
+    if not rowids:
+        return Counter()
+    category = "category" if schema.has("category") else "NULL"
+    # By the places they lie at, whose order the others lie in too.
+    statement = f"SELECT {category}, count(*) FROM memories NOT INDEXED WHERE rowid IN ({', '.join(rowids)}) GROUP BY 1"
+    return _summed(connection.execute(statement))
+
+
+def _read_here(connection: sqlite3.Connection, schema: Schema, found: Where, quarters: Counter[int]) -> int:
+    """Add the quarter hours of what SQLite's dates do not know and may still be RFC 3339: a small t, an offset of more
+    than 14 hours. Gives how many are no moment."""
+    left = found.also(f"{moment_of(created(schema))} < 0")
+    others = f"SELECT {created(schema)}, count(*) FROM memories AS m {left.sql} GROUP BY 1"
+    undated = 0
+    with closing(connection.execute(others, left.values)) as rows:
+        while batch := rows.fetchmany(_ROWS_AT_ONCE):
+            for text, count in batch:
+                quarter = quarter_of(as_text(text))
+                if quarter is None:
+                    undated += count
+                else:
+                    quarters[quarter] += count
+    return undated
 
 
 def _groups(
@@ -318,54 +388,16 @@ def _vectors(groups: Sequence[tuple[Any, int | None, int]]) -> tuple[dict[str, E
     return by_category, dimensions, sum(count for length, count in lengths.items() if length % 4)
 
 
-def _times(connection: sqlite3.Connection, schema: Schema, found: Where, now: str) -> _Times:
-    """To the millisecond; without `now` all ages are those of the oldest."""
-    written = moment_of(created(schema))
-    # Both groups in one number, which sorts in less time than two.
-    younger = " + ".join(["(written > julianday(?))"] * len(_DAYS))
-    statement = f"""
-        SELECT CASE WHEN written >= 0 THEN
-            (CAST(written * {_QUARTERS_A_DAY} + {_HALF_A_MILLISECOND} AS INTEGER) - {_FIRST_QUARTER}) * {len(_DAYS) + 1}
-            + {younger} END, count(*)
-        FROM (SELECT {written} AS written FROM memories AS m {found.sql} LIMIT -1 OFFSET 0) GROUP BY 1"""
-    counts, age, unread = Counter[int](), [0] * len(AGE_GROUPS), 0
-    for group, count in connection.execute(statement, (*_limits(now), *found.values)):
-        if group is None:
-            unread = age[-1] = count
-            continue
-        quarter, younger_than = divmod(group, len(_DAYS) + 1)
-        counts[quarter] += count
-        age[len(_DAYS) - younger_than] += count
-    ages = dict(zip(AGE_GROUPS, age, strict=True))
-    undated = 0
-    if not unread:
-        return _Times(dict(counts), undated, ages)
-    left = found.also(f"{written} < 0")
-    others = f"SELECT {created(schema)}, count(*) FROM memories AS m {left.sql} GROUP BY 1"
-    # What SQLite's dates do not know may still be RFC 3339: a small t, an offset of more than 14 hours.
-    with closing(connection.execute(others, left.values)) as rows:
-        while batch := rows.fetchmany(_ROWS_AT_ONCE):
-            for text, count in batch:
-                quarter = quarter_of(as_text(text))
-                if quarter is None:
-                    undated += count
-                else:
-                    counts[quarter] += count
-    return _Times(dict(counts), undated, ages)
-
-
-def _biggest(connection: sqlite3.Connection, schema: Schema, found: Where) -> tuple[BigMemory, ...]:
-    ordered = connection.execute(
-        f"SELECT m.rowid, coalesce({size_of('m.content')}, 0) AS size FROM memories AS m {found.sql} "
-        f"ORDER BY size DESC, m.rowid LIMIT {BIGGEST}",
-        found.values,
-    ).fetchall()
+def _named_biggest(
+    connection: sqlite3.Connection, schema: Schema, biggest: Sequence[tuple[int, int]]
+) -> tuple[BigMemory, ...]:
     columns = ", ".join(name if schema.has(name) else "NULL" for name in ("id", "key", "category"))
-    biggest = []
-    for rowid, size in ordered:
-        for memory_id, key, category in connection.execute(f"SELECT {columns} FROM memories WHERE rowid = ?", (rowid,)):
-            biggest.append(BigMemory(as_text(memory_id), as_text(key), as_text(category), size))
-    return tuple(biggest)
+    statement = f"SELECT {columns} FROM memories WHERE rowid = ?"
+    return tuple(
+        BigMemory(as_text(memory_id), as_text(key), as_text(category), size)
+        for size, rowid in biggest
+        for memory_id, key, category in connection.execute(statement, (rowid,))
+    )
 
 
 def storage_of(connection: sqlite3.Connection, schema: Schema, path: Path) -> Storage:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.base import Health
 from zeroclaw_tui.backends.session_ids import respelled
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.sqlite.sql import created, moment_of
+from zeroclaw_tui.backends.sqlite.sql import NO_MOMENT, created, moment_of
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.files.database import as_text, is_wal, wal_file
+from zeroclaw_tui.memory.query import NO_DATE, Facets
+from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.scoring.generations import VERSIONS
 
 LISTED_BY_ZEROCLAW = 1000
@@ -23,12 +26,18 @@ RESPELLED = "sessions to be respelled"
 _BIG_LOG = 64 * 1024 * 1024
 
 
-def health(connection: sqlite3.Connection, schema: Schema, path: Path, notices: tuple[str, ...] = ()) -> Health:
+def health(
+    connection: sqlite3.Connection,
+    schema: Schema,
+    path: Path,
+    notices: tuple[str, ...] = (),
+    counted: tuple[Statistics, Facets] | None = None,
+) -> Health:
     """The facts and what follows from them; for a thread of its own, as it passes over all rows a few times.
 
-    `notices` are about how the store was opened.
+    `notices` are about how the store was opened. What `counted` tells of all rows is not counted again.
     """
-    facts = _facts(connection, schema, path)
+    facts = _facts(connection, schema, path, counted)
     serious = _serious(facts, schema)
     findings = (*serious, *(notice for notice in notices if notice not in serious), *_minor(facts))
     versions = f"{schema.generation}, ZeroClaw {VERSIONS[schema.generation]}"
@@ -42,7 +51,9 @@ def health(connection: sqlite3.Connection, schema: Schema, path: Path, notices: 
     )
 
 
-def _facts(connection: sqlite3.Connection, schema: Schema, path: Path) -> dict[str, Any]:
+def _facts(
+    connection: sqlite3.Connection, schema: Schema, path: Path, counted: tuple[Statistics, Facets] | None
+) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "database": str(path),
         "bytes": file_size(path),
@@ -52,7 +63,8 @@ def _facts(connection: sqlite3.Connection, schema: Schema, path: Path) -> dict[s
         "zeroclaw versions": VERSIONS[schema.generation],
         "columns": sorted(schema.columns),
     }
-    facts |= _row_facts(connection, schema)
+    facts |= _row_facts(connection, schema) if counted is None else _counted_facts(schema, *counted)
+    facts |= _cache_facts(connection, schema)
     facts |= _keyword_facts(connection, schema)
     if schema.has_agents:
         facts |= _agent_facts(connection)
@@ -61,33 +73,49 @@ def _facts(connection: sqlite3.Connection, schema: Schema, path: Path) -> dict[s
 
 
 def _row_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]:
-    replaced = "sum(m.superseded_by IS NOT NULL)" if schema.has("superseded_by") else "NULL"
-    undated = f"sum({moment_of(created(schema))} < 0)" if schema.has("created_at") else "NULL"
-    vectors = "count(m.embedding)" if schema.has("embedding") else "0"
-    statement = f"SELECT count(*), {replaced}, {undated}, {vectors} FROM memories AS m"
-    rows, hidden, no_date, embedded = connection.execute(statement).fetchone()
-    facts = {"memories": rows}
+    replaced = "count(m.superseded_by)" if schema.has("superseded_by") else "NULL"
+    dated = f"count(nullif({moment_of(created(schema))}, {NO_MOMENT}))" if schema.has("created_at") else "NULL"
+    vectors = "count(length(m.embedding))" if schema.has("embedding") else "0"
+    statement = f"SELECT count(*), {replaced}, {dated}, {vectors} FROM memories AS m"
+    rows, hidden, dated_rows, embedded = connection.execute(statement).fetchone()
+    facts: dict[str, Any] = {"memories": rows}
     if schema.has("superseded_by"):
-        facts["superseded"] = hidden or 0
+        facts["superseded"] = hidden
     if schema.has("created_at"):
-        facts["without a readable date"] = no_date or 0
-    return facts | _vector_facts(connection, schema, rows, embedded)
+        facts["without a readable date"] = rows - dated_rows
+    if not schema.has("embedding"):
+        return facts
+    statement = "SELECT length(embedding), count(*) FROM memories WHERE embedding IS NOT NULL GROUP BY 1"
+    lengths = connection.execute(statement).fetchall() if embedded else []
+    dimensions = {length // 4: count for length, count in lengths if length % 4 == 0}
+    return facts | _vector_facts(rows, dimensions, sum(count for length, count in lengths if length % 4))
 
 
-def _vector_facts(connection: sqlite3.Connection, schema: Schema, rows: int, embedded_rows: int) -> dict[str, Any]:
+def _counted_facts(schema: Schema, rows: Statistics, every: Facets) -> dict[str, Any]:
+    """The same, out of the statistics and the facets of all rows."""
+    facts: dict[str, Any] = {"memories": rows.total}
+    if schema.has("superseded_by"):
+        facts["superseded"] = every.superseded
+    if schema.has("created_at"):
+        facts["without a readable date"] = every.age[NO_DATE]
+    if not schema.has("embedding"):
+        return facts
+    return facts | _vector_facts(rows.total, rows.dimensions or {}, rows.cut_vectors or 0)
+
+
+def _vector_facts(rows: int, dimensions: Mapping[int, int], cut: int) -> dict[str, Any]:
+    usable = sorted(((length, count) for length, count in dimensions.items() if length), key=lambda one: (-one[1], one))
+    embedded = sum(count for _, count in usable) + cut
+    return {
+        "embedded": embedded,
+        "not embedded": rows - embedded,
+        "embedded by dimensions": {str(length): count for length, count in usable},
+        "cut vectors": cut,
+    }
+
+
+def _cache_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]:
     facts: dict[str, Any] = {}
-    if schema.has("embedding"):
-        statement = (
-            "SELECT length(embedding), count(*) FROM memories WHERE embedding IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
-        )
-        lengths = connection.execute(statement).fetchall() if embedded_rows else []
-        embedded = {length: count for length, count in lengths if length}
-        facts["embedded"] = sum(embedded.values())
-        facts["not embedded"] = rows - facts["embedded"]
-        facts["embedded by dimensions"] = {
-            str(length // 4): count for length, count in embedded.items() if length % 4 == 0
-        }
-        facts["cut vectors"] = sum(count for length, count in embedded.items() if length % 4)
     if "embedding_cache" in schema.tables:
         facts["embedding cache"] = connection.execute("SELECT count(*) FROM embedding_cache").fetchone()[0]
     if "memory_meta" in schema.tables:
@@ -109,17 +137,19 @@ def _keyword_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, 
 
 
 def _agent_facts(connection: sqlite3.Connection) -> dict[str, Any]:
-    rows = connection.execute(
-        "SELECT alias, (SELECT count(*) FROM memories WHERE agent_id = agents.id) FROM agents ORDER BY 2 DESC, 1"
-    ).fetchall()
-    nameless, shared = connection.execute(
-        "SELECT (SELECT count(*) FROM memories WHERE agent_id NOT IN (SELECT id FROM agents WHERE id IS NOT NULL)), "
-        "iif(EXISTS (SELECT 1 FROM memories WHERE agent_id > (SELECT min(agent_id) FROM memories)), "
+    owned = dict(connection.execute("SELECT agent_id, count(*) FROM memories GROUP BY 1"))
+    agents = connection.execute("SELECT id, alias FROM agents").fetchall()
+    named = sorted(
+        ((as_text(alias), owned.get(agent, 0)) for agent, alias in agents), key=lambda one: (-one[1], one[0])
+    )
+    known = {agent for agent, _ in agents}
+    (shared,) = connection.execute(
+        "SELECT iif(EXISTS (SELECT 1 FROM memories WHERE agent_id > (SELECT min(agent_id) FROM memories)), "
         "(SELECT count(*) FROM (SELECT 1 FROM memories GROUP BY key HAVING count(*) > 1)), 0)"
     ).fetchone()
     return {
-        "agents": {as_text(alias): count for alias, count in rows},
-        "of unknown agents": nameless,
+        "agents": dict(named),
+        "of unknown agents": sum(count for agent, count in owned.items() if agent is not None and agent not in known),
         "keys of several agents": shared,
     }
 

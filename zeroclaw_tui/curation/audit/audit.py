@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from zeroclaw_tui.backends.answers import Trap
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates, Vectors
@@ -29,6 +30,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
+from zeroclaw_tui.memory.text import counted
 
 _TOLD_AFTER_ROWS, _TOLD_AFTER_BYTES = 200, 2_000_000
 _FETCHED = 500
@@ -152,13 +154,15 @@ async def _report(library: Library, looked: _Look, duplicates: Duplicates, going
     findings += _of_groups("exact duplicates", duplicates.exact, samples, lambda number: "")
     near = _of_groups("near duplicates", duplicates.near, samples, lambda number: _likeness(duplicates, number))
     findings += [_not_whole(finding, duplicates.left_out) for finding in near]
+    findings += await _of_traps(library.memory)
     findings.sort(key=lambda finding: (-finding.size, KINDS.index(finding.kind)))
-    notes = list(await library.memory.traps())
+    notes: list[str] = []
     if duplicates.left_out and not near:
         notes.append(duplicates.left_out)
     if changed := len(numbers) - len(samples):
-        what = "1 memory" if changed == 1 else f"{changed:,} memories"
-        notes.append(f"{what} changed while this was looked at, and may be missing here; look again to have all.")
+        notes.append(
+            f"{counted(changed)} changed while this was looked at, and may be missing here; look again to have all."
+        )
     return AuditReport(tuple(findings), looked.rows, looked.size, tuple(notes), frozenset(looked.superseded))
 
 
@@ -177,6 +181,32 @@ def _of_groups(
     return [Finding(kind, shown, _size(shown), REMARKS[kind], indexes)]
 
 
+async def _of_traps(memory: Memory) -> list[Finding]:
+    """A finding for each kind of trap in the store's own tables."""
+    by_kind: dict[FindingKind, list[Trap]] = {}
+    for trap in await memory.traps():
+        by_kind.setdefault(trap.kind, []).append(trap)
+    found: list[Finding] = []
+    for kind, traps in by_kind.items():
+        samples = await _samples_of(memory, [handle for trap in traps for handle in trap.handles])
+        remark = " ".join(trap.remark for trap in traps)
+        stays = traps[0].stays
+        found.append(Finding(kind, tuple(samples), _size(samples), f"{remark} {stays}", stays=stays))
+    return found
+
+
+async def _samples_of(memory: Memory, handles: Sequence[Handle]) -> list[Sample]:
+    found: list[Sample] = []
+    for start in range(0, len(handles), _FETCHED):
+        some = handles[start : start + _FETCHED]
+        stamps = {stamp.handle: stamp for stamp in await memory.stamps_of(some)}
+        for entry in await memory.rows(some):
+            if entry.handle in stamps:
+                excerpt = beginning_of(entry.content, is_cut=entry.is_excerpt)
+                found.append(Sample(stamps[entry.handle], excerpt, pinned=bool(entry.pinned)))
+    return found
+
+
 def _not_whole(finding: Finding, left_out: str) -> Finding:
     if not left_out:
         return finding
@@ -192,12 +222,10 @@ async def _samples(
     for start in range(0, len(numbers), _FETCHED):
         going()
         some = {looked.handle(number): number for number in numbers[start : start + _FETCHED]}
-        stamps = {stamp.handle: stamp for stamp in await memory.stamps_of(list(some))}
-        for entry in await memory.rows(list(some)):
-            number, stamp = some[entry.handle], stamps.get(entry.handle)
-            if stamp is not None and looked.is_as_seen(number, stamp):
-                excerpt = beginning_of(entry.content, is_cut=entry.is_excerpt)
-                found[number] = Sample(stamp, excerpt, pinned=bool(entry.pinned))
+        for sample in await _samples_of(memory, list(some)):
+            number = some[sample.stamp.handle]
+            if looked.is_as_seen(number, sample.stamp):
+                found[number] = sample
     return found
 
 

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, get_args
 
+from zeroclaw_tui.backends.answers import TrapKind
 from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked, secret_literals, secrets_remark
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
-from zeroclaw_tui.memory.text import WHITE_SPACE, cut, one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, one_line
 
 FindingKind = Literal[
     "assistant replies", "recall blobs", "tool results", "heartbeat and cron", "too short", "too long", "empty keys",
-    "exact duplicates", "near duplicates", "stale vectors", "secrets", "hidden text",
+    "exact duplicates", "near duplicates", "stale vectors", "secrets", "hidden text", TrapKind,
 ]  # fmt: skip
 
 KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
@@ -109,11 +110,13 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`samples` are all memories of it in the order of storing; `size` the bytes of their contents.
+    """`samples` are all memories of it in the order of storing, none where it is about texts of no memory; `size` the
+    bytes of their contents.
 
     `groups` are of duplicates: each a tuple of indexes into `samples`, two or more that are alike; empty otherwise.
     `is_whole` is False where too many had to be looked at, then `remark` says what was left out. `remark` is one
-    sentence: what it is and why it hurts.
+    sentence: what it is and why it hurts. `stays` is another that says why nothing of it is removed, empty where it can
+    be.
     """
 
     kind: FindingKind
@@ -122,6 +125,7 @@ class Finding:
     remark: str
     groups: tuple[tuple[int, ...], ...] = ()
     is_whole: bool = True
+    stays: str = ""
 
     @property
     def count(self) -> int:
@@ -288,4 +292,4 @@ def _holds(content: str, text: str) -> bool:
 
 
 def _characters(count: int) -> str:
-    return "1 character" if count == 1 else f"{count:,} characters"
+    return counted(count, "character")

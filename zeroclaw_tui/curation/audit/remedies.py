@@ -16,6 +16,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Advance, Clashes, RowChange, Stamp, StoredRow, category_meant
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.text import counted
 
 _AT_ONCE = 200
 _MOST_BYTES = 4_000_000
@@ -148,13 +149,16 @@ async def recategorise(
     left = {stamp.handle: stamp for stamp in stamps if stamp.category != wanted}
     if not left:
         return Outcome("recategorise", 0)
-    what = "1 memory" if len(left) == 1 else f"{len(left):,} memories"
     changed: list[str] = []
     for _ in range(_MOST_ROUNDS):
         rows = InCategory(library.memory, list(left.values()), wanted)
         try:
             outcome = await change_rows(
-                library, "recategorise", f"gave {what} the category {wanted}", rows.batches, advance=advance
+                library,
+                "recategorise",
+                f"gave {counted(len(left))} the category {wanted}",
+                rows.batches,
+                advance=advance,
             )
             return replace(outcome, changed=(*changed, *rows.changed), gone=tuple(rows.gone))
         except Clashes as clashes:

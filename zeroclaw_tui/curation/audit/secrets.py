@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from zeroclaw_tui.memory.text import HIDDEN, mask_secrets
+from zeroclaw_tui.memory.text import HIDDEN, first_names, mask_secrets
 
 _MOST_NAMED = 3
 _MOST_PLACES = 50
@@ -58,8 +58,7 @@ def look_alike_secrets(text: str, literals: Sequence[str] | None = None) -> list
 
 def secrets_remark(names: list[str]) -> str:
     """The names in a few words."""
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return first_names(names, most=_MOST_NAMED)
 
 
 def masked(text: str) -> str:

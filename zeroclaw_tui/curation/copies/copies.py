@@ -51,14 +51,16 @@ from zeroclaw_tui.curation.trash.journal import ids_move
 from zeroclaw_tui.files.disk import Rewritten, replace_bytes
 from zeroclaw_tui.memory.change import FILE, MEMORIES, OTHER_ROW, Keep, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, Unreadable
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import first_names, one_line
 
-__all__ = ["Copy", "Kind", "Text", "find_copies", "living_in", "summary", "texts_of", "texts_of_plan"]
+__all__ = [
+    "Copy", "Kind", "Text", "find_copies", "left_words", "living_in", "place_words", "planned_words", "summary",
+    "texts_of", "texts_of_plan",
+]  # fmt: skip
 
 Answer = TypeVar("Answer")
 
 _ROWS_AT_ONCE = 500
-_KEYS_NAMED = 5
 _SECONDS = 5.0
 """For so long a server looks for other memories of the same content."""
 _NOT_WHOLE = (
@@ -160,6 +162,23 @@ def summary(copies: Sequence[Copy]) -> str:
     for copy in copies:
         by_kind.setdefault(copy.kind, []).append(copy)
     return ", ".join(_summed(kind, some) for kind, some in by_kind.items())
+
+
+def planned_words(copies: Sequence[Copy]) -> str:
+    """Where else the texts of a plan lie, as it is said before it is carried out."""
+    found = one_line(summary(copies))
+    return f"Copies also lie in: {found}" if found else "No copies of them were found elsewhere."
+
+
+def left_words(copies: Sequence[Copy]) -> str:
+    """Where else the texts of a change still lie, once it is done; "" where nowhere."""
+    found = one_line(summary(copies))
+    return f"Also found in: {found}" if found else ""
+
+
+def place_words(copy: Copy) -> str:
+    """One place, and what is to be known of it."""
+    return one_line(f"{copy.kind}, {copy.place}: {copy.remark}")
 
 
 async def living_in(library: Library, snapshot: Path, wanted: Wanted) -> dict[str, set[str]]:
@@ -303,12 +322,9 @@ async def _stored_now(
 def _in_memories(library: Library, stored: Stored, wanted: Wanted) -> list[Copy]:
     """Other memories with the same content, superseded ones and those of other agents too."""
     texts = wanted.in_order(text for _, content in stored.same for text in wanted.by_content[content])
-    keys = list(dict.fromkeys(one_line(key) for key, _ in stored.same))
-    named = ", ".join(keys[:_KEYS_NAMED]) + (
-        f" and {len(keys) - _KEYS_NAMED:,} more" if len(keys) > _KEYS_NAMED else ""
-    )
+    keys = list(dict.fromkeys(key for key, _ in stored.same))
     way = library.memory.keeps_deleted if library.memory.program else "Select and delete them."
-    remark = f"Other memories have the same content: {named}. {way}"
+    remark = f"Other memories have the same content: {first_names(keys)}. {way}"
     copies = found("memories", library.memory.location, texts, remark)
     if not stored.is_whole:
         copies.append(Copy("memories", library.memory.location, None, False, _NOT_WHOLE))

@@ -32,7 +32,7 @@ from zeroclaw_tui.curation.superseded import among_fact, superseded_hidden
 from zeroclaw_tui.files.database import wal_file
 from zeroclaw_tui.memory.errors import InspectorError, Locked
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import counted, one_line
 
 _CONFIGS = ("config.toml.bak", "config.toml.backup")
 _IN_TRASH = ("Keep its bytes in the trash.", "Remove it; undo brings it back.")
@@ -318,18 +318,30 @@ async def _of_other_store(memory: Memory) -> list[DoctorFinding]:
     if memory.keeps_nothing:
         return [DoctorFinding("store", "Nothing is stored, so there is nothing to examine.", "fine", "")]
     count = health.facts.get("memories", 0)
-    title = f"The {memory.name} store answers and holds {count:,} {'memory' if count == 1 else 'memories'}."
+    title = f"The {memory.name} store answers and holds {counted(count)}."
     found = [DoctorFinding("store", title, "fine", "", target=memory.location)] if health.ok else []
     return found + [
-        _from_health(memory, health, number, one_line(sentence)) for number, sentence in enumerate(health.findings, 1)
+        _from_health(memory, health, number, sentence) for number, sentence in enumerate(health.findings, 1)
     ]
 
 
 def _from_health(memory: Memory, health: Health, number: int, sentence: str) -> DoctorFinding:
+    repair = health.repairs.get(sentence)
+    if repair is not None:
+        name = repair.name
+        return DoctorFinding(
+            name.replace(" ", "-"),
+            sentence,
+            "worth knowing",
+            repair.follows,
+            name,
+            repair.steps,
+            target=memory.location,
+        )
     risk: Risk = "worth knowing" if health.ok else "serious"
     follows = "" if health.ok else "What it holds is not read, by ZeroClaw neither."
     hint = "" if health.ok else "Correct the file or its permissions, then look again."
-    return DoctorFinding(f"store-{number}", sentence, risk, follows, by_hand=hint, target=memory.location)
+    return DoctorFinding(f"store-{number}", one_line(sentence), risk, follows, by_hand=hint, target=memory.location)
 
 
 def _not_open_finding(config: MemoryConfig, error: InspectorError) -> DoctorFinding:

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 
 from zeroclaw_tui.backends.answers import Repair
+from zeroclaw_tui.backends.cancellation import Stoppable
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.profiles import has_database
-from zeroclaw_tui.backends.waiting import Stoppable
 from zeroclaw_tui.config.document.replacing import (
     FULL,
     MAKE_ROOM,
@@ -100,6 +100,8 @@ async def repair_finding(
         return await _remove_leftover(library, finding)
     if finding.repair == "remove unfinished":
         return await asyncio.to_thread(_remove_unfinished, library, Path(finding.target))
+    if finding.repair == "make payload indexes":
+        return await _make_indexes(library)
     _refuse_unwritable(config)
     if finding.repair == "compact":
         async with library.memory.without_connections():
@@ -108,9 +110,10 @@ async def repair_finding(
         return await _fill_vectors(config, library, now, advance)
     backup = await back_up(config, now)
     mended = await library.memory.repair(finding.repair)
+    done: Done = ()
     match finding.repair:
         case "rebuild keyword index":
-            done: Done = ("The keyword index was built anew, with ZeroClaw's own triggers.",)
+            done = ("The keyword index was built anew, with ZeroClaw's own triggers.",)
         case "repair hydrated database":
             done = ("The database has ZeroClaw's own tables, indexes and triggers now; every memory is as it was.",)
         case "name unknown agents":
@@ -145,6 +148,17 @@ async def compact(config: MemoryConfig, now: datetime, tell: Callable[[str], Non
     if found.index_changed:
         done.append("The keyword index had fallen behind and finds other words now.")
     return Repaired(tuple(done), backup)
+
+
+async def _make_indexes(library: Library) -> Repaired:
+    refuse_read_only(library)
+    made = await library.memory.repair("make payload indexes")
+    if not made.indexes:
+        return Repaired(("The indexes are there by now.",), None)
+    fields = ", ".join(made.indexes)
+    if made.goes_on:
+        return Repaired((f"{library.memory.name} is making the indexes on {fields}, and goes on by itself.",), None)
+    return Repaired((f"There is an index on {fields} now.",), None)
 
 
 async def _fill_vectors(config: MemoryConfig, library: Library, now: datetime, advance: Advance | None) -> Repaired:

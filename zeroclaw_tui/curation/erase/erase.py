@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.backends.cancellation import Stoppable
 from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.backends.rows import keep_nothing
-from zeroclaw_tui.backends.waiting import Stoppable
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_leftovers
 from zeroclaw_tui.curation.copies.places import LARGEST
@@ -44,7 +44,7 @@ _NEAR_SCORE = 0.75
 """From so high a cosine on a memory is called near."""
 _NEAR_SECONDS = 5.0
 _UNFINISHED = "erase-unfinished.json"
-"""Our note of the databases that are to be written anew, by a digest of their paths: a run that is killed before that
+"""Our note of the stores that are to be written anew, by a digest of where they are: a run that is killed before that
 leaves words in keyword indexes, which no later look at the rows would tell."""
 _ALWAYS_WIPED: frozenset[FileKind] = frozenset({"store", "chat"})
 
@@ -56,6 +56,7 @@ _TOO_LARGE = f"It is larger than {LARGEST // 1_000_000} MB: delete it while Zero
 _LINKED = "The same file has other names, under which it was left as it was."
 _GIT = "Git keeps it: rewrite its history, or delete the repository."
 _FOREIGN = "It is a database of another program: open it with that."
+_LUCID = "It is lucid's own, and lucid has no delete: stop lucid, then take it out of there, or delete the file."
 _NAME = "The name of the file or of its folder has it: rename or delete it."
 _AGAIN = "It came back, or another program wrote it meanwhile: stop that and erase once more."
 _STOPPED = "It was stopped before this was done: erase once more."
@@ -151,8 +152,15 @@ class EraseReport:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left anywhere."""
+        """Whether nothing is left in any place that could be looked into."""
         return not self.left and not self.is_stopped
+
+    @property
+    def outcome(self) -> str:
+        """What became of it in a few words."""
+        if not self.is_complete:
+            return "Something is left"
+        return "All within reach is gone" if self.unseen else "All is gone"
 
     def as_json(self) -> dict[str, Any]:
         """The document of a run."""
@@ -193,7 +201,7 @@ class EraseReport:
             lines.append(f"A copy of the memories was written to {self.copy} before: it holds the text.")
         if self.is_stopped:
             lines.append("It was stopped; erasing once more goes on.")
-        lines.append("All is gone." if self.is_complete else "Something is left.")
+        lines.append(f"{self.outcome}.")
         return lines
 
 
@@ -206,7 +214,8 @@ async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
     await stoppable.run(partial(look.at_files, stoppable.check))
     kept = await library.trash.erase(chosen.spellings.held_by, dry_run=True)
     if stamps:
-        look.places.insert(0, ErasePlace("store", library.memory.location, len(stamps), takes=True))
+        store = ErasePlace("store", library.memory.location, len(stamps), takes=True, why=library.memory.overwrites_by)
+        look.places.insert(0, store)
     if kept:
         look.places.append(ErasePlace("trash", str(library.trash.file), kept, takes=True))
     ids |= look.ids
@@ -251,9 +260,7 @@ async def erase_texts(
     await asyncio.to_thread(remove_leftovers, library.config)
     await library.trash.settle(library.memory)
     run = _Run(library, plan, advance)
-    stamps, _ = await _rows_of_store(library, plan.chosen)
-    if stamps:
-        await library.memory.remove(stamps, keep_nothing, zero=True)
+    kept = await run.rows_of_server()
     stoppable = Stoppable()
     async with library.memory.without_connections():
         await stoppable.run(partial(run.rows_and_files, stoppable.check))
@@ -262,6 +269,11 @@ async def erase_texts(
             await stoppable.run(partial(run.wipe_databases, stoppable.check))
     after = _Look(library, plan.chosen, scans=True)
     await stoppable.run(partial(after.at_files, stoppable.check))
+    # Another tool's store is a file, and was looked at byte by byte.
+    if library.memory.program is None:
+        await after.at_server()
+        if kept is not None:
+            after.unseen.append(NotLookedAt(library.memory.location, kept, False))
     return run.report(after, copy)
 
 
@@ -285,7 +297,9 @@ class _Look:
             self.files += 1
             self.size += sum(map(file_size, file.parts()))
             try:
-                rows = None if self._scans or not file.is_database() else self._rows(file)
+                # A row that lies on several pages does not stand in the bytes in one piece.
+                looks_at_rows = file.is_database() and not (self._scans and not _why_left(file, self._chosen))
+                rows = self._rows(file) if looks_at_rows else None
                 if rows is not None:
                     databases.append((file, rows))
                     continue
@@ -299,6 +313,17 @@ class _Look:
                 self._add_database(file, rows)
             except (OSError, InspectorError) as error:
                 self._not_seen(file, error)
+
+    async def at_server(self) -> None:
+        """Look at every memory of a store that is no database in a file."""
+        location = self._library.memory.location
+        try:
+            stamps, _ = await _rows_of_store(self._library, self._chosen)
+        except InspectorError as error:
+            self.unseen.append(NotLookedAt(location, str(error), True))
+            return
+        if stamps:
+            self.places.append(ErasePlace("store", location, len(stamps), takes=True))
 
     def _not_seen(self, file: InstallFile, error: OSError | InspectorError) -> None:
         why = str(error) if isinstance(error, InspectorError) else _not_read(error)
@@ -352,6 +377,21 @@ class _Run:
         """How many of the files to be erased are names of one and the same."""
         self.is_stopped = False
 
+    async def rows_of_server(self) -> str | None:
+        """Delete the memories of a store that is no database in a file, and let it overwrite them.
+
+        Gives what may still keep them in a sentence, None where nothing does.
+        """
+        memory = self._library.memory
+        name = _digest(memory.location.encode("utf-8", "surrogateescape"))
+        stamps, _ = await _rows_of_store(self._library, self._chosen)
+        if stamps:
+            await asyncio.to_thread(self._note_down, name)
+            await memory.remove(stamps, keep_nothing, zero=True)
+        if stamps or name in await asyncio.to_thread(_noted, self._note):
+            return await memory.overwrite_deleted()
+        return memory.keeps_deleted
+
     def rows_and_files(self, check: Callable[[], object]) -> None:
         """The rows first, then files. Raises Locked where the store itself is locked."""
         files = [file for file in self._files() if not _why_left(file, self._chosen)]
@@ -397,8 +437,7 @@ class _Run:
         ]
         left += [Remainder("running program", program, None, _IN_RAM) for program in self._programs]
         left += [Remainder("not readable", one.place, None, one.why) for one in after.unseen if one.may_hold]
-        # Also where nothing was found: an earlier run may have deleted the rows.
-        if library.memory.keeps_deleted is not None:
+        if left and library.memory.program is not None and library.memory.keeps_deleted is not None:
             left.append(Remainder("store", library.memory.name, None, library.memory.keeps_deleted))
         masked = spellings.out_of
         return EraseReport(
@@ -455,7 +494,10 @@ class _Run:
 
     def _note_wipe(self, file: InstallFile) -> None:
         self._to_wipe[str(file.path)] = file
-        names = sorted(_noted(self._note) | {_name_of(file.path)})
+        self._note_down(_name_of(file.path))
+
+    def _note_down(self, name: str) -> None:
+        names = sorted(_noted(self._note) | {name})
         until_it_holds(
             lambda: replace_bytes(self._note, read_bytes(self._note), json.dumps(names).encode()), self._note
         )
@@ -501,6 +543,8 @@ def _why_left(file: InstallFile, chosen: Chosen) -> str:
     """Why a file is not taken, in a sentence; empty where it is."""
     if file.kind == "config":
         return _CONFIG
+    if file.kind == "lucid":
+        return _LUCID
     if ".git" in file.path.parts:
         return _GIT
     try:
@@ -597,4 +641,8 @@ def _noted(note: Path) -> set[str]:
 
 
 def _name_of(path: Path) -> str:
-    return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()
+    return _digest(os.fsencode(os.path.realpath(path)))
+
+
+def _digest(place: bytes) -> str:
+    return hashlib.sha256(place).hexdigest()

@@ -47,6 +47,8 @@ _SEALED = {b"7z\xbc\xaf": "7z", b"\x28\xb5\x2f\xfd": "zstd", b"Rar!": "rar", b"\
 """Packed forms that are not unpacked here."""
 _DAMAGED = (EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError)
 """What unpacking raises for what is damaged, locked by a password, or packed in a way Python does not know."""
+_LUCID_FOLDER = "~/.lucid"
+"""Where lucid-memory 0.6.5 keeps what ZeroClaw gave it: memory.db, and one for each client or profile."""
 _GIT = "Git keeps older forms of these files packed; look with `git log -S`."
 
 
@@ -180,6 +182,10 @@ def install_files(config: MemoryConfig, backend: str) -> InstallFiles:
         # Another tool's store is looked at like any file, and left to that tool.
         take(InstallFile(config.database, "other file", "anything", config.database.name))
     take(InstallFile(config.install.own_dir / NAME, "trash", "trash", NAME))
+    if "lucid" in (backend, config.backend, config.zeroclaw_backend):
+        for path in _below(Path(_LUCID_FOLDER).expanduser(), unseen):
+            if ".db" in path.name and not (path.name.endswith(SIDES) and _main_of(path).exists()):
+                take(InstallFile(path, "lucid", "anything", path.name))
     for place, path in places.files:
         take(_known(place, path))
     workspaces = _workspaces(config)

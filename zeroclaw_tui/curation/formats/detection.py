@@ -76,15 +76,28 @@ class Detected:
 def detect(source: Source, name: str | None = None) -> Detected:
     """The format of a source by its content, or the one of that name. Blocks.
 
-    Raises WrongUse for a name nobody has, for what is ZeroClaw's own, where nothing is certain, and where two formats
-    are equally so; and what Source raises where a broken file kept every format from being certain.
+    Raises WrongUse for a name nobody has, for what is ZeroClaw's own, and what `foreign` raises.
     """
     if name is not None:
         return _named(source, name)
     own = own_format(source)
     if own is not None:
-        what, way = _WAYS[own]
-        raise WrongUse(f"{source.name} is {what}.", hint=way)
+        raise is_own(source, own)
+    return foreign(source)
+
+
+def is_own(source: Source, format: Own) -> WrongUse:
+    """The error for what is ZeroClaw's own, where another tool's is wanted."""
+    what, way = _WAYS[format]
+    return WrongUse(f"{source.name} is {what}.", hint=way)
+
+
+def foreign(source: Source) -> Detected:
+    """The other tool that wrote a source which is none of ZeroClaw's own. Blocks.
+
+    Raises WrongUse where nothing is certain, and where two formats are equally so; and what Source raises where a
+    broken file kept every format from being certain.
+    """
     found: list[tuple[Likeness, ForeignFormat]] = []
     failure: InspectorError | None = None
     for tool in FORMATS:

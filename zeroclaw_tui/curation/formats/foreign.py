@@ -16,7 +16,7 @@ import re
 import struct
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -83,6 +83,15 @@ class ForeignFormat(ABC):
         Fills the report while it is read. Raises WrongUse or Unreadable naming the place where nothing further can be
         read; a single broken memory is counted in the report, not fatal.
         """
+
+    def migrated_lines(self, row: StoredRow) -> Sequence[str]:
+        """The lines of a memory of this tool of which ZeroClaw's own migration makes memories, one of each; empty for
+        a tool that it does not know."""
+        return ()
+
+    def migrated_from(self, row: StoredRow) -> Sequence[str]:
+        """The lines of which that migration may have made a memory of ZeroClaw's."""
+        return ()
 
 
 def memory_row(

@@ -9,13 +9,18 @@ A workspace of ZeroClaw's own Markdown memory has the same files. Its lines tell
 `# Long-Term Memory` or `# Daily Log — <day>`, with no other heading below, and each memory is `- **<key>**: <content>`.
 Where the newest days are so, or MEMORY.md where there are none, the likeness stays under 0.5, and only who names the
 format gets them read as OpenClaw's.
+
+`zeroclaw migrate openclaw` (0.1.2 to 0.8.4) makes a memory of each line of MEMORY.md and memory/*.md that is neither
+blank nor a heading, its `- ` taken away: `**<key>**: <value>` gives key and content, any other line the key
+`openclaw_<file stem>_<number of the line>`, of MEMORY.md `openclaw_core_<number>`; a key that is taken gets
+`__openclaw_<number>` behind it. A block all of whose lines are there so is there.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -36,7 +41,7 @@ from zeroclaw_tui.curation.formats.source import Report, Source, Tables
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import is_unicode, one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line
 
 _CORE = ("memory.md", "user.md")
 _FOLDER = "memory"
@@ -51,6 +56,10 @@ _ZEROCLAWS_HEAD = re.compile(r"# (?:Long-Term Memory|Daily Log — \d{4}-\d\d-\d
 _ZEROCLAWS_LINE = re.compile(r"- \*\*.+?\*\*: ")
 _KEYED = re.compile(r"^\*\*.+?\*\*:\s*")
 _LINK_LINE = re.compile(r"^[-*] \[[^\]]+\]\([^)]+\.md\)", re.MULTILINE)
+_BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_NAMED_LINE = re.compile(r"\*\*(.+?)\*\*:(.*)", re.DOTALL)
+_TAKEN_KEY = re.compile(r"__openclaw_\d+\Z")
+_MIGRATED_KEY = re.compile(r"openclaw_.+_\d+(?:__openclaw_\d+)?", re.DOTALL)
 _LOOKED_AT = 8
 _CHUNKS, _LATER_CHUNKS, _ORIGINS = "chunks", "memory_index_chunks", "memory_index_chunk_provenance"
 _CHUNK_COLUMNS = frozenset({"path", "start_line", "text"})
@@ -117,6 +126,19 @@ class OpenClawWorkspace(ForeignFormat):
     def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
         """As `ForeignFormat.memories`. MEMORY.md and USER.md are core, the dump of a conversation that, else daily."""
         yield from unique(self._found(source, report), report)
+
+    def migrated_lines(self, row: StoredRow) -> Sequence[str]:
+        """All but blank ones and headings, without bullets."""
+        lines = row.entry().content.split("\n")
+        return [
+            _plain(line) for line in lines if line.strip(WHITE_SPACE) and not line.strip(WHITE_SPACE).startswith("#")
+        ]
+
+    def migrated_from(self, row: StoredRow) -> Sequence[str]:
+        """Its content, where its key says its line, and what a line that named its key would have been."""
+        entry = row.entry()
+        line = f"**{_TAKEN_KEY.sub('', entry.key)}**: {entry.content}"
+        return [_plain(line), _plain(entry.content)] if _MIGRATED_KEY.fullmatch(entry.key) else [_plain(line)]
 
     def _found(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
         notes = _notes(source)
@@ -210,6 +232,13 @@ def _inside(source: Source, file: PurePosixPath) -> tuple[str | None, tuple[str,
     if source.path.name == _FOLDER and not (len(parts) == 1 and parts[0].lower() in _CORE):
         return None, (_FOLDER, *parts)
     return None, parts
+
+
+def _plain(line: str) -> str:
+    """A line without the bullet it may begin with, the value of a named one without blanks around it."""
+    bare = _BULLET.sub("", line, count=1)
+    named = _NAMED_LINE.fullmatch(bare)
+    return f"**{named[1].strip(WHITE_SPACE)}**: {named[2].strip(WHITE_SPACE)}" if named else bare
 
 
 def _is_hidden(part: str) -> bool:

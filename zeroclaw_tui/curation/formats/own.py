@@ -13,11 +13,11 @@ from zeroclaw_tui.curation.formats.sections import rows_of_text
 from zeroclaw_tui.curation.formats.table import rows_of_table
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import Refused, WrongUse
-from zeroclaw_tui.memory.text import cut, one_line
+from zeroclaw_tui.memory.text import cut, first_names, one_line
 
 Format = Literal["jsonl", "csv", "markdown"]
 SUFFIXES: dict[str, Format] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "markdown"}
-_NAME_CELLS, _NAMES_TOLD = 40, 5
+_NAME_CELLS = 40
 _TITLES: dict[Format, str] = {
     "jsonl": "an export in JSON Lines",
     "csv": "a table",
@@ -67,7 +67,7 @@ class MemoryFile:
     def notes(self) -> Iterator[str]:
         """Sentences about what was read."""
         if self.unknown:
-            yield f"Columns that are not known are left out: {', '.join(list(self.unknown)[:_NAMES_TOLD])}."
+            yield f"Columns that are not known are left out: {first_names(list(self.unknown))}."
 
     def refuse_empty(self) -> None:
         """Raises WrongUse for a file without memories that is no export of none."""

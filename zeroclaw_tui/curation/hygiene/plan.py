@@ -26,7 +26,7 @@ from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.days import Day, day_of_note, day_of_session, shown_day
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.scoring.profiles import parse_version
 
 INTERVAL_HOURS = 12
@@ -510,7 +510,7 @@ async def _elsewhere(library: Library, database: Path, retention: Retention) -> 
         return [f"ZeroClaw would also look at memory/brain.db, which cannot be read here: {error.message}"]
     if not count:
         return []
-    rows = "1 row" if count == 1 else f"{count:,} rows"
+    rows = counted(count, "row")
     return [
         f"ZeroClaw would also delete {rows} of memory/brain.db, which the configured backend does not use; "
         "open it with --backend sqlite to let them go by hand."

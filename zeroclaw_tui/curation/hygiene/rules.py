@@ -23,6 +23,7 @@ from zeroclaw_tui.curation.setting_change import (
     without_effect,
 )
 from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.profiles import Version, parse_version
 
 RuleName = Literal[
@@ -265,7 +266,7 @@ def _without_effect(name: str, present: Mapping[str, Any], config: MemoryConfig)
 
 
 def _days(days: int) -> str:
-    return "1 day" if days == 1 else f"{days:,} days"
+    return counted(days, "day")
 
 
 RuleChange = SettingChange

@@ -6,6 +6,7 @@ import asyncio
 import io
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.files import FileVanished, write_file
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, header_of_line, line_of, storable_row_of_line
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.snapshot.fit import SnapshotFit
 from zeroclaw_tui.curation.snapshot.text import (
     NAME,
     SIDE_CAR,
@@ -27,9 +29,9 @@ from zeroclaw_tui.curation.snapshot.text import (
     read_snapshot,
     snapshot_text,
     what_is_lost,
-    what_is_read,
 )
 from zeroclaw_tui.curation.transfer.fit import identity_of
+from zeroclaw_tui.curation.transfer.reconcile import Matching, What
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Advance, Keep, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -53,6 +55,11 @@ class Loaded:
     rows: tuple[StoredRow, ...]
     is_exact: bool
     header: Header | None = None
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Those of its memories."""
+        return frozenset(row.entry().key for row in self.rows)
 
     @property
     def lost(self) -> dict[str, tuple[str, ...]]:
@@ -206,47 +213,12 @@ class Difference:
     lost: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """What the store has in place of a memory of the file. `here` is None where it has none, also of one that is the
-    same: then it is a part of another memory, whose lines look like an entry."""
-
-    here: MemoryEntry | None
-    is_same: bool
-
-
-class Present:
-    """Memories of a store, to find those of a file among them."""
-
-    def __init__(self, entries: Iterable[MemoryEntry], *, is_exact: bool) -> None:
-        self._by_key: dict[str, list[MemoryEntry]] = {}
-        self._read_of: dict[str, tuple[tuple[str, str], ...]] = {}
-        self._is_exact = is_exact
-        self._parts: set[tuple[str, str]] = set()
-        for entry in entries:
-            self._by_key.setdefault(entry.key, []).append(entry)
-            if not is_exact:
-                self._read_of[entry.id] = what_is_read(entry)
-                self._parts.update(self._read_of[entry.id])
-
-    def match(self, row: StoredRow, agent: str | None = None) -> Match:
-        """The memory of the same key, of this agent where one is given; the one with the same content first."""
-        wanted = row.entry()
-        there = [entry for entry in self._by_key.get(wanted.key, ()) if agent is None or entry.agent == agent]
-        for entry in there:
-            if entry.content == wanted.content or (wanted.key, wanted.content) in self._read_of.get(entry.id, ()):
-                return Match(entry, True)
-        if there:
-            return Match(there[0], False)
-        return Match(None, (wanted.key, wanted.content) in self._parts)
-
-
 def differences(
-    entries: Sequence[MemoryEntry], loaded: Loaded, advance: Advance | None = None
+    rows: Sequence[StoredRow], loaded: Loaded, fit: SnapshotFit, advance: Advance | None = None
 ) -> tuple[Difference, ...]:
-    """Every key of both sides; once `advance` says no, those looked at so far."""
-    present = Present(entries, is_exact=loaded.is_exact)
-    aliases = {entry.agent for entry in entries}
+    """Every key of both sides; once `advance` says no, those looked at so far. `rows` are the store's."""
+    entries = {row.id: row.entry() for row in rows}
+    aliases = {entry.agent for entry in entries.values()}
     lost_there = loaded.lost
 
     def lost_of(there: MemoryEntry) -> tuple[str, ...]:
@@ -254,19 +226,25 @@ def differences(
 
     found: list[Difference] = []
     met: set[str] = set()
-    for at, row in enumerate(loaded.rows):
-        if advance is not None and at % _TOLD_EVERY == 0 and not advance(at):
-            break
-        match = present.match(row, row.agent if row.agent in aliases else None)
-        there, here = row.entry(), match.here
-        if here is not None:
-            met.add(here.id)
-            lost = lost_of(there) or (what_is_lost(here) if match.is_same and not loaded.is_exact else ())
-            found.append(Difference(here.key, "same" if match.is_same else "changed", here, there, lost))
-        elif not match.is_same:
-            found.append(Difference(there.key, "only there", None, there, lost_of(there)))
+    with closing(Matching(fit)) as matching:
+        for row in rows:
+            matching.see(row)
+        for at, row in enumerate(loaded.rows):
+            if advance is not None and at % _TOLD_EVERY == 0 and not advance(at):
+                break
+            known = row if row.agent in aliases else replace(row, agent=None)
+            is_same = matching.match(known, said=fit.said(known), has_id=False).what is What.SAME
+            there, here = row.entry(), entries[matching.there[0]] if matching.there else None
+            if here is not None:
+                met.add(here.id)
+                lost = lost_of(there) or (what_is_lost(here) if is_same and not loaded.is_exact else ())
+                found.append(Difference(here.key, "same" if is_same else "changed", here, there, lost))
+            elif not is_same:
+                found.append(Difference(there.key, "only there", None, there, lost_of(there)))
     found += [
-        Difference(entry.key, "only here", entry, None, what_is_lost(entry)) for entry in entries if entry.id not in met
+        Difference(entry.key, "only here", entry, None, what_is_lost(entry))
+        for entry in entries.values()
+        if entry.id not in met
     ]
     if advance is not None:
         advance(len(loaded.rows))
@@ -385,7 +363,8 @@ async def compare(library: Library, path: Path, advance: Advance | None = None) 
     """Store and snapshot by key, over the store's core memories: changed and one-sided ones first."""
     loaded = await asyncio.to_thread(load, path)
     core = await _core(library)
-    return await asyncio.to_thread(differences, core.entries, loaded, advance)
+    fit = SnapshotFit(library.memory, library.memory.columns or frozenset(), exactly=loaded.is_exact, keys=loaded.keys)
+    return await asyncio.to_thread(differences, core.rows, loaded, fit, advance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,7 +393,7 @@ async def _core(library: Library, *, with_vectors: bool = False) -> _Core:
     def ordered() -> _Core:
         found = in_order(rows)
         entries, written = [row.entry() for row in found], [can_be_written(row) for row in found]
-        kept = (found if has_vectors else [_without_vector(row) for row in found]) if with_vectors else []
+        kept = found if has_vectors else [_without_vector(row) for row in found]
         return _Core(entries, written, kept, has_vectors)
 
     return await asyncio.to_thread(ordered)

@@ -192,7 +192,7 @@ async def copy_memories(
         reconciling = reconciled(supply, library.memory, target, now, going, spool=spool, on_clash=on_clash)
         async with reconciling as found:
             summary = f"copied {spool.count:,} from {one_line(source.memory.name)}"
-            done = await bring(library, "copy", summary, found, spool, on_clash, advance)
+            done = await bring(library, "copy", summary, spool, on_clash, advance, found.agents)
             outcome = CopyOutcome(
                 copied=done.count,
                 verified=0,

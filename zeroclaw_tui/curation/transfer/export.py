@@ -31,7 +31,7 @@ from zeroclaw_tui.curation.transfer.reconcile import Spool
 from zeroclaw_tui.memory.change import Advance, StoredRow
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import counted, first_names, one_line
 
 _TELLS_EVERY, _NAMES_TOLD = 100, 6
 _NO_VECTORS = "Without --vectors the vectors are left out; they can be made anew from the contents."
@@ -102,8 +102,10 @@ class _Writer:
         elif self._format == "markdown":
             lost.append(sections.LOSES)
         if self.inexact:
-            have = "memory has" if self.inexact == 1 else "memories have"
-            lost.append(f"{self.inexact:,} {have} a key or content that is no Unicode text, which a table alters.")
+            have = "has" if self.inexact == 1 else "have"
+            lost.append(
+                f"{counted(self.inexact)} {have} a key or content that is no Unicode text, which a table alters."
+            )
         return Exported(self.count, self.size, tuple(lost), cancelled)
 
 
@@ -230,8 +232,8 @@ async def _spooled(library: Library, filter: MemoryFilter, spool: Spool, advance
 
 def _lost_words(lost: Counter[str]) -> Iterator[str]:
     if lost:
-        named = ", ".join(f"{one_line(name)} ({count:,})" for name, count in lost.most_common(_NAMES_TOLD))
-        yield f"That format has no place for {named}."
+        named = [f"{name} ({count:,})" for name, count in lost.most_common()]
+        yield f"That format has no place for {first_names(named, most=_NAMES_TOLD)}."
 
 
 async def export_file(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.listing import moment
@@ -24,6 +24,9 @@ from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.entry import MemoryEntry, uuid_for
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.formats.foreign import ForeignFormat
 
 RESTORED = " (restored"
 """What stands behind the key of a memory that was put beside another one."""
@@ -103,6 +106,8 @@ class Origin:
     vectors: KnownVectors = field(default_factory=KnownVectors)
     outdated: frozenset[str] = field(default=frozenset(), repr=False)
     """The ids of lines of notes whose key another line has further on."""
+    tool: ForeignFormat | None = None
+    """The format of another tool that a file is of."""
 
     @property
     def is_file(self) -> bool:
@@ -127,6 +132,16 @@ class Origin:
         return row.id in self.outdated
 
 
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Marks of memories of the store that make one that comes the same: `all`, each on any of them; or else `part`,
+    where none has `key`."""
+
+    all: Collection[bytes]
+    key: bytes | None = None
+    part: bytes | None = None
+
+
 class Fit(ABC):
     """What one store keeps of the memories of one origin.
 
@@ -137,6 +152,8 @@ class Fit(ABC):
     origin: Origin
     has_keys: bool
     """Whether a key belongs to one memory there."""
+    renews_ids = False
+    """Whether a memory gets another id where its own is taken."""
 
     @abstractmethod
     def fitted(self, row: StoredRow) -> StoredRow:
@@ -171,6 +188,14 @@ class Fit(ABC):
     def whole(self, row: StoredRow) -> bytes:
         """A digest of id and vector, where both are kept; empty where neither is."""
         return b""
+
+    def marks(self, row: StoredRow) -> Collection[bytes]:
+        """Digests by which a memory of the store is found besides its place."""
+        return ()
+
+    def sought(self, row: StoredRow, said: int) -> Sought | None:
+        """Which marks make a row that comes the same."""
+        return None
 
     def refuses(self, row: StoredRow) -> str | None:
         """Why the store cannot take a row at all, in a sentence without its count; None where it can."""
@@ -321,15 +346,15 @@ class RowFit(Fit):
 
     def place(self, row: StoredRow, key: str | None = None) -> bytes:
         """Its key, and its agent where there are agents."""
-        return _digest((comparable(row.values.get("key") if key is None else key), self._agent(row)))
+        return digest((comparable(row.values.get("key") if key is None else key), self._agent(row)))
 
     def state(self, row: StoredRow) -> bytes:
         """Over every field both sides keep: of a store in two parts, key and all else; of a file in one for each."""
         values = row.values if self.memory.keeps_bytes else _values_of(row.entry(), row)
         parts = [self._value(name, values) for name in self._names]
         if not self.origin.is_file:
-            return _digest(parts[:1]) + _digest((*parts[1:], self._agent(row)))
-        return b"".join([*(_digest((part,)) for part in parts), _digest((self._agent(row),))])
+            return digest(parts[:1]) + digest((*parts[1:], self._agent(row)))
+        return b"".join([*(digest((part,)) for part in parts), digest((self._agent(row),))])
 
     def said(self, row: StoredRow) -> int:
         """Of a file what stands in the row, and whose it is."""
@@ -368,6 +393,16 @@ class RowFit(Fit):
     def _agent(self, row: StoredRow) -> bytes:
         return comparable(self.owner(row.agent) if self.has_agents else None)
 
+    def marks(self, row: StoredRow) -> Collection[bytes]:
+        """Of which lines of another tool's notes ZeroClaw's own migration may have made it."""
+        tool = self.origin.tool
+        return () if tool is None else [_of_line(line) for line in tool.migrated_from(row)]
+
+    def sought(self, row: StoredRow, said: int) -> Sought | None:
+        """All lines that ZeroClaw's own migration makes of it."""
+        lines = () if self.origin.tool is None else self.origin.tool.migrated_lines(row)
+        return Sought([_of_line(line) for line in lines]) if lines else None
+
     def whole(self, row: StoredRow) -> bytes:
         """Its id, and its vector to the byte."""
         parts = []
@@ -375,7 +410,7 @@ class RowFit(Fit):
             parts.append(comparable(row.id))
         if self.keeps_rows and self.has_vectors and not self.memory.embeds_itself:
             parts.append(comparable(row.values.get(VECTOR)))
-        return _digest(parts)
+        return digest(parts)
 
     def refuses(self, row: StoredRow) -> str | None:
         """A store that keeps nothing without a vector of its own, and has nothing to make one with."""
@@ -436,7 +471,7 @@ class NoteFit(Fit):
     def state(self, row: StoredRow) -> bytes:
         """Over its text, its file and its folder."""
         entry = row.entry()
-        return _digest(
+        return digest(
             part.encode("utf-8", "surrogatepass") for part in (entry.content, entry.timestamp, entry.agent or "")
         )
 
@@ -513,15 +548,20 @@ def _values_of(entry: MemoryEntry, row: StoredRow) -> Mapping[str, Value]:
     return {**more, **named}
 
 
+def _of_line(line: str) -> bytes:
+    return digest((line.encode("utf-8", "surrogatepass"),))
+
+
 def _to_microseconds(value: Value) -> str | None:
     """A moment in UTC with six digits of fraction; None for what is no moment."""
     parsed = moment(value) if isinstance(value, str) else None
     return None if parsed is None else parsed.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def _digest(parts: Iterable[bytes]) -> bytes:
-    digest = hashlib.blake2b(digest_size=_DIGEST)
+def digest(parts: Iterable[bytes]) -> bytes:
+    """Of 16 bytes; another one wherever a part begins or ends elsewhere."""
+    made = hashlib.blake2b(digest_size=_DIGEST)
     for part in parts:
-        digest.update(len(part).to_bytes(8, "little"))
-        digest.update(part)
-    return digest.digest()
+        made.update(len(part).to_bytes(8, "little"))
+        made.update(part)
+    return made.digest()

@@ -11,28 +11,29 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-from zeroclaw_tui.config.memory_config import EmbeddingConfig
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
 from zeroclaw_tui.curation.formats import FLAGGED
-from zeroclaw_tui.curation.formats.detection import Own, detect, own_format
+from zeroclaw_tui.curation.formats.detection import detect, foreign, is_own, own_format
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nothing_of
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.own import SUFFIXES, MemoryFile
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.snapshot import Loaded, load
-from zeroclaw_tui.curation.transfer.fit import KnownVectors, Origin
-from zeroclaw_tui.curation.transfer.reconcile import Look, OnClash, Plan, Spool, bring, reconciled
+from zeroclaw_tui.curation.transfer.fit import Fit, KnownVectors, Origin
+from zeroclaw_tui.curation.transfer.reconcile import Look, OnClash, Plan, Spool, bring, fit_of, reconciled
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Advance, StoredRow
-from zeroclaw_tui.memory.errors import InspectorError, Refused, WrongUse
-from zeroclaw_tui.memory.text import cut, one_line
+from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.text import cut, first_names, one_line
 from zeroclaw_tui.scoring.scanner import scan_all
 
-_KEY_CELLS, _LONGEST_TOLD, _NAMES_TOLD = 60, 400, 5
+_KEY_CELLS, _LONGEST_FILE = 60, 400
 _PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d+)")
 """The key that a line of notes has in an export: its file and its number."""
 Answer = TypeVar("Answer")
@@ -138,7 +139,7 @@ class ForeignMemories:
         self, source: Source, format: ForeignFormat, why: str, wish: Wish, embedding: EmbeddingConfig, state: str
     ) -> None:
         self.format, self.title, self.why, self.state = format.name, format.title, why, state
-        self._source, self._foreign, self._wish, self._embedding = source, format, wish, embedding
+        self._source, self.tool, self._wish, self._embedding = source, format, wish, embedding
         self._report = Report()
         self._flagged: Counter[str] = Counter()
         self._vectors = 0
@@ -151,7 +152,7 @@ class ForeignMemories:
         """Every memory with a key of its own. Its text is looked through: what holds a secret or a threat stays out."""
         self.state = _unchanged(self._source, self.state)
         self._report, self._flagged, self._vectors = Report(), Counter(), 0
-        for number, (_, row) in enumerate(self._foreign.memories(self._source, self._report), 1):
+        for number, (_, row) in enumerate(self.tool.memories(self._source, self._report), 1):
             flags = self._flags(row)
             self._flagged.update(flags)
             if flags and FLAGGED not in self._wish.along:
@@ -181,14 +182,14 @@ class ForeignMemories:
             yield f"Dates are guessed from when the file was written ({report.guessed_dates:,})."
         unread = {**report.left, **self._source.unread}
         if unread:
-            named = ", ".join(f"{name} ({why.rstrip('.')})" for name, why in list(unread.items())[:_NAMES_TOLD])
-            yield f"Not read: {named}{_more(len(unread))}."
+            named = first_names([f"{name} ({why.rstrip('.')})" for name, why in unread.items()], longest=_LONGEST_FILE)
+            yield f"Not read: {named}."
         yield from report.notes
 
     def refuse_empty(self) -> None:
         """A tool that remembers nothing yet is no mistake, a name that does not fit is one."""
         if self._wish.format is not None and not self._report.skipped:
-            raise nothing_of(self._foreign, self._source)
+            raise nothing_of(self.tool, self._source)
 
     def _flags(self, row: StoredRow) -> list[str]:
         """What a memory's text seems to hold that an agent should not be given unseen."""
@@ -211,8 +212,10 @@ class _FileSupply:
 
     read: Readable
 
-    async def origin(self) -> Origin:
-        return Origin(vectors=KnownVectors(await asyncio.to_thread(self.read.identity)))
+    async def fit(self, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> Fit:
+        tool = self.read.tool if isinstance(self.read, ForeignMemories) else None
+        origin = Origin(vectors=KnownVectors(await asyncio.to_thread(self.read.identity)), tool=tool)
+        return await fit_of(origin, memory, config, now, is_there=is_there)
 
     async def each(self, look: Look, *, to_notes: bool) -> None:
         count = await _in_thread(lambda stop: self._show(look, stop, to_notes=to_notes))
@@ -235,13 +238,6 @@ class _FileSupply:
         for _, number, row in sorted(placed, key=lambda one: one[:2]):
             look(row, number)
         return count
-
-    def repeated(self, row: StoredRow, number: int, what: Literal["key", "id"], earlier: int) -> InspectorError:
-        told = repr(cut(one_line((row.entry().key if what == "key" else row.id)[:_LONGEST_TOLD]), _KEY_CELLS))
-        return WrongUse(
-            f"Line {number:,} has the {what} {told} again, which line {earlier:,} has already.",
-            hint="A key belongs to one memory of an agent; take one of them out, or give it another key.",
-        )
 
 
 async def plan_import(
@@ -292,7 +288,7 @@ async def import_memories(
     with Spool() as spool:
         reconciling = reconciled(_FileSupply(read), library.memory, to, now, None, spool=spool, on_clash=on_clash)
         async with reconciling as found:
-            outcome = await bring(library, "import", summary, found, spool, on_clash, advance)
+            outcome = await bring(library, "import", summary, spool, on_clash, advance, found.agents)
     return replace(outcome, notes=tuple(dict.fromkeys(outcome.notes)))
 
 
@@ -306,15 +302,17 @@ def _readable(path: Path, wish: Wish, embedding: EmbeddingConfig, state: str) ->
     if name in SUFFIXES.values():
         return MemoryFile(path, name, state=state)  # type: ignore[arg-type]
     source = Source(path)
-    own: Own | None = own_format(source) if name is None else None
+    own = own_format(source) if name is None else None
     if name == "snapshot" or own == "snapshot":
         return SnapshotFile(path, state)
-    if own in ("jsonl", "csv", "markdown"):
+    if own == "database":
+        raise is_own(source, own)
+    if own is not None:
         return MemoryFile(path, own, state=state)
     try:
-        detected = detect(source, name)
+        detected = foreign(source) if name is None else detect(source, name)
     except WrongUse:
-        told = SUFFIXES.get(path.suffix.lower()) if name is None and own is None and not source.is_folder else None
+        told = SUFFIXES.get(path.suffix.lower()) if name is None and not source.is_folder else None
         if told is None:
             raise
         # What is broken from its first line on is told by the reader of what its name says.
@@ -332,12 +330,7 @@ def _unchanged(source: Source, state: str) -> str:
 
 def _counted(counts: Counter[str] | dict[str, int]) -> str:
     most = sorted(counts.items(), key=lambda one: -one[1])
-    named = ", ".join(f"{one_line(name)} ({count:,})" for name, count in most[:_NAMES_TOLD])
-    return named + _more(len(most))
-
-
-def _more(count: int) -> str:
-    return f" and {count - _NAMES_TOLD:,} more" if count > _NAMES_TOLD else ""
+    return first_names([f"{name} ({count:,})" for name, count in most], longest=_KEY_CELLS)
 
 
 async def _in_thread(work: Callable[[threading.Event], Answer]) -> Answer:

@@ -54,11 +54,11 @@ from zeroclaw_tui.curation.transfer.fit import (
 )
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.curation.trash.trash import Verb
-from zeroclaw_tui.memory.change import AGENTS, Advance, RowChange, See, StoredRow, Value
+from zeroclaw_tui.memory.change import AGENTS, Advance, Clash, RowChange, See, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
-from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError
+from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.text import cut, is_unicode, one_line
+from zeroclaw_tui.memory.text import cut, first_names, is_unicode, one_line
 
 OnClash = Literal["skip", "overwrite", "rename"]
 SAMPLES = 5
@@ -84,6 +84,7 @@ _TABLES = (
     "CREATE TABLE expected (place BLOB NOT NULL, state BLOB NOT NULL, whole BLOB, said INTEGER NOT NULL,"
     " is_beside INTEGER NOT NULL, key BLOB NOT NULL, found INTEGER NOT NULL DEFAULT 0)",
     "CREATE TABLE came (id BLOB PRIMARY KEY, number INTEGER)",
+    "CREATE TABLE marks (mark BLOB NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (mark, row)) WITHOUT ROWID",
     "CREATE INDEX by_expected_place ON expected (place)",
 )
 _CACHED_KIB = 16_000
@@ -245,10 +246,7 @@ class Losses:
 
 
 def _names(names: Collection[str]) -> str:
-    """The first few names, cleaned, and how many more."""
-    ordered = [cut(one_line(name), _NAME_CELLS) for name in names]
-    more = f" and {len(ordered) - _NAMES_TOLD:,} more" if len(ordered) > _NAMES_TOLD else ""
-    return ", ".join(ordered[:_NAMES_TOLD]) + more
+    return first_names(list(names), most=_NAMES_TOLD, longest=_NAME_CELLS)
 
 
 def _is_odd(value: Value) -> bool:
@@ -273,9 +271,10 @@ class Spool:
     ) -> None:
         self._file.close()
 
-    def add(self, row: StoredRow) -> None:
-        """One more. Raises Unreadable where the disk of temporary files is full."""
-        self._batch.append(RowChange(row, None))
+    def add(self, row: StoredRow, present: StoredRow | None = None) -> None:
+        """One more, in the place of one that is `present`. Raises Unreadable where the disk of temporary files is
+        full."""
+        self._batch.append(RowChange(row, present))
         self._size += row.size
         self.count += 1
         if len(self._batch) >= _AT_ONCE or self._size >= _BYTES_AT_ONCE:
@@ -350,14 +349,10 @@ class Matching:
         fit, kept, base = self._fit, None, self._base(row)
         if fit.origin.is_file:
             kept = json.dumps([packed(row.id), *(packed(row.values.get(name)) for name in TIMES)])
-        self._add(
-            digest_of(row.id),
-            fit.place(row),
-            fit.state(row),
-            None if base is None else fit.place(row, base),
-            kept,
-            None,
-        )
+        base_place = None if base is None else fit.place(row, base)
+        number = self._add(digest_of(row.id), fit.place(row), fit.state(row), base_place, kept, None)
+        marks = ((mark, number) for mark in fit.marks(row))
+        self._connection.executemany("INSERT OR IGNORE INTO marks (mark, row) VALUES (?, ?)", marks)
         if isinstance(row.handle, int):
             self.last_place = max(self.last_place, row.handle)
 
@@ -374,17 +369,20 @@ class Matching:
         if fit.has_keys and (is_second or (found is not None and found[2])):
             self.earlier = ("key", found[3]) if found is not None else None
             return Match(What.SECOND, self._claim_beside(state, place, said))
+        has_id = has_id and not fit.renews_ids
         if fit.has_keys and has_id and fit.origin.is_file and not self._came(row.id, number):
             return Match(What.SECOND)
+        is_there = self._is_marked(row, said)
         if found is None or found[2]:
-            is_taken = has_id and self._has_id(row.id)
+            is_taken = has_id and self.has_id(row.id)
             self._add(None, place, state, None, None, number, claimed=True)
+            if is_there:
+                return Match(What.SAME)
             return Match(What.TAKEN if is_taken else What.NEW, is_taken and self._claim_beside(state, place, said))
         self._connection.execute("UPDATE there SET claimed = 1, number = ? WHERE rowid = ?", (number, found[0]))
-        if found[4] is not None:
-            id_, created, updated = (unpacked(part) for part in json.loads(found[4]))
-            self.there = (str(id_), created, updated)
-        if fit.agree(found[1], state, said):
+        if self.there is None or not is_there:
+            self._note_there(found[4])
+        if is_there or fit.agree(found[1], state, said):
             return Match(What.SAME)
         return Match(What.TAKEN, self._claim_beside(state, place, said))
 
@@ -428,11 +426,35 @@ class Matching:
         number: int | None,
         *,
         claimed: bool = False,
-    ) -> None:
-        self._connection.execute(
+    ) -> int | None:
+        return self._connection.execute(
             "INSERT INTO there (id, place, state, base, kept, number, claimed) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (id, place, state, base, kept, number, claimed),
-        )
+        ).lastrowid
+
+    def _is_marked(self, row: StoredRow, said: int) -> bool:
+        """Whether a mark makes it the same; `there` is then, or where another one has its key, the first such one."""
+        sought = self._fit.sought(row, said)
+        if sought is None:
+            return False
+        every = [self._marked(mark) for mark in sought.all]
+        is_same, key = None not in every, self._marked(sought.key)
+        held = every[0] if is_same else key
+        if held is not None:
+            self._note_there(held[0])
+        return is_same or (key is None and self._marked(sought.part) is not None)
+
+    def _marked(self, mark: bytes | None) -> tuple[str | None] | None:
+        if mark is None:
+            return None
+        statement = "SELECT kept FROM marks JOIN there ON there.rowid = marks.row WHERE mark = ? ORDER BY row LIMIT 1"
+        found: tuple[str | None] | None = self._connection.execute(statement, (mark,)).fetchone()
+        return found
+
+    def _note_there(self, kept: str | None) -> None:
+        if kept is not None:
+            id_, created, updated = (unpacked(part) for part in json.loads(kept))
+            self.there = (str(id_), created, updated)
 
     def _found(self, row: StoredRow, place: bytes, *, is_beside: bool) -> bool:
         fit, state = self._fit, self._fit.state(row)
@@ -446,7 +468,8 @@ class Matching:
             return True
         return False
 
-    def _has_id(self, id: str) -> bool:
+    def has_id(self, id: str) -> bool:
+        """Whether a memory of the target has it."""
         found = self._connection.execute("SELECT 1 FROM there WHERE id = ? LIMIT 1", (digest_of(id),))
         return found.fetchone() is not None
 
@@ -493,15 +516,12 @@ Look = Callable[[StoredRow, int | None], None]
 class Supply(Protocol):
     """What memories come from."""
 
-    async def origin(self) -> Origin:
-        """What is known of it before the first memory."""
+    async def fit(self, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> Fit:
+        """What the target keeps of them, known before the first of them; `is_there` is False for one to be made."""
 
     async def each(self, look: Look, *, to_notes: bool) -> None:
-        """Show every memory, with the number of its line in a file; `to_notes` says that notes will take them, where
-        lines keep their order."""
-
-    def repeated(self, row: StoredRow, number: int, what: Literal["key", "id"], earlier: int) -> InspectorError:
-        """The error for a memory of a file that has the key or the id of an earlier one."""
+        """Show every memory, with the number of its line in a file where none may come twice; `to_notes` says that
+        notes will take them, where lines keep their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -511,12 +531,14 @@ class StoreSupply:
     memory: Memory
     filter: MemoryFilter
 
-    async def origin(self) -> Origin:
-        """What the store says of itself."""
+    async def fit(self, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> Fit:
+        """By what the store says of itself."""
         if self.memory.keeps_lines:
-            return Origin(self.memory, _NOTE_COLUMNS, known_vectors({}), await _outdated(self.memory))
-        facts = (await self.memory.health()).facts if self.memory.capabilities.vectors else {}
-        return Origin(self.memory, await _columns(self.memory), known_vectors(facts))
+            origin = Origin(self.memory, _NOTE_COLUMNS, known_vectors({}), await _outdated(self.memory))
+        else:
+            facts = (await self.memory.health()).facts if self.memory.capabilities.vectors else {}
+            origin = Origin(self.memory, await _columns(self.memory), known_vectors(facts))
+        return await fit_of(origin, memory, config, now, is_there=is_there)
 
     async def each(self, look: Look, *, to_notes: bool) -> None:
         """Every row; lines of notes in the order they stand in, day by day."""
@@ -534,10 +556,6 @@ class StoreSupply:
                 look(row, None)
 
         await asyncio.to_thread(show)
-
-    def repeated(self, row: StoredRow, number: int, what: Literal["key", "id"], earlier: int) -> InspectorError:
-        """A key of a store may have several agents, and several lines of notes: it is never asked for."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -576,17 +594,27 @@ class Plan:
 
 @dataclass(slots=True)
 class Reconciliation:
-    """What was found. `refused` is how many the target cannot take, `agents` those it has yet to know."""
+    """Looks at what comes, and what was found. What `on_clash` lets in goes to the spool, as the target shall have it;
+    `each`, if any, is told of every memory and, where the target has it, by which id.
+
+    `refused` is how many the target cannot take, `agents` those it has yet to know.
+    """
 
     fit: Fit
     matching: Matching
-    losses: Losses
+    spool: Spool | None = None
+    on_clash: OnClash = "skip"
+    each: Callable[[StoredRow, Match, str | None], None] | None = None
+    losses: Losses = field(init=False)
     counts: Counter[Match] = field(default_factory=Counter)
     refused: int = 0
     samples: list[str] = field(default_factory=list)
     previews: list[MemoryEntry] = field(default_factory=list)
     categories: Counter[str] = field(default_factory=Counter)
     agents: dict[str, None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.losses = Losses(self.fit)
 
     @property
     def count(self) -> int:
@@ -601,6 +629,56 @@ class Reconciliation:
     def of(self, *whats: What) -> int:
         """How many are any of that to the target."""
         return sum(number for match, number in self.counts.items() if match.what in whats)
+
+    def look(self, raw: StoredRow, number: int | None) -> None:
+        """One that comes. Raises WrongUse where it has a number, and its key or id is that of an earlier one."""
+        fit, matching = self.fit, self.matching
+        row = fit.origin.read(raw)
+        why = fit.refuses(row)
+        if why is not None:
+            self.refused += 1
+            self.losses.refuse(why)
+            return
+        fitted, said = fit.fitted(row), fit.said(row)
+        self.losses.look(row, fitted)
+        match = matching.match(
+            fitted, said=said, has_id=bool(row.id), is_second=fit.origin.is_outdated(raw), number=number
+        )
+        if matching.earlier is not None and number is not None:
+            raise _repeated(row, number, *matching.earlier)
+        self.counts[match] += 1
+        self._sample(fitted, match)
+        if self.each is not None:
+            self.each(fitted, match, matching.there[0] if matching.there else None)
+        if self.spool is None:
+            return
+        brings = _brings(match, self.on_clash)
+        if brings and match.what is What.TAKEN and self.on_clash == "overwrite" and matching.there and not row.id:
+            fitted = fit.over(fitted, row, matching.there)
+        if brings or match.what is What.SAME or match.is_beside:
+            matching.expect(fitted, match, said=said, brings=brings)
+        if brings:
+            self._spool(self.spool, fitted)
+
+    def _sample(self, fitted: StoredRow, match: Match) -> None:
+        category = column_text(fitted.values.get("category"))
+        if category in self.categories or len(self.categories) < _MOST_NAMES:
+            self.categories[category] += 1
+        if match.what is What.NEW and len(self.previews) < PREVIEWS:
+            entry = fitted.entry()
+            self.previews.append(replace(entry, content=entry.content[:_PREVIEW_LENGTH]))
+        if match.what in (What.TAKEN, What.SECOND) and len(self.samples) < SAMPLES:
+            self.samples.append(_shown(fitted.key[:_KEY_KEPT]))
+
+    def _spool(self, spool: Spool, fitted: StoredRow) -> None:
+        fit = self.fit
+        if isinstance(fit, RowFit):
+            if fit.memory.keeps_bytes and not fit.origin.is_file:
+                # Places of its own, behind those there are: so the rows keep their order, and many go in at once.
+                fitted = replace(fitted, handle=self.matching.last_place + spool.count + 1)
+            if fitted.agent is not None and fitted.agent not in fit.agents:
+                self.agents[fitted.agent] = None
+        spool.add(fitted)
 
     def plan(self, kind: Callable[..., AnyPlan], makes: str | None, **more: Any) -> AnyPlan:
         """The plan it leads to; `makes` is a sentence about what is made first, `more` what that kind has besides."""
@@ -630,28 +708,28 @@ async def reconciled(
     *,
     spool: Spool | None = None,
     on_clash: OnClash = "skip",
+    each: Callable[[StoredRow, Match, str | None], None] | None = None,
 ) -> AsyncIterator[Reconciliation]:
-    """Read the target, then what comes; what `on_clash` lets in goes to the spool, as the target shall have it.
+    """Read the target, then what comes: see Reconciliation.
 
     `memory` is the open store of the target, or the one foreseen. `now` is the date of what has none. `advance` is told
     how many memories of the supply were read. Raises Stopped where it says no, WrongUse for a memory of a file whose
     key or id an earlier one has.
     """
     is_there = target.library is not None
-    fit = await _fit(await supply.origin(), memory, target.config, now, is_there=is_there)
+    fit = await supply.fit(memory, target.config, now, is_there=is_there)
     matching = Matching(fit)
     with closing(matching):
-        found = Reconciliation(fit, matching, Losses(fit))
+        found = Reconciliation(fit, matching, spool, on_clash, each)
         if is_there:
             await memory.each_row(_asking(matching.see, None if advance is None else lambda _: advance(0)), EVERYTHING)
-        look = _looking(supply, found, spool, on_clash)
         read = counting()
 
-        def ask(row: StoredRow, number: int | None) -> None:
+        def look(row: StoredRow, number: int | None) -> None:
             _go_on(next(read), advance)
-            look(row, number)
+            found.look(row, number)
 
-        await supply.each(ask, to_notes=memory.keeps_lines)
+        await supply.each(look, to_notes=memory.keeps_lines)
         if spool is not None:
             spool.end()
         yield found
@@ -673,45 +751,6 @@ def _go_on(done: int, advance: Advance | None) -> None:
         raise Stopped("Reading was stopped.", hint="Nothing was brought in.")
 
 
-def _looking(supply: Supply, found: Reconciliation, spool: Spool | None, on_clash: OnClash) -> Look:
-    fit, matching = found.fit, found.matching
-
-    def look(raw: StoredRow, number: int | None) -> None:
-        row = fit.origin.read(raw)
-        why = fit.refuses(row)
-        if why is not None:
-            found.refused += 1
-            found.losses.refuse(why)
-            return
-        fitted, said = fit.fitted(row), fit.said(row)
-        found.losses.look(row, fitted)
-        match = matching.match(
-            fitted, said=said, has_id=bool(row.id), is_second=fit.origin.is_outdated(raw), number=number
-        )
-        if matching.earlier is not None and number is not None:
-            raise supply.repeated(row, number, *matching.earlier)
-        found.counts[match] += 1
-        category = column_text(fitted.values.get("category"))
-        if category in found.categories or len(found.categories) < _MOST_NAMES:
-            found.categories[category] += 1
-        if match.what is What.NEW and len(found.previews) < PREVIEWS:
-            entry = fitted.entry()
-            found.previews.append(replace(entry, content=entry.content[:_PREVIEW_LENGTH]))
-        if match.what in (What.TAKEN, What.SECOND) and len(found.samples) < SAMPLES:
-            found.samples.append(_shown(fitted.key[:_KEY_KEPT]))
-        if spool is None:
-            return
-        brings = _brings(match, on_clash)
-        if brings and match.what is What.TAKEN and on_clash == "overwrite" and matching.there and not row.id:
-            fitted = fit.over(fitted, row, matching.there)
-        if brings or match.what is What.SAME or match.is_beside:
-            matching.expect(fitted, match, said=said, brings=brings)
-        if brings:
-            _spool(found, spool, fitted)
-
-    return look
-
-
 def _brings(match: Match, on_clash: OnClash) -> bool:
     if match.what is What.NEW:
         return True
@@ -720,27 +759,25 @@ def _brings(match: Match, on_clash: OnClash) -> bool:
     return not match.is_beside if on_clash == "rename" else match.what is What.TAKEN
 
 
-def _spool(found: Reconciliation, spool: Spool, fitted: StoredRow) -> None:
-    fit = found.fit
-    if isinstance(fit, RowFit):
-        if fit.memory.keeps_bytes and not fit.origin.is_file:
-            # Places of its own, behind those there are: so the rows keep their order, and many go in at once.
-            fitted = replace(fitted, handle=found.matching.last_place + spool.count + 1)
-        if fitted.agent is not None and fitted.agent not in fit.agents:
-            found.agents[fitted.agent] = None
-    spool.add(fitted)
+def _repeated(row: StoredRow, number: int, what: Literal["key", "id"], earlier: int) -> WrongUse:
+    told = repr(_cut_key(row.key if what == "key" else row.id))
+    return WrongUse(
+        f"Line {number:,} has the {what} {told} again, which line {earlier:,} has already.",
+        hint="A key belongs to one memory of an agent; take one of them out, or give it another key.",
+    )
 
 
 async def bring(
     library: Library,
     verb: Verb,
     summary: str,
-    found: Reconciliation,
     spool: Spool,
-    on_clash: OnClash,
+    clash: Clash,
     advance: Advance | None,
+    agents: Collection[str] = (),
 ) -> Outcome:
-    """Write what was spooled, as one action that undo takes back. Raises what `change_rows` raises."""
+    """Write what was spooled, and the `agents` it refers to, as one action that undo takes back. Raises what
+    `change_rows` raises."""
     if not spool.count:
         return Outcome(verb, 0)
     memory = library.memory
@@ -751,10 +788,9 @@ async def bring(
             return Outcome(verb, done.reverted, cancelled=done.cancelled)
 
         return await carried_out(library, verb, summary, append, advance)
-    agents = []
-    if memory.agents_are_rows:
-        agents = [_agent(alias, library.trash.now().isoformat()) for alias in found.agents]
-    return await change_rows(library, verb, summary, partial(_batches, agents, spool), clash=on_clash, advance=advance)
+    now = library.trash.now().isoformat()
+    added = [_agent(alias, now) for alias in agents] if memory.agents_are_rows else []
+    return await change_rows(library, verb, summary, partial(_batches, added, spool), clash=clash, advance=advance)
 
 
 async def verify(library: Library, matching: Matching, advance: Advance | None) -> tuple[int, int, tuple[str, ...]]:
@@ -776,7 +812,8 @@ def _agent(alias: str, now: str) -> RowChange:
     return RowChange(StoredRow(id, {"id": id, "alias": alias, "created_at": now}, None, alias, AGENTS), None)
 
 
-async def _fit(origin: Origin, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> Fit:
+async def fit_of(origin: Origin, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> Fit:
+    """What a store of rows or of lines keeps of what an origin gives."""
     if memory.keeps_lines:
         return await asyncio.to_thread(NoteFit.of, memory, origin, config)
     can = memory.capabilities
@@ -826,4 +863,8 @@ def digest_of(text: str) -> bytes:
 
 
 def _shown(key: str) -> str:
-    return cut(one_line(masked(key)), _KEY_CELLS)
+    return _cut_key(masked(key))
+
+
+def _cut_key(text: str) -> str:
+    return cut(one_line(text[:_KEY_KEPT]), _KEY_CELLS)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from zeroclaw_tui.curation.transfer.imports import ImportPlan
 from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
-from zeroclaw_tui.memory.text import cut, one_line
+from zeroclaw_tui.memory.text import cut, first_names, one_line
 
 Tone = Literal["plain", "dim", "warning"]
 _NAME_CELLS, _PREVIEW_CELLS = 40, 100
@@ -40,7 +40,7 @@ def plan_facts(plan: Plan, on_clash: OnClash) -> Iterator[Fact]:
     taken = plan.taken - (plan.beside if on_clash == "rename" else 0)
     if taken:
         yield Fact(f"whose id or key is taken: {_CLASHES[on_clash]}", "warning", taken)
-        yield Fact(taken_keys(plan, taken), "dim")
+        yield Fact(first_names(plan.samples, taken), "dim")
     if plan.second and on_clash != "rename":
         yield Fact(f"{plan.second:,} of them have the key of another one that comes too, and stay out")
     for sentence in lost_words(plan):
@@ -52,13 +52,6 @@ def lost_words(plan: Plan) -> Iterator[str]:
     yield from map(one_line, plan.losses)
     if isinstance(plan, ImportPlan):
         yield from map(one_line, plan.notes)
-
-
-def taken_keys(plan: Plan, taken: int, most: int = 5, cells: int = 60) -> str:
-    """The first keys that are taken, and how many more there are."""
-    named = [cut(key, cells) for key in plan.samples[:most]]
-    more = taken - len(named)
-    return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
 
 
 def source_words(plan: ImportPlan) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import shlex
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
@@ -248,7 +250,7 @@ class BrowserRoom(Screen[None]):
 
             self._panes = BrowserPanes(self.clock, self.pace, id="panes")
             await self.query_one("#opening").remove()
-            await self.mount_all([self._panes, KeyLine(show_command_palette=False)])
+            await self.mount_all([self._panes, KeyLine("esc more")])
             self.refresh_bindings()
 
     @property
@@ -332,6 +334,18 @@ class BrowserRoom(Screen[None]):
         takes_marks = action in ("delete", "erase") and len(self.rows.marks) > 0
         return why_dimmed(action, self.library, self.view, None if takes_marks else self.rows.selected_result)
 
+    def line_facts(self) -> Mapping[str, str]:
+        """What the lines for a shell say of here: the store, the query, the filter, the memory under the cursor."""
+        if self.library is None:
+            return {}
+        facts = {"store": _store_options(self.library), "filter": self.view.shell_options(self.clock())}
+        if self.view.query:
+            facts["query"] = shlex.quote(one_line(self.view.query))
+        entry = self.rows.selected_entry
+        if entry is not None:
+            facts["key"] = shlex.quote(one_line(entry.key))
+        return facts
+
     def palette_commands(self) -> Iterable[Command]:
         """The commands that make sense now."""
         for command in BROWSER_COMMANDS:
@@ -409,8 +423,11 @@ class BrowserRoom(Screen[None]):
         self.panes.next_mode()
 
     def action_step_out(self) -> None:
-        """One step out; never out of the program."""
-        self.panes.step_out()
+        """One step out; never out of the program. Where there is no step left, the footer turns."""
+        if not self.panes.step_out():
+            from zeroclaw_tui.tui.widgets.key_line import KeyLine
+
+            self.query_one(KeyLine).turn()
 
     def action_reload(self) -> None:
         """Read the store again."""
@@ -1018,6 +1035,16 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
             return None if has_database(memory.name) else NO_SNAPSHOT
         case _:
             return None
+
+
+def _store_options(library: Library) -> str:
+    """What names this store for a command of the shell; nothing where that finds it by itself."""
+    install = library.config.install
+    if install.layout == "lone":
+        return shlex.join(["--location", one_line(library.memory.location)])
+    if install.config_dir is None or install.config_dir == Path.home() / ".zeroclaw":
+        return ""
+    return shlex.join(["--config-dir", one_line(str(install.config_dir))])
 
 
 def unfiltered_because(library: Library) -> tuple[str, ...]:

@@ -204,7 +204,7 @@ class ChangesRoom(Screen[bool]):
             with ReadingPane(id="detail"):
                 yield Static("", id="about", markup=False)
                 yield DiffContent(id="diff")
-        yield KeyLine(show_command_palette=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Look."""

@@ -172,7 +172,7 @@ class EraseScreen(ModalScreen[EraseReport | None]):
         its = "its" if len(self._marked) == 1 else "their"
         marked = f"{memories_words(len(self._marked))} and {its} text" if self._marked else "a text"
         if self._stage == "report" and report is not None:
-            return "✓ All is gone" if report.is_complete else "Something is left"
+            return f"✓ {report.outcome}" if report.is_complete else report.outcome
         if self._stage in ("plan", "typing") and plan is not None:
             if not plan.places:
                 return f"The text lies nowhere: {count_text(plan.files)} files were looked into"

@@ -62,7 +62,7 @@ class ReaderRoom(Screen[None]):
         """Which one of how many, the memory, keys."""
         yield Static("", id="place", markup=False)
         yield MemoryDetail(id="text")
-        yield KeyLine(show_command_palette=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Show what the list shows."""

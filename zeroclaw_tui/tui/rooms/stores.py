@@ -120,7 +120,7 @@ class StoresRoom(Screen["Candidate | None"]):
         yield TableList[Row](_COLUMNS, key=lambda row: row.candidate.location, id="stores")
         with VerticalScroll(id="about", can_focus=False):
             yield Static("", id="told", markup=False)
-        yield KeyLine(show_command_palette=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Find and ask them."""

@@ -1,45 +1,120 @@
-"""The last line: the keys that work now, whole ones only."""
+"""The last line: the keys that work now, whole ones only, turned like pages where there are more of them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rich.cells import cell_len
-from textual.app import ComposeResult
-from textual.events import Resize
+from textual.app import RenderResult
+from textual.content import Content
+from textual.events import Click
+from textual.reactive import reactive
+from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer
 
-_KEPT = frozenset({"open_search", "show_help", "app.quit", "screen.step_out"})
-_BLANKS = 3
-"""After a key and after its name, as the sheet of the screen pads them."""
+from zeroclaw_tui.tui.looks import ACCENT, MUTED
 
-
-class KeyLine(Footer):
-    """A footer that leaves out the last keys there is no room for; help and the way out always stay."""
-
-    def compose(self) -> ComposeResult:
-        """The keys that fit."""
-        keys = list(super().compose())
-        for key in reversed(keys):
-            if sum(map(_cells, keys)) <= self.app.size.width - 2 + _BLANKS - 1:
-                break
-            if _told(key, "action") not in _KEPT:
-                keys = [one for one in keys if one is not key]
-        self.styles.grid_size_columns = max(1, len(keys))
-        yield from keys
-
-    def on_resize(self, event: Resize) -> None:
-        """More or fewer keys for another width."""
-        if event.size.width != self._composed_width:
-            self._composed_width = event.size.width
-            self.refresh(recompose=True)
-
-    _composed_width = 0
+_LAST = frozenset({"show_help", "app.quit", "screen.step_out", "leave", "step_out"})
+"""What always stands at the end: help, and the way out."""
+_GAP = "  "
 
 
-def _cells(key: Widget) -> int:
-    return cell_len(_told(key, "key_display")) + cell_len(_told(key, "description")) + _BLANKS
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    key: str
+    name: str
+    action: str
+    is_enabled: bool
+    is_first: bool
+
+    @property
+    def cells(self) -> int:
+        return cell_len(self.key) + 1 + cell_len(self.name) + len(_GAP)
 
 
-def _told(key: Widget, name: str) -> str:
-    # Textual exports the footer but not the class of its keys.
-    return str(getattr(key, name, ""))
+class KeyLine(Widget):
+    """The keys of the room: first those it declares for here, then, page by page, its others.
+
+    A click does what the key does. `turn` shows the next page, and gives whether there is more than one.
+    """
+
+    DEFAULT_CSS = """
+    KeyLine { dock: bottom; height: 1; padding: 0 1; pointer: pointer; }
+    """
+    page: reactive[int] = reactive(0)
+
+    def __init__(self, more: str = "? more") -> None:
+        """`more` stands at the end where there are more pages, and names the key that shows what else there is."""
+        super().__init__()
+        self._more = more
+
+    def on_mount(self) -> None:
+        """Follow what works and what does not."""
+        self.screen.bindings_updated_signal.subscribe(self, self._bindings_updated)
+
+    def turn(self) -> bool:
+        """Show the next keys, and after the last ones the first."""
+        pages = self._pages()
+        self.page = (self.page + 1) % len(pages)
+        return len(pages) > 1
+
+    def render(self) -> RenderResult:
+        """The keys of the page, help and the way out behind them."""
+        pages = self._pages()
+        shown = pages[self.page % len(pages)]
+        parts: list[str | tuple[str, str]] = []
+        for key in shown:
+            look = MUTED if not key.is_enabled else ""
+            parts += [(key.key, MUTED if not key.is_enabled else ACCENT), (f" {key.name}", look or MUTED), _GAP]
+        if len(pages) > 1:
+            used = sum(key.cells for key in shown)
+            parts += [" " * max(0, self.content_size.width - used - len(self._more)), (self._more, MUTED)]
+        return Content.assemble(*parts)
+
+    async def on_click(self, event: Click) -> None:
+        """Do what stands there, or turn."""
+        place = event.get_content_offset_capture(self).x
+        pages = self._pages()
+        at = 0
+        for key in pages[self.page % len(pages)]:
+            if at <= place < at + key.cells - len(_GAP):
+                await self.screen.run_action(key.action)
+                return
+            at += key.cells
+        if place >= self.content_size.width - len(self._more):
+            self.turn()
+
+    def _bindings_updated(self, _screen: Screen[object]) -> None:
+        self.refresh()
+
+    def _pages(self) -> list[list[_Shown]]:
+        """The keys that fit, page by page; each page ends with help and the way out."""
+        found = self._found()
+        last = [key for key in found if key.action in _LAST and key.is_first]
+        wide = self.content_size.width
+        room = wide - sum(key.cells for key in last)
+        first = [key for key in found if key.is_first and key not in last]
+        others = [key for key in found if not key.is_first and key.action not in _LAST]
+        if sum(key.cells for key in first) <= room and not others:
+            return [[*first, *last]]
+        pages: list[list[_Shown]] = [[]]
+        left = room - len(self._more)
+        for key in [*first, *others]:
+            if key.cells > left and pages[-1]:
+                pages.append([])
+                left = room - len(self._more)
+            pages[-1].append(key)
+            left -= key.cells
+        return [[*page, *last] for page in pages]
+
+    def _found(self) -> list[_Shown]:
+        found: dict[str, _Shown] = {}
+        for active in self.screen.active_bindings.values():
+            binding = active.binding
+            # What Textual's own screen binds, such as tab, is no key of the room.
+            if (active.node is self.screen and binding.id) or binding.show:
+                key = self.app.get_key_display(binding)
+                shown = _Shown(key, binding.description, binding.action, active.enabled, binding.show)
+                if binding.description and binding.action not in found:
+                    found[binding.action] = shown
+        return list(found.values())

@@ -227,7 +227,7 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         if across is not None:
             styles = self._styles_of("plain", False)
             words = fit(f" {one_line(mask_secrets(across))}", self.scrollable_content_region.width)
-            return self._strip([Segment(words, styles.faint)], styles)
+            return self._strip([Segment(words, styles.muted)], styles)
         return self._row_line(row, at)
 
     def _size_of_rows(self) -> Size:
@@ -324,6 +324,8 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         return Strip(pieces).adjust_cell_length(self.size.width, styles.text)
 
     def _bring_into_view(self) -> None:
+        if not self.size.height:
+            return
         top, lines = self.scroll_offset.y, self.lines_in_sight
         if self.cursor < top:
             self.scroll_to(y=self.cursor, animate=False, force=True)

@@ -148,6 +148,8 @@ class CleanUp(UpkeepPane):
         super().__init__(desk, id=id)
         self.report: AuditReport | None = None
         self._marks: dict[Which, Stamp] = {}
+        self._going: frozenset[Which] = frozenset()
+        """What the change under way takes, as far as it is known."""
         self._found: dict[FindingKind, frozenset[Which]] = {}
         self._kind: FindingKind | None = None
         self._anchor = 0
@@ -344,6 +346,8 @@ class CleanUp(UpkeepPane):
         plan = await self._confirmed_merge(finding, ways)
         if plan is None:
             return
+
+        self._going = frozenset(map(_which, plan.going.stamps))
 
         async def change(advance: Advance) -> Outcome:
             return await merge(library, plan, advance)

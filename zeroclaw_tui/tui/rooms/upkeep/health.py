@@ -75,7 +75,7 @@ class Health(UpkeepPane):
 
     COMMANDS: ClassVar[Sequence[Command]] = (
         Command(
-            "health.do", "enter", "do", "repair", "Repair what the cursor is on …; on a count show it", CHANGE, True
+            "health.do", "enter", "do", "do it", "Repair what the cursor is on …; on a count show it", CHANGE, True
         ),
         Command("health.copy", "y", "copy_report", "copy", "Copy everything as text; the counts as JSON", LOOK, True),
         Command("health.deep", "", "look_deeper", "deep check", "Check every page and the keyword index", LOOK),

@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.stats import Curve, Growth, StoreStats, curve_of
 from zeroclaw_tui.curation.superseded import among_fact
 from zeroclaw_tui.memory.statistics import CacheUse, Storage
-from zeroclaw_tui.memory.text import counted
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.tui.format import count_text, fit, size_text
 from zeroclaw_tui.tui.looks import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.view import Mode, Part, View
@@ -30,6 +30,7 @@ _FEW_NAMES = 5
 _MOST_FILES = 6
 _BAR = 24
 _GAP = 2
+_LOOKED_AT = 2000
 
 Narrowed = Callable[[View], View]
 
@@ -93,9 +94,10 @@ def counts_content(every: StoreStats) -> Content:
 def row_about(row: NumberRow) -> Content:
     """What a count is of, and where it leads."""
     share = "" if row.share is None else f", {_percent(row.share)}"
-    parts: list[str | tuple[str, str]] = [(fit(row.name, 60).rstrip(), STRONG), (f"  {row.count}{share}", MUTED)]
+    name = one_line(mask_secrets(row.name[:_LOOKED_AT]))
+    parts: list[str | tuple[str, str]] = [(fit(name, 60).rstrip(), STRONG), (f"  {row.count}{share}", MUTED)]
     if row.beside:
-        parts.append((f"\n{row.beside}", MUTED))
+        parts.append((f"\n{one_line(mask_secrets(row.beside[:_LOOKED_AT]))}", MUTED))
     if row.narrowed is not None:
         parts += ["\n\n", ("⏎", "$primary"), (" shows them in the list", MUTED)]
     return Content.assemble(*parts)
@@ -181,6 +183,7 @@ def _ends(left: tuple[str, str], right: tuple[str, str], width: int) -> Content:
 
 def _shares(title: str, counts: Mapping[str, int], part: Part | None, most: int = _MOST_NAMES) -> list[NumberRow]:
     """Each of them as a share of all; of many names the first, and how many more."""
+    counts = {name: count for name, count in counts.items() if count}
     total = sum(counts.values())
     if not total:
         return []
@@ -189,7 +192,7 @@ def _shares(title: str, counts: Mapping[str, int], part: Part | None, most: int 
     rows += [
         NumberRow(
             name or "(none)", count_text(count), count / total,
-            narrowed=None if part is None or not count else partial(View.toggled, part=part, value=name),
+            narrowed=None if part is None else partial(View.toggled, part=part, value=name),
         )
         for name, count in shown
     ]  # fmt: skip
@@ -213,33 +216,27 @@ def _title(title: str, counts: Mapping[str, int]) -> str:
 def _embedded(every: StoreStats, why_not: str | None) -> list[NumberRow]:
     """What has a vector, each bar the share of its own category that has one."""
     rows = every.rows
-    title = NumberRow("", section="With a vector")
-    if rows.embedded is None:
-        return [title, NumberRow("none", beside=why_not or "This store keeps no vectors.")]
-    done = sum(part.embedded for part in rows.embedded.values())
-    if not done:
-        return [title, NumberRow("none", beside="None has a vector, so only words find them.")]
+    done = sum(part.embedded for part in (rows.embedded or {}).values())
+    if rows.embedded is None or not done:
+        why = why_not or "this store keeps none" if rows.embedded is None else "none, so only words find them"
+        return [NumberRow("", section=f"With a vector: {why}")]
     lengths = [
         f"{count_text(count)} with {count_text(length)} numbers" for length, count in (rows.dimensions or {}).items()
     ]
     if rows.cut_vectors:
         lengths.append(f"{count_text(rows.cut_vectors)} cut within a number")
-    parts = [("all", done, rows.total, ", ".join(lengths))]
+    parts = [("all", done, rows.total)]
     if len(rows.embedded) > 1 and done < rows.total:
         # Where all or one category has everything, the rest of the bars would say nothing more.
-        parts += [(name or "(none)", part.embedded, part.total, "") for name, part in rows.embedded.items()][
-            :_MOST_NAMES
-        ]
+        named = [(name or "(none)", part.embedded, part.total) for name, part in rows.embedded.items()]
+        parts += named[:_MOST_NAMES]
     return [
-        title,
+        NumberRow("", section=f"With a vector: {', '.join(lengths)}"),
         *(
-            NumberRow(
-                name, count_text(part), part / total if total else 0.0,
-                f"of {count_text(total)}{f': {lengths}' if lengths else ''}", "vector",
-            )
-            for name, part, total, lengths in parts
+            NumberRow(name, count_text(part), part / total if total else 0.0, f"of {count_text(total)}", "vector")
+            for name, part, total in parts
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _biggest(every: StoreStats) -> list[NumberRow]:

@@ -101,7 +101,7 @@ class UpkeepRoom(Screen[bool]):
     def compose(self) -> ComposeResult:
         """The tabs and the keys; a pane comes when it is shown."""
         yield PartsLine(id="tabs")
-        yield KeyLine(show_command_palette=False)
+        yield KeyLine()
 
     async def on_mount(self) -> None:
         """Show the tab that was asked for."""

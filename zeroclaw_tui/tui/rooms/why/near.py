@@ -149,20 +149,20 @@ class NearPane(Pane):
 
     def step_out(self) -> bool:
         """From the text to the list."""
-        if self.query_one(ReadingPane).has_focus:
-            self._rows.focus()
+        if self.is_in(self.query_one(ReadingPane)):
+            self.screen.set_focus(self._rows)
             return True
         return False
 
     def other_pane(self) -> None:
         """From the list to the text, and back."""
         if not self.step_out() and not self.has_class("-empty"):
-            self.query_one(ReadingPane).focus()
+            self.screen.set_focus(self.query_one(ReadingPane))
 
     def open(self) -> None:
         """Read on in the memory under the cursor."""
         if not self.has_class("-empty"):
-            self.query_one(ReadingPane).focus()
+            self.screen.set_focus(self.query_one(ReadingPane))
 
     def on_table_list_row_highlighted(self) -> None:
         """Show the memory under the cursor."""

@@ -161,6 +161,10 @@ class Pane(Container):
     def open(self) -> None:
         """Do the primary thing."""
 
+    def is_in(self, widget: Widget) -> bool:
+        """Whether keys go to that widget; it learns of that itself only later than the next key comes."""
+        return self.screen.focused is widget
+
     def show_empty(self, words: EmptyWords) -> None:
         """Say why there is nothing to read."""
         focused = self.screen.focused

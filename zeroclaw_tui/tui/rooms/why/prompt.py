@@ -216,7 +216,7 @@ class PromptText(Vertical):
 
     def show_empty(self, fact: str, sentence: str, keys: Sequence[KeyHint]) -> None:
         """Why there is no text."""
-        if self.scrolls.has_focus:
+        if self.screen.focused is self.scrolls:
             # Hidden with the focus on it, it would hand that on to the line, and never get it back.
             self.screen.set_focus(None)
         self.add_class("-empty")

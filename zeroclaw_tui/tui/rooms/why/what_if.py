@@ -148,7 +148,7 @@ class WhatIfPane(Pane):
     def chosen(self) -> MemoryEntry | None:
         """The memory under the cursor, where somebody is in the list or none is chosen otherwise."""
         rows = self._rows
-        return rows.entry if rows.has_focus or self.inquiry.entry is None else None
+        return rows.entry if self.is_in(rows) or self.inquiry.entry is None else None
 
     @property
     def setting(self) -> Setting:
@@ -222,18 +222,18 @@ class WhatIfPane(Pane):
         if self.typed is not None:
             self._try(self.setting.put(self.inquiry.tried, self._value_before_typing))
             return True
-        if self._rows.has_focus:
-            self._settings.focus()
+        if self.is_in(self._rows):
+            self.screen.set_focus(self._settings)
             return True
         return False
 
     def other_pane(self) -> None:
         """From the settings to the list, and back."""
         rows = self._rows
-        if rows.has_focus or not rows.display or self.has_class("-empty"):
-            self._settings.focus()
+        if self.is_in(rows) or not rows.display or self.has_class("-empty"):
+            self.screen.set_focus(self._settings)
         else:
-            rows.focus()
+            self.screen.set_focus(rows)
 
     def open(self) -> None:
         """Take what was typed, or choose from all there is."""
@@ -258,7 +258,7 @@ class WhatIfPane(Pane):
 
     def on_table_list_row_highlighted(self) -> None:
         """Whoever goes through the list chooses a memory."""
-        if self._rows.has_focus:
+        if self.is_in(self._rows):
             self.inquiry.entry = self._rows.entry
 
     def on_trial_settings_chosen(self) -> None:
@@ -363,8 +363,8 @@ class WhatIfPane(Pane):
             self.remove_class("-empty")
             rows.show(self.comparison, inquiry.entry)
         else:
-            if rows.has_focus:
-                self._settings.focus()
+            if self.is_in(rows):
+                self.screen.set_focus(self._settings)
             self.show_empty(_nothing_words(inquiry.tried, after))
             rows.set_rows(())
         # That there are no vectors here at all stands beside the weights.

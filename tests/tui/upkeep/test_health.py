@@ -1,0 +1,319 @@
+"""Health: what is found wrong with a real database, its repair, and the numbers at the head."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import small_store
+from support.replaying import FixedEmbedder
+from textual.pilot import Pilot
+from upkeep_samples import HOSTILE, NARROW, NOW, WIDE, RoomApp, press, screen_words, settled, until
+
+from zeroclaw_tui.config.embedding import EmbeddingConfig
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation import reindex
+from zeroclaw_tui.curation.doctor import repairs
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.opening import OpenOptions
+from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan
+from zeroclaw_tui.curation.stats import full_stats
+from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.errors import Locked
+from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.loader import Pace
+
+DATES = ("2026-03-02", "2026-03-02", "2026-05-20", "2026-10-11")
+
+
+def made(folder: Path, rows: list[dict[str, Any]] | None = None, *, generation: str = "G1") -> Path:
+    """A database of four memories that grew over some months."""
+    file = folder / "workspace" / "memory" / "brain.db"
+    file.parent.mkdir(parents=True)
+    usual = [
+        {
+            "key": f"key{at}", "content": "word " * (40 * at + 1), "category": "core" if at % 2 else "daily",
+            "created_at": f"{day}T08:00:00+00:00",
+        }
+        for at, day in enumerate(DATES)
+    ]  # fmt: skip
+    small_store.make(file, generation, usual if rows is None else rows)
+    file.parent.chmod(0o700)
+    file.chmod(0o600)
+    return file
+
+
+def app_of(file: Path, *, numbers: bool = False, read_only: bool = False) -> RoomApp:
+    root = file.parents[1]
+    own = root.parent / "own"
+    install = Install(root.parent, root, file, "workspace", "the path given", own)
+
+    async def opened() -> Library:
+        return await open_library(MemoryConfig(install, read_only=read_only))
+
+    return RoomApp(opened, "health", numbers=numbers)
+
+
+def without_triggers(file: Path) -> Path:
+    """The keyword index learns of no new memory."""
+    small_store.change(file, "DROP TRIGGER memories_ai")
+    return file
+
+
+def with_empty_pages(file: Path) -> Path:
+    small_store.change(file, "CREATE TABLE much AS SELECT zeroblob(4000000) AS bytes")
+    small_store.change(file, "DROP TABLE much")
+    return file
+
+
+async def go_to(pilot: Pilot[Any], app: RoomApp, words: str) -> None:
+    """Put the cursor on a finding."""
+    await press(pilot, "g")
+    for _ in range(40):
+        if any(line.startswith("▌") and words in line for line in app.lines):
+            return
+        await press(pilot, "j")
+    raise AssertionError(app.words)
+
+
+async def test_a_repair_is_shown_with_its_backup_done_and_looked_at_again(tmp_path: Path) -> None:
+    file = without_triggers(made(tmp_path))
+    app = app_of(file)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert "1 thing is serious" in app.words
+        assert any(line.startswith("▌✗") for line in app.lines)
+        await press(pilot, "enter")
+        assert "Rebuild keyword index?" in app.words
+        assert "1. Make a backup of the whole database." in app.words
+        await press(pilot, "y")
+        assert "The keyword index was built anew" in app.told
+        assert "The backup is" in app.told
+        assert "serious" not in app.words
+        with closing(sqlite3.connect(file)) as connection:
+            assert connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'memories_ai'").fetchone() == (1,)
+        await press(pilot, "escape")
+        assert app.given == [True]
+
+
+@pytest.mark.parametrize("key", ["enter", "escape", "n"])
+async def test_nothing_is_repaired_by_accident(tmp_path: Path, key: str) -> None:
+    file = without_triggers(made(tmp_path))
+    app = app_of(file)
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter", key)
+        assert "1 thing is serious" in app.words
+        await press(pilot, "q")
+        assert app.given == [False]
+
+
+async def test_what_cannot_be_repaired_here_says_what_to_do(tmp_path: Path) -> None:
+    rows = [{"key": "with", "embedding": small_store.blob(1, 2, 3)}, {"key": "without"}]
+    app = app_of(made(tmp_path, rows))
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await go_to(pilot, app, "without a vector")
+        await press(pilot, "enter")
+        assert "`zeroclaw memory reindex` makes vectors once an embedding provider is configured" in app.told
+
+
+async def test_every_page_is_checked_when_that_is_asked(tmp_path: Path) -> None:
+    app = app_of(made(tmp_path))
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await go_to(pilot, app, "were not checked yet")
+        await press(pilot, "enter")
+        assert "(every page checked)" in app.words
+        assert "were not checked yet" not in app.words
+
+
+async def test_a_store_that_is_only_read_is_not_repaired(tmp_path: Path) -> None:
+    app = app_of(without_triggers(made(tmp_path)), read_only=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter")
+        assert "read-only" in app.told
+        assert "The repair would be:" in app.words
+
+
+async def test_everything_is_copied_as_text_or_json(tmp_path: Path) -> None:
+    app = app_of(without_triggers(made(tmp_path)))
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await press(pilot, "y")
+        assert "1 thing is serious" in app.clipboard
+        assert "✓ " in app.clipboard
+        await press(pilot, "I", "y")
+        document = await full_stats(app.library.memory, NOW.isoformat())
+        assert json.loads(app.clipboard) == json.loads(json.dumps(document))
+
+
+async def test_compacting_lets_go_of_the_store_and_opens_it_again(tmp_path: Path) -> None:
+    """The file is smaller, the sentence says by how much, and the store answers as before."""
+    file = with_empty_pages(made(tmp_path))
+    app = app_of(file)
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        before = file.stat().st_size
+        await go_to(pilot, app, "compact")
+        await press(pilot, "enter", "y")
+        assert re.search(r"The database has \S+ KB now, \S+ MB before", app.told), app.told
+        assert file.stat().st_size < before
+        assert await app.library.memory.count() == 4
+    assert len(list((tmp_path / "own" / "backups").iterdir())) == 1
+
+
+async def test_where_compacting_fails_the_store_is_open_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def compact(*_: Any) -> Any:
+        raise Locked("The agent (process 4711) has the database open.", hint="Stop it first.")
+
+    monkeypatch.setattr(repairs, "compact", compact)
+    app = app_of(with_empty_pages(made(tmp_path)))
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await go_to(pilot, app, "compact")
+        await press(pilot, "enter", "y")
+        assert "process 4711" in app.told
+        assert await app.library.memory.count() == 4
+
+
+@pytest.fixture
+def vectors(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
+    """Making vectors asks no server; gives the limits it was asked to keep."""
+    stamps = [Stamp(f"id-{number}", "") for number in range(1204)]
+    plan = ReindexPlan(
+        tuple(stamps[:1180]), tuple(stamps[1180:]), 482_000, 120_500, 0.0024, "text-embedding-3-small", True
+    )
+    asked: list[int | None] = []
+
+    async def planned(library: Library, **_: Any) -> ReindexPlan:
+        return plan
+
+    async def filled(library: Library, plan: ReindexPlan, *, per_minute: int | None, advance: Any) -> Reindexed:
+        asked.append(per_minute)
+        return Reindexed(600, 4, stopped=True)
+
+    monkeypatch.setattr(reindex, "plan_reindex", planned)
+    monkeypatch.setattr(reindex, "reindex", filled)
+    return asked
+
+
+async def on_vectors(tmp_path: Path) -> tuple[RoomApp, Callable[[Pilot[Any]], Awaitable[None]]]:
+    app = app_of(made(tmp_path))
+
+    async def ask(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        app.library.config = replace(app.library.config, embedding=EmbeddingConfig("openai"))
+        app.library.embedder = FixedEmbedder(1.0, 2.0, 3.0)
+        await press(pilot, "r")
+        await go_to(pilot, app, "without a vector")
+        await press(pilot, "enter")
+
+    return app, ask
+
+
+async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(
+    tmp_path: Path, vectors: list[int | None]
+) -> None:
+    app, ask = await on_vectors(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        await ask(pilot)
+        assert "Make 1,204 vectors with text-embedding-3-small?" in app.words
+        assert "1,180 have none, 24 have one that fits no query" in app.words
+        assert "482,000 characters, about 120,500 tokens, less than a cent" in app.words
+        assert "sent to api.openai.com." in app.words
+        await press(pilot, "x", "enter")
+        assert "That is no number." in app.words
+        await press(pilot, "backspace", "=60", "enter")
+        assert vectors == [60]
+        assert "600 vectors made. 4 changed meanwhile and were left alone." in app.told
+        assert "goes on with the other 600" in app.told
+
+
+async def test_leaving_the_question_makes_no_vectors(tmp_path: Path, vectors: list[int | None]) -> None:
+    app, ask = await on_vectors(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        await ask(pilot)
+        await press(pilot, "escape")
+        assert vectors == []
+
+
+async def test_the_counts_stand_at_the_head_and_every_number_opens_with_its_key(tmp_path: Path) -> None:
+    app = app_of(made(tmp_path, generation="G4"))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert "4 memories, 1.2 KB of text · 2026-03-02 to 2026-10-11" in app.words
+        assert "Stored per week most on one day: 2 on 2026-03-02" in app.words
+        await press(pilot, "I")
+        assert re.search(r"daily +█+ +2 +50 %", "\n".join(app.lines))
+        assert "With a vector: none, so only words find them" in app.words
+        assert "key3" in app.words
+        await press(pilot, "I")
+        assert "finding" in app.words
+    low = app_of(made(tmp_path / "low"), numbers=True)
+    async with low.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        assert "Categories" in low.words
+        await press(pilot, "escape")
+        assert low.given == [False]
+
+
+async def test_a_vector_bar_is_the_share_of_its_own_category(tmp_path: Path) -> None:
+    vector = small_store.blob(1, 2, 3)
+    rows = [
+        {"key": f"k{at}", "category": "core" if at else "daily", "embedding": vector if at < 2 else None}
+        for at in range(5)
+    ]
+    app = app_of(made(tmp_path, rows), numbers=True)
+    async with app.run_test(size=(140, 60)) as pilot:
+        await settled(pilot)
+        shown = "\n".join(app.lines)
+        assert "With a vector: 2 with 3 numbers" in shown
+        assert re.search(r"all +█+[▏▎▍▌▋▊▉]? +2 +40 %  of 5", shown)
+        assert re.search(r"daily +█{24} +1 +100 %  of 1", shown)
+        assert re.search(r"core +█{6} +1 +25 %  of 4", shown)
+
+
+async def test_a_count_leads_to_its_memories_in_the_list(tmp_path: Path) -> None:
+    file = made(tmp_path)
+    pace = Pace(debounce=0, poll=None, patience=30)
+    app = InspectorApp(OpenOptions(path=file), clock=lambda: NOW, pace=pace)
+
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "4 memories" in screen_words(app))
+        await pilot.press("I")
+        await until(pilot, lambda: "Categories" in screen_words(app))
+        await pilot.press("g", "enter")
+        await until(pilot, lambda: "2 memories" in screen_words(app))
+        assert ("key1" in screen_words(app)) is not ("key0" in screen_words(app))
+
+
+async def test_a_store_without_memories_says_so(tmp_path: Path) -> None:
+    app = app_of(made(tmp_path, []))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, "I")
+        assert "There are no memories to count yet" in app.words
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["narrow", "wide"])
+async def test_hostile_names_reach_no_terminal(tmp_path: Path, size: tuple[int, int]) -> None:
+    rows = [
+        {"key": f"{name}{at}", "category": name, "session_id": name}
+        for at, name in enumerate((HOSTILE, "k" * 3000, "宽字符" * 9, "line\nfeed\ttab"))
+    ]
+    app = app_of(made(tmp_path, rows), numbers=True)
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        for key in "gjjjjjjjjjjG":
+            assert not any(sign in "".join(app.lines) for sign in "\x1b\x07\x9b\u202e")
+            await press(pilot, key)

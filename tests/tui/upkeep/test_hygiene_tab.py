@@ -1,0 +1,276 @@
+"""What a person does with hygiene, and what it does to the folder and the store."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from upkeep_samples import HOSTILE, NARROW, WIDE, Workspace, chat, press, settled, until
+
+from zeroclaw_tui.curation.changes import edit_memory
+from zeroclaw_tui.memory.change import Edit
+
+
+async def test_it_says_when_hygiene_ran_when_it_is_due_and_what_it_takes(workspace: Workspace) -> None:
+    app = workspace.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert "Hygiene is on, every 12 h · last 2026-11-20 01:04 by ZeroClaw" in app.words
+        assert "next when the agent starts after 13:04" in app.words
+        assert "6 things would go" in app.words
+        await press(pilot, "tab")
+        assert "last report 2 files archived, 1 file" in app.words
+
+
+async def test_rules_that_take_nothing_are_one_line(workspace: Workspace) -> None:
+    app = workspace.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        assert "– 2 other rules take nothing: archived session files older than 30 days" in app.words
+        await press(pilot, "tab", "G")
+        assert any(line.startswith("▌conversation rows older than 30 days are deleted") for line in app.lines)
+
+
+async def test_a_run_moves_and_deletes_and_undo_brings_all_of_it_back(workspace: Workspace) -> None:
+    """Files, rows and the state file; after each step the list shows what is true."""
+    files, keys = workspace.files(), workspace.keys()
+    app = workspace.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter")
+        assert "Run hygiene now?" in app.words
+        for fact in ("3 files archived", "1 file deleted", "2 rows to the trash"):
+            assert fact in app.words
+        await press(pilot, "y")
+        after = workspace.files()
+        assert after["memory/archive/2026-11-02.md"] == files["memory/2026-11-02.md"]
+        assert "memory/2026-11-02.md" not in after
+        assert "memory/archive/2026-10-01.md" not in after
+        assert after["memory/2026-11-15.md"] == files["memory/2026-11-15.md"]
+        assert workspace.keys() == ["user_msg_3"]
+        assert "u brings it back" in app.told
+        assert "Nothing has to go now." in app.words
+        assert "by this program" in app.words
+        await press(pilot, "u")
+        assert (workspace.files(), workspace.keys()) == (files, keys)
+        assert "unless the rules change" in app.told
+        assert "6 things would go" in app.words
+        await press(pilot, "escape")
+        assert app.given == [True]
+
+
+async def test_the_first_answer_keeps_everything(workspace: Workspace) -> None:
+    files, keys = workspace.files(), workspace.keys()
+    app = workspace.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter", "enter")
+        assert (workspace.files(), workspace.keys()) == (files, keys)
+        await press(pilot, "escape")
+        assert app.given == [False]
+
+
+async def test_what_is_left_out_stays(workspace: Workspace) -> None:
+    """One note, and all that a rule takes; `\\` takes everything in again."""
+    app = workspace.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, "space")
+        assert "5 things would go" in app.words
+        await press(pilot, "tab", "G", "space")
+        assert "3 things would go" in app.words
+        assert "3 left out" in app.words
+        await press(pilot, "escape", "enter", "y")
+        assert "memory/2026-11-02.md" in workspace.files()
+        assert "memory/2026-11-09.md" not in workspace.files()
+        assert workspace.keys() == ["user_msg_1", "user_msg_2", "user_msg_3"]
+        await press(pilot, "u", "backslash")
+        assert "3 left out" not in app.words
+
+
+async def test_everything_left_out_runs_nothing(workspace: Workspace) -> None:
+    app = workspace.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await press(pilot, "tab", "space", "enter")
+        assert "Everything is left out" in app.told
+        await press(pilot, "space")
+        assert "6 things would go" in app.words
+
+
+async def test_a_rule_under_the_cursor_shows_only_its_own(workspace: Workspace) -> None:
+    app = workspace.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, "tab", "j", "j", "j")
+        listed = "\n".join(line[:90] for line in app.lines[12:])
+        assert "memory/archive/2026-10-01.md" in listed
+        assert "memory/2026-11-02.md" not in listed
+        await press(pilot, "escape")
+        assert "memory/2026-11-02.md" in app.words
+
+
+async def test_a_day_to_come_can_be_seen_but_not_run_and_a_past_one_can(workspace: Workspace) -> None:
+    """Three days on a note and a row more are due; eight days ago only the older note had its time."""
+    files = workspace.files()
+    app = workspace.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, "right", "right", "right")
+        for shown in ("2026-11-23", "preview · ", "memory/2026-11-15.md", "user_msg_3"):
+            assert shown in app.words
+        await press(pilot, "enter")
+        assert "only what is due now can be run" in app.told
+        assert workspace.files() == files
+        await press(pilot, "0")
+        assert "user_msg_3" not in app.words
+        await press(pilot, "less_than_sign", "left", "enter", "y")
+        assert "memory/2026-11-02.md" not in workspace.files()
+        assert "memory/2026-11-09.md" in workspace.files()
+
+
+async def test_what_vanishes_between_plan_and_run_is_told(workspace: Workspace) -> None:
+    app = workspace.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter")
+        (workspace.root / "memory" / "2026-11-09.md").unlink()
+        await press(pilot, "y")
+        assert "5 of 6 done" in app.told
+        assert "memory/2026-11-09.md has gone meanwhile" in app.told
+        assert workspace.keys() == ["user_msg_3"]
+
+
+async def test_a_run_can_be_taken_back_after_other_changes(workspace: Workspace) -> None:
+    """The last change is another; the run comes back, and that one stays."""
+    files, keys = workspace.files(), workspace.keys()
+    app = workspace.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await app.screen.run_action("undo_run")
+        await settled(pilot)
+        assert "There is no run of hygiene to take back." in app.told
+        await press(pilot, "enter", "y")
+        row = await app.library.memory.stored("chat-3")
+        assert row is not None
+        await edit_memory(app.library, row.id, Edit({"content": "Another topic."}), row.fingerprint)
+        await app.screen.run_action("undo_run")
+        await settled(pilot)
+        assert (workspace.files(), workspace.keys()) == (files, keys)
+        assert (await app.library.memory.whole(row.handle)).content == "Another topic."
+
+
+async def test_a_store_that_is_only_read_says_why(workspace: Workspace) -> None:
+    files = workspace.files()
+    app = workspace.app(read_only=True)
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter", "u")
+        assert app.told.count("opened read-only, as asked") == 2
+        assert workspace.files() == files
+        assert "6 things would go" in app.words
+
+
+async def test_changing_a_rule_saves_only_that_key(workspace: Workspace) -> None:
+    """The form names the line as it is typed, the review what follows; the plan is made anew; a backup stays."""
+    app = workspace.app()
+    before = workspace.config.read_bytes()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, "tab", "j", "enter")
+        assert "The rules of hygiene in config.toml" in app.words
+        await press(pilot, "tab", "tab", "tab", "home", "delete", "delete", "7")
+        assert "+ conversation_retention_days = 7" in app.words
+        await press(pilot, "enter")
+        assert "deletes conversation rows after 7 days in place of 30" in app.words
+        assert "3 rows deleted" in app.words
+        assert workspace.config.read_bytes() == before
+        await press(pilot, "y")
+        assert workspace.config.read_bytes() == before + b"conversation_retention_days = 7\n"
+        assert [path.read_bytes() for path in workspace.config_dir.rglob("backups/*")] == [before]
+        assert "conversation rows older than 7 days are deleted 3 rows" in app.words
+        assert app.library.config.conversation_retention_days == 7
+        await press(pilot, "q")
+        assert app.given == [True]
+
+
+async def test_leaving_the_review_changes_nothing(workspace: Workspace) -> None:
+    """`b` goes back to the form with what was chosen; the first answer leaves the file as it is."""
+    app = workspace.app()
+    before = workspace.config.read_bytes()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await app.screen.run_action("change_rules")
+        await settled(pilot)
+        await press(pilot, "space", "enter", "b")
+        assert "+ hygiene_enabled = false" in app.words
+        await press(pilot, "enter", "enter")
+        assert workspace.config.read_bytes() == before
+        assert "Hygiene is on, every 12 h" in app.words
+
+
+async def test_a_config_that_changed_meanwhile_or_is_broken_is_left(workspace: Workspace) -> None:
+    app = workspace.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, "tab", "j", "enter", "space", "enter")
+        changed = workspace.config.read_bytes() + b"# by hand\n"
+        workspace.config.write_bytes(changed)
+        await press(pilot, "y")
+        assert "changed by another program meanwhile" in app.told
+        assert workspace.config.read_bytes() == changed
+        workspace.config.write_text("memory = never\n")
+        await press(pilot, "enter")
+        assert "Broken config" in app.told
+        assert workspace.config.read_text() == "memory = never\n"
+
+
+async def test_a_number_out_of_range_is_said_where_it_is_typed(workspace: Workspace) -> None:
+    app = workspace.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, "tab", "j", "enter", "tab", "=99999999999", "enter")
+        assert "archive_after_days must be" in app.words
+        await press(pilot, "escape")
+        assert "6 things would go" in app.words
+
+
+async def test_a_lone_database_has_rows_but_no_rules_to_change(tmp_path: Path, workspace: Workspace) -> None:
+    lone = tmp_path / "alone.db"
+    with closing(sqlite3.connect(workspace.database)) as source, closing(sqlite3.connect(lone)) as target:
+        source.backup(target)
+    app = workspace.app(path=lone)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert "2 things would go" in app.words
+        assert "there are only its rows to look at" in app.words
+        await press(pilot, "tab", "j", "enter")
+        assert "no config.toml" in app.told
+
+
+async def test_many_rows_go_in_one_run(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path, files={}, rows=[chat(number, 31 + number % 9) for number in range(600)])
+    app = workspace.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter", "y")
+        await until(pilot, lambda: not workspace.keys())
+        await settled(pilot)
+        await press(pilot, "u")
+        await until(pilot, lambda: len(workspace.keys()) == 600)
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["narrow", "wide"])
+async def test_hostile_names_reach_no_terminal(tmp_path: Path, size: tuple[int, int]) -> None:
+    names = ("\x1b[31m\x07", "\u202egpj.exe", "[bold]no[@x]", "long" * 50, "全角文字也要对齐")
+    rows = [chat(number, 40, key=key) for number, key in enumerate((HOSTILE, "k" * 300, "宽字符" * 40, ""))]
+    workspace = Workspace(tmp_path, rows=rows, files={f"memory/2026-11-01_{name}.md": "x" for name in names})
+    app = workspace.app()
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        assert "9 things would go" in app.words
+        for key in "jjjjjjjj":
+            assert not any(sign in "".join(app.lines) for sign in "\x1b\x07\x9b\u202e")
+            await press(pilot, key)
