@@ -112,7 +112,7 @@ async def test_a_stray_second_u_does_not_reach_into_an_earlier_session(inspector
         await press(pilot, "u", "u")
         assert "Take back: deleted recipe, 12:00?" in screen_words(app)
         assert len(await keys_in(inspector) - gone) == 1
-        await press(pilot, "escape", "U")
+        await press(pilot, "n", "U")
         assert await keys_in(inspector) == gone
 
 
