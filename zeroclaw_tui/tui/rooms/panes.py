@@ -545,7 +545,7 @@ class BrowserPanes(Vertical):
         )
 
     def _vector_words(self) -> str:
-        if self.library is None:
+        if self.library is None or self.recalled is None:
             return ""
         return vector_words(self.recalled, self.library.embedding_host, self.library.resting)
 
