@@ -568,7 +568,7 @@ class SqliteMemory(Memory):
             chosen = "1" if found is None else f"rowid IN (SELECT m.rowid FROM memories AS m {found.sql})"
             values = () if found is None else found.values
             memories, last = RawTable(connection), None
-            # Text that is UTF-8, as almost all is, takes sqlite3 half the time to make by itself.
+            # Text that is UTF-8, as almost all is, takes sqlite3 much less time to make by itself.
             connection.execute("BEGIN")
             connection.text_factory = str
             try:
