@@ -123,7 +123,8 @@ def draw(folder: Path) -> None:
     # Nor which databases its environment names.
     for name in [name for name in os.environ if name.startswith("ZEROCLAW_") or name == "DATABASE_URL"]:
         del os.environ[name]
-    os.environ.update(TZ="UTC", NO_MOTION="1", PATH="/usr/bin:/bin")
+    os.environ.update(TZ="UTC", NO_MOTION="1", PATH="/usr/bin:/bin", TERM="xterm-256color", COLORTERM="truecolor")
+    os.environ.pop("COLORFGBG", None)
     folder.mkdir(parents=True, exist_ok=True)
     # The path is part of the picture, so the sample install always lies at the same one.
     with tempfile.TemporaryDirectory() as scratch:
