@@ -112,6 +112,7 @@ class WhyRoom(WorkingScreen):
     AUTO_FOCUS = ""
     COMMANDS_HERE = COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide"), (150, "-broad")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-middle"), (30, "-high")]  # noqa: RUF012
 
     def __init__(
