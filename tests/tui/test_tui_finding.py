@@ -25,7 +25,6 @@ from tui_samples import (
 )
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.view import Mode, View
@@ -312,18 +311,6 @@ async def test_what_finds_nothing_says_so_in_its_own_words(finds: Finds, mode: M
         await find(pilot, mode, "zz qq")
         assert said in screen_text(app)
         assert "esc leave the search" in screen_words(app)
-
-
-def test_a_search_for_what_is_near_to_a_memory_ends_with_typing_and_with_leaving() -> None:
-    near = View(mode=Mode.SIMILAR, similar_to=memory("tea", "tea", "core", 1.0, 1))
-    assert near.is_recall
-    assert near.is_similar
-    typed = near.searching("green")
-    assert (typed.similar_to, typed.mode, typed.is_similar) == (None, Mode.SIMILAR, True)
-    assert near.without_search() == View()
-    assert View(mode=Mode.WORDS, query="a").without_search() == View(mode=Mode.WORDS)
-    assert near.searching_by(Mode.WORDS).similar_to is None
-    assert near.sought == MemoryFilter()
 
 
 @pytest.mark.parametrize("mode", list(Mode))

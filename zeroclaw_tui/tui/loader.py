@@ -362,9 +362,8 @@ class Loader:
         from zeroclaw_tui.curation.similar import similar_steps
 
         started = self._pace.stopwatch()
-        text = view.query if view.similar_to is None else None
         request = view.request(now, self._library.config, self._library.memory.recall_limit)
-        near = similar_steps(self._library, entry=view.similar_to, text=text, limit=_MOST_SIMILAR)
+        near = similar_steps(self._library, text=view.query, limit=_MOST_SIMILAR)
         async with aclosing(near) as steps:
             async for found in steps:
                 self._post(RecallLoaded(ask, _similar_ranking(found, request), self._since(started)))

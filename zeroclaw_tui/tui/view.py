@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
-from zeroclaw_tui.backends.matching import words_of
+from zeroclaw_tui.backends.text_search import words_of
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, NO_DATE, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -135,8 +135,6 @@ class View:
     sort: Sort = NEWEST_STORED
     mode: Mode = Mode.RECALL
     query: str = ""
-    similar_to: MemoryEntry | None = None
-    """In the mode SIMILAR: the memory that others shall be near to; None: near to the query."""
 
     @property
     def is_recall(self) -> bool:
@@ -145,8 +143,8 @@ class View:
 
     @property
     def is_similar(self) -> bool:
-        """True when the list shows what is near to a memory or to the query."""
-        return self.mode is Mode.SIMILAR and (self.similar_to is not None or bool(self.query.strip()))
+        """True when the list shows what is near to the query."""
+        return self.mode is Mode.SIMILAR and bool(self.query.strip())
 
     @property
     def shows_blocks(self) -> bool:
@@ -172,17 +170,16 @@ class View:
                 return MemoryFilter()
 
     def searching(self, query: str) -> View:
-        """With another query; near to it, and no longer to a memory."""
-        return replace(self, query=query, similar_to=None)
+        """With another query."""
+        return replace(self, query=query)
 
     def searching_by(self, mode: Mode) -> View:
         """The same query in another mode."""
-        return replace(self, mode=mode, similar_to=None)
+        return replace(self, mode=mode)
 
     def without_search(self) -> View:
-        """With no search; the mode stays for the next one, unless it was for one memory."""
-        mode = Mode.RECALL if self.similar_to is not None else self.mode
-        return replace(self, query="", mode=mode, similar_to=None)
+        """With no search; the mode stays for the next one."""
+        return replace(self, query="")
 
     @property
     def order_words(self) -> str:
@@ -242,10 +239,8 @@ class View:
             left_out["superseded"] = Superseded.HIDE
         if not can.blocks:
             left_out["blocks"] = False
-        # What others were near to is a memory of the store before.
-        is_elsewhere = self.similar_to is not None or (self.mode is Mode.HYBRID and not can.own_fusion)
-        mode = Mode.RECALL if is_elsewhere else self.mode
-        return replace(self, filter=self.filter.but(**left_out), mode=mode, similar_to=None)
+        mode = Mode.RECALL if self.mode is Mode.HYBRID and not can.own_fusion else self.mode
+        return replace(self, filter=self.filter.but(**left_out), mode=mode)
 
     def shell_options(self, now: datetime) -> str:
         """The filter as the commands of the shell take it, quoted."""

@@ -225,6 +225,7 @@ class BrowserRoom(Screen[None]):
         self.pace = pace
         self.clock = clock
         self._panes: BrowserPanes | None = None
+        self._furnishing = asyncio.Lock()
         self._changes: Changes | None = None
         self._copies: Sequence[Copy] = ()
         self._other_install: str | None = None
@@ -243,15 +244,17 @@ class BrowserRoom(Screen[None]):
         self.call_after_refresh(self.furnish)
 
     async def furnish(self) -> None:
-        """Put the panes and the keys in their place, once."""
-        if self._panes is None:
-            from zeroclaw_tui.tui.rooms.panes import BrowserPanes
-            from zeroclaw_tui.tui.widgets.key_line import KeyLine
+        """Put the panes and the keys in their place, once; whoever asks waits until they stand there."""
+        async with self._furnishing:
+            if self._panes is None:
+                from zeroclaw_tui.tui.rooms.panes import BrowserPanes
+                from zeroclaw_tui.tui.widgets.key_line import KeyLine
 
-            self._panes = BrowserPanes(self.clock, self.pace, id="panes")
-            await self.query_one("#opening").remove()
-            await self.mount_all([self._panes, KeyLine("esc more")])
-            self.refresh_bindings()
+                panes = BrowserPanes(self.clock, self.pace, id="panes")
+                await self.query_one("#opening").remove()
+                await self.mount_all([panes, KeyLine("esc more")])
+                self._panes = panes
+                self.refresh_bindings()
 
     @property
     def panes(self) -> BrowserPanes:
@@ -824,7 +827,7 @@ class BrowserRoom(Screen[None]):
         self.run_worker(self._tell_copies(library, action, is_edit), group="copies", exclusive=True)
 
     async def _tell_copies(self, library: Library, action: int, is_edit: bool) -> None:
-        from zeroclaw_tui.curation.copies.copies import find_copies, summary, texts_of
+        from zeroclaw_tui.curation.copies.copies import find_copies, left_words, texts_of
         from zeroclaw_tui.tui.changes import worth_telling
 
         banner = self.panes.copies_banner
@@ -833,9 +836,9 @@ class BrowserRoom(Screen[None]):
         except InspectorError as error:
             self.say_failure(error)
             return
-        found = summary(worth_telling(self._copies, is_edit=is_edit))
-        if found:
-            banner.show("quiet", f"Also found in {found}", ": copies", "shows them", "show_copies")
+        left = left_words(worth_telling(self._copies, is_edit=is_edit))
+        if left:
+            banner.show("quiet", left, ": copies", "shows them", "show_copies")
         else:
             banner.hide()
 

@@ -198,12 +198,6 @@ class BrowserPanes(Vertical):
     def look(self, view: View, *, keep_place: bool = False, go_to: Handle | None = None) -> None:
         """Look at something else, or with `keep_place` at the same again; the cursor goes to the row `go_to`."""
         before, self._starts_at_top = self.view, view.sort != self.view.sort
-        if view.similar_to is not None:
-            # What is near to a memory leaves no query in the bar, which then names that memory.
-            self.add_class("-searching")
-            with self.prevent(Input.Changed):
-                self.query_one(SearchBar).input.value = ""
-            view = replace(view, query="")
         self.view = view
         if self._loader is None:
             return
@@ -273,7 +267,7 @@ class BrowserPanes(Vertical):
         view = self.view.searching_by(modes[(at + 1) % len(modes)])
         if not self.is_searching:
             self.open_search()
-        elif self.view.query or self.view.similar_to is not None:
+        elif self.view.query:
             self.look(view)
         else:
             self.view = view
@@ -284,10 +278,8 @@ class BrowserPanes(Vertical):
         rows, is_typing = self.rows, self.is_typing
         has_step = self.is_searching or not rows.has_focus or self.has_class("-facets-on")
         if self.is_searching and (rows.has_focus or self.has_class("-empty") or not self.view.query):
-            near = self.view.similar_to
             self.close_search()
-            # Whoever looked for what is near to a memory is back at that memory.
-            self.look(self.view.without_search(), go_to=near.handle if near is not None else None)
+            self.look(self.view.without_search())
         elif not is_typing and self.screen.has_class("-narrow"):
             self.remove_class("-facets-on")
         rows.focus()
@@ -328,9 +320,8 @@ class BrowserPanes(Vertical):
         lines.order = view.order_words
         counted = None if self._is_unanswered else self.facets
         facts = mode_facts(view, self.recalled, counted, self._milliseconds)
-        near = view.similar_to
         shown = (self._trouble,) if self._trouble else facts
-        self.query_one(SearchBar).show_mode(view.mode, shown, near=one_line(near.key) if near is not None else "")
+        self.query_one(SearchBar).show_mode(view.mode, shown)
         total = self.facets.total if self.facets else None
         general = self.library.why_no_vectors if self.library else None
         vector = self._vector_words()
@@ -554,7 +545,7 @@ class BrowserPanes(Vertical):
         )
 
     def _vector_words(self) -> str:
-        if self.library is None:
+        if self.library is None or self.recalled is None:
             return ""
         return vector_words(self.recalled, self.library.embedding_host, self.library.resting)
 

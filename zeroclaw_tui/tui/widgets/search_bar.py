@@ -77,11 +77,11 @@ class SearchBar(Horizontal):
         """Where the query is typed."""
         return self.query_one(SearchInput)
 
-    def show_mode(self, mode: Mode, facts: tuple[str, ...], *, near: str = "") -> None:
-        """Name the mode, and its numbers from the weightiest to the least; `near` is what others are similar to."""
+    def show_mode(self, mode: Mode, facts: tuple[str, ...]) -> None:
+        """Name the mode, and its numbers from the weightiest to the least."""
         self._facts = (*facts[:1], *((_REMARKS[mode],) if mode in _REMARKS else ()), *facts[1:])
         self.query_one("#prompt", Static).update(Content(f"❯ {mode}"))
-        self.input.placeholder = f"near to {near}" if near else _PLACEHOLDERS[mode]
+        self.input.placeholder = _PLACEHOLDERS[mode]
         self._fit()
 
     def on_resize(self) -> None:

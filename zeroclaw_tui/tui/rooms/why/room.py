@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import Key
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import Worker
 
@@ -20,6 +22,7 @@ from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PROGRAM, UPKEEP, WHY, 
 from zeroclaw_tui.tui.dialogs import profile_question
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, shown_words
+from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.loader import GOES_BY, Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
 from zeroclaw_tui.tui.rooms.why.near import NearPane
@@ -28,7 +31,6 @@ from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
 from zeroclaw_tui.tui.rooms.why.stages import ExplanationBlock, StagesPane
 from zeroclaw_tui.tui.rooms.why.trial import Tried
 from zeroclaw_tui.tui.rooms.why.what_if import MANY, WhatIfPane, write_settings
-from zeroclaw_tui.tui.screens.working import WorkingScreen
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.message_line import MessageLine
@@ -102,7 +104,11 @@ _WHILE_TYPING = frozenset({"leave_message", "step_out", "show_help"})
 """What the keys that are no characters do while the message is typed."""
 
 
-class WhyRoom(WorkingScreen):
+_SECONDS = 0.1
+"""How long to wait before something is said where no patience is set."""
+
+
+class WhyRoom(Screen[bool]):
     """Stages, what-if, prompt and near, about one message and one memory. Opens on `tab`.
 
     What is tried in what-if holds in stages and prompt too. Gives True when memories or settings changed.
@@ -110,7 +116,7 @@ class WhyRoom(WorkingScreen):
 
     CSS_PATH = "room.tcss"
     AUTO_FOCUS = ""
-    COMMANDS_HERE = COMMANDS
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide"), (150, "-broad")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-middle"), (30, "-high")]  # noqa: RUF012
@@ -124,7 +130,12 @@ class WhyRoom(WorkingScreen):
         clock: Callable[[], datetime],
         pace: Pace,
     ) -> None:
-        super().__init__(library, clock, pace)
+        super().__init__()
+        self.library = library
+        self.clock = clock
+        self.pace = pace
+        self.has_changed = False
+        self.is_busy = False
         self.inquiry = Inquiry(library, entry, request, clock)
         self.tab = tab
         self._number = 0
@@ -173,7 +184,7 @@ class WhyRoom(WorkingScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What means nothing in this tab is not offered; while the message is typed, keys are letters."""
         if not self.is_mounted:
-            return super().check_action(action, parameters)
+            return True
         is_typing = self._is_typing
         if action == "leave_message":
             return is_typing
@@ -191,9 +202,17 @@ class WhyRoom(WorkingScreen):
         """Why a command is dimmed, in a sentence; None when it works."""
         return self._why_dimmed(command.action)
 
+    def palette_commands(self) -> Iterable[Command]:
+        """The commands that make sense now."""
+        return [one for one in COMMANDS if one.in_palette and self.check_action(one.action, ()) is not False]
+
     def on_key(self, event: Key) -> None:
         """A dimmed key says why it is dimmed."""
         say_why_not(self, event, self._why_dimmed)
+
+    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
+        """Do what the banner's key does."""
+        await self.run_action(event.action)
 
     def on_resize(self) -> None:
         """As much of key and message as fits."""
@@ -375,6 +394,10 @@ class WhyRoom(WorkingScreen):
         else:
             self.tell(await copy_text(self.app, text))
 
+    def action_show_help(self) -> None:
+        """The keys that work here."""
+        self.app.push_screen(HelpScreen(self, COMMANDS, self.panes()))
+
     def action_step_out(self) -> None:
         """From the message to the answer, from there out."""
         reader = self.pane.reader
@@ -388,9 +411,58 @@ class WhyRoom(WorkingScreen):
 
     def action_leave(self) -> None:
         """Back to where one came from, unless something is being written."""
-        if not self.is_busy:
+        if self.is_busy:
+            self.warn("This is still under way.")
+        else:
             self._stop_asking()
-        super().action_leave()
+            self.dismiss(self.has_changed)
+
+    def begin(self, work: Coroutine[Any, Any, None], group: str) -> None:
+        """Do one thing at a time; what fails is told."""
+        if self.is_busy:
+            work.close()
+            self.warn("One thing at a time: this is still under way.")
+            return
+        self.is_busy = True
+        self.run_worker(self._guarded(work), group=group)
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except InspectorError as error:
+            self.say_failure(error)
+        finally:
+            self.is_busy = False
+
+    @contextmanager
+    def saying(self, say: Callable[[], None], *, over_and_over: bool = False) -> Iterator[None]:
+        """Say what is under way when it takes longer than a person is patient, and nothing once it is over."""
+        is_over = False
+
+        def say_still() -> None:
+            # The timer may have gone off in the very moment of the end.
+            if not is_over:
+                say()
+
+        seconds = self.pace.patience or _SECONDS
+        timer = self.set_interval(seconds, say_still) if over_and_over else self.set_timer(seconds, say_still)
+        try:
+            yield
+        finally:
+            is_over = True
+            timer.stop()
+
+    def say_failure(self, error: InspectorError) -> None:
+        """One sentence and what to do next; nothing on the screen changes."""
+        self.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
+
+    def tell(self, sentence: str) -> None:
+        """Say what was done."""
+        self.notify(shown_words(sentence), markup=False)
+
+    def warn(self, sentence: str) -> None:
+        """Say what was not done."""
+        self.notify(shown_words(sentence), severity="warning", markup=False)
 
     def say(self, *facts: str) -> None:
         """The line over the keys."""
