@@ -36,7 +36,7 @@ def config_dir(clean_environment: Path) -> Path:
 def test_try_another_threshold_and_write_it(config_dir: Path, size: tuple[int, int]) -> None:
     """Search, try, see who enters and leaves, write; the comments stay, and the search follows."""
     with Terminal([*INSPECTOR, str(config_dir)], columns=size[0], lines=size[1]) as screen:
-        screen.wait_for("memories", "newest first")
+        screen.wait_for("memories", "last stored first")
         screen.press("/")
         screen.wait_for("recall")
         screen.press("rust memory")
@@ -59,7 +59,7 @@ def test_try_another_threshold_and_write_it(config_dir: Path, size: tuple[int, i
         screen.press("\x1b")
         screen.wait_for("limit 5")
         screen.press("\x1b")
-        screen.wait_for("newest first")
+        screen.wait_for("last stored first")
         screen.press("q")
         assert screen.wait_exit() == 0
     written = (config_dir / "config.toml").read_text(encoding="utf-8")
@@ -69,7 +69,7 @@ def test_try_another_threshold_and_write_it(config_dir: Path, size: tuple[int, i
 def test_without_a_search_it_asks_for_the_message(config_dir: Path) -> None:
     """Typed letters are the message; the digits after it are the threshold; the mouse changes it too."""
     with Terminal([*INSPECTOR, str(config_dir)], columns=80, lines=24) as screen:
-        screen.wait_for("memories", "newest first")
+        screen.wait_for("memories", "last stored first")
         screen.press("w")
         screen.wait_for("No message yet.")
         screen.press("rust w-z", "enter")
@@ -82,7 +82,7 @@ def test_without_a_search_it_asks_for_the_message(config_dir: Path) -> None:
         screen.click(screen.rows[row].index("›"), row)
         screen.wait_for("0.40 → 0.75")
         screen.press("escape")
-        screen.wait_for("newest first")
+        screen.wait_for("last stored first")
         screen.press("q")
         assert screen.wait_exit() == 0
     assert (config_dir / "config.toml").read_text(encoding="utf-8") == CONFIG

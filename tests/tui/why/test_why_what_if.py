@@ -36,6 +36,7 @@ from zeroclaw_tui.curation import prompt
 from zeroclaw_tui.tui.loader import Pace
 
 LOW = (60, 15)
+BROAD = (160, 45)
 THRESHOLD, MODE, LIMIT, SESSION = (["down"] * steps for steps in (2, 3, 4, 6))
 MARKDOWN = "# Memory\n\n- She does like to eat ramen.\n- The market opens at eight.\n- Her cat likes sushi.\n"
 
@@ -162,7 +163,7 @@ async def test_a_session_and_a_profile_are_chosen_from_all(aged: Kitchen) -> Non
 
 async def test_rerank_recalls_a_pool_and_says_what_it_made_of_the_rest(aged: Kitchen) -> None:
     app = aged.room("what_if")
-    async with app.run_test(size=WIDE) as pilot:
+    async with app.run_test(size=BROAD) as pilot:
         await settled(pilot)
         await choose(pilot, "rerank ")
         assert "since 0.8.4" in line_with(app, "rerank ")

@@ -144,7 +144,7 @@ class PromptPane(Pane):
         chosen, profile = self._rule, self.inquiry.trial.profile
         title = _title_words(self.prompts.get(chosen), self.inquiry.request.query, self.app.size.width - 2)
         self.query_one("#before", Static).update(Content.styled(title, STRONG))
-        has_both = len({shown.text for shown in self.prompts.values()}) > 1 and self.screen.has_class("-wide")
+        has_both = len({shown.text for shown in self.prompts.values()}) > 1 and not self.screen.has_class("-narrow")
         for rule, other in ((chosen, other_rule(chosen)), (other_rule(chosen), chosen)):
             text, shown = self._text(rule), self.prompts.get(rule)
             text.display = rule == chosen or has_both

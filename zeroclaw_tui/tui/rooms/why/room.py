@@ -116,8 +116,8 @@ class WhyRoom(Screen[bool]):
 
     CSS_PATH = "room.tcss"
     AUTO_FOCUS = ""
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide"), (150, "-broad")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-middle"), (30, "-high")]  # noqa: RUF012
 
     def __init__(
