@@ -23,8 +23,8 @@ from zeroclaw_tui.tui.rooms.browser import NO_SNAPSHOT
 from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
-from zeroclaw_tui.tui.widgets.parts_line import PartsLine
 from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+from zeroclaw_tui.tui.widgets.tab_line import TabLine, TabName
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
@@ -106,7 +106,7 @@ class UpkeepRoom(Screen[bool]):
 
     def compose(self) -> ComposeResult:
         """The tabs and the keys; a pane comes when it is shown."""
-        yield PartsLine(id="tabs")
+        yield TabLine([TabName(name, key, words) for name, words, key, _ in TABS], id="tabs")
         yield KeyLine()
 
     async def on_mount(self) -> None:
@@ -132,8 +132,7 @@ class UpkeepRoom(Screen[bool]):
         self._stale.discard(tab)
         for other in self._panes.values():
             other.display = other is pane
-        at = next(number for number, (name, *_) in enumerate(TABS) if name == tab)
-        self.query_one(PartsLine).show([(words, key) for _, words, key, _ in TABS], at)
+        self.query_one(TabLine).chosen = tab
         pane.home.focus()
         self.refresh_bindings()
 
@@ -147,9 +146,9 @@ class UpkeepRoom(Screen[bool]):
         assert isinstance(pane, Health)
         pane.show_numbers(was != "health" or not pane.shows_numbers)
 
-    async def on_parts_line_chosen(self, event: PartsLine.Chosen) -> None:
-        """Show the tab that was clicked."""
-        await self.action_show_tab(TABS[event.at][0])
+    async def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
+        """Show the tab that was clicked, as its key does."""
+        await self.run_action(f"show_tab('{event.tab}')")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What cannot be done here is dimmed."""
