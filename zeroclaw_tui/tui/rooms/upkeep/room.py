@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -64,17 +64,6 @@ UPKEEP_KEYS = (
 
 _NEEDS_MEMORIES = frozenset({"show_tab('clean_up')", "show_tab('snapshot')", "show_numbers"})
 """What nothing comes of where nothing is ever stored."""
-
-
-@runtime_checkable
-class Looks(Protocol):
-    """A room behind this one that shows memories, and can be asked to show others."""
-
-    view: View
-
-    def look(self, view: View) -> None:
-        """Look at something else."""
-        ...
 
 
 class UpkeepRoom(Screen[bool]):
@@ -256,11 +245,13 @@ class UpkeepRoom(Screen[bool]):
 
     def _narrow(self, narrowed: Callable[[View], View]) -> None:
         """Show some memories in the list this room was opened from."""
-        behind = next((room for room in reversed(self.app.screen_stack) if isinstance(room, Looks)), None)
+        from zeroclaw_tui.tui.rooms.browser import BrowserRoom
+
+        behind = next((room for room in self.app.screen_stack if isinstance(room, BrowserRoom)), None)
         if behind is None:
             self._desk.changes.warn("There is no list of memories behind this room.")
         elif self._is_writing:
             self._desk.changes.warn("This is still under way.")
         else:
             self.action_leave()
-            behind.look(narrowed(behind.view.cleared().without_search()))
+            behind.panes.look(narrowed(behind.view.cleared().without_search()))
