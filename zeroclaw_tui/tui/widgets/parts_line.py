@@ -1,4 +1,4 @@
-"""Tabs, or the kinds a list can be narrowed to, side by side on one line; one of them is shown."""
+"""The kinds that a list can be narrowed to, side by side with their counts; one of them is shown."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from textual.events import Click
 from textual.message import Message
 from textual.widgets import Static
 
-from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG_ACCENT
+from zeroclaw_tui.tui.format import count_text
+from zeroclaw_tui.tui.looks import MUTED, STRONG_ACCENT
 
 _GAP = 3
 
 
 class PartsLine(Static):
-    """Names, each with its key or its count beside it; a click chooses."""
+    """Names with counts; a click chooses."""
 
     DEFAULT_CSS = """
     PartsLine { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; pointer: pointer; }
@@ -33,14 +34,13 @@ class PartsLine(Static):
         super().__init__("", id=id, markup=False)
         self._names: list[str] = []
 
-    def show(self, parts: Sequence[tuple[str, str]], at: int) -> None:
+    def show(self, parts: Sequence[tuple[str, int]], at: int) -> None:
         """Show these, the one at `at` as the one that is shown."""
-        self._names = [f"{name} {beside}" for name, beside in parts]
+        self._names = [f"{name} {count_text(count)}" for name, count in parts]
         pieces: list[str | tuple[str, str]] = []
-        for number, (name, beside) in enumerate(parts):
-            is_shown = number == at
-            pieces += [" " * _GAP if number else "", (f"●{name}" if is_shown else f" {name}", _look(is_shown))]
-            pieces.append((f" {beside}", ACCENT if beside.isalpha() else _look(is_shown)))
+        for number, name in enumerate(self._names):
+            pieces.append(" " * _GAP if number else "")
+            pieces.append((f"●{name}" if number == at else f" {name}", STRONG_ACCENT if number == at else MUTED))
         self.update(Content.assemble(*pieces))
 
     def on_click(self, event: Click) -> None:
@@ -52,7 +52,3 @@ class PartsLine(Static):
             if event.x - 1 < end:
                 self.post_message(self.Chosen(at))
                 return
-
-
-def _look(is_shown: bool) -> str:
-    return STRONG_ACCENT if is_shown else MUTED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -23,8 +23,8 @@ from zeroclaw_tui.tui.rooms.browser import NO_SNAPSHOT
 from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
-from zeroclaw_tui.tui.widgets.parts_line import PartsLine
 from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+from zeroclaw_tui.tui.widgets.tab_line import TabLine, TabName
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
@@ -66,17 +66,6 @@ _NEEDS_MEMORIES = frozenset({"show_tab('clean_up')", "show_tab('snapshot')", "sh
 """What nothing comes of where nothing is ever stored."""
 
 
-@runtime_checkable
-class Looks(Protocol):
-    """A room behind this one that shows memories, and can be asked to show others."""
-
-    view: View
-
-    def look(self, view: View) -> None:
-        """Look at something else."""
-        ...
-
-
 class UpkeepRoom(Screen[bool]):
     """Four tabs that look after one store. Gives True when memories, files or settings were changed.
 
@@ -106,7 +95,7 @@ class UpkeepRoom(Screen[bool]):
 
     def compose(self) -> ComposeResult:
         """The tabs and the keys; a pane comes when it is shown."""
-        yield PartsLine(id="tabs")
+        yield TabLine([TabName(name, key, words) for name, words, key, _ in TABS], id="tabs")
         yield KeyLine()
 
     async def on_mount(self) -> None:
@@ -132,8 +121,7 @@ class UpkeepRoom(Screen[bool]):
         self._stale.discard(tab)
         for other in self._panes.values():
             other.display = other is pane
-        at = next(number for number, (name, *_) in enumerate(TABS) if name == tab)
-        self.query_one(PartsLine).show([(words, key) for _, words, key, _ in TABS], at)
+        self.query_one(TabLine).chosen = tab
         pane.home.focus()
         self.refresh_bindings()
 
@@ -147,9 +135,9 @@ class UpkeepRoom(Screen[bool]):
         assert isinstance(pane, Health)
         pane.show_numbers(was != "health" or not pane.shows_numbers)
 
-    async def on_parts_line_chosen(self, event: PartsLine.Chosen) -> None:
-        """Show the tab that was clicked."""
-        await self.action_show_tab(TABS[event.at][0])
+    async def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
+        """Show the tab that was clicked, as its key does."""
+        await self.run_action(f"show_tab('{event.tab}')")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What cannot be done here is dimmed."""
@@ -257,11 +245,13 @@ class UpkeepRoom(Screen[bool]):
 
     def _narrow(self, narrowed: Callable[[View], View]) -> None:
         """Show some memories in the list this room was opened from."""
-        behind = next((room for room in reversed(self.app.screen_stack) if isinstance(room, Looks)), None)
+        from zeroclaw_tui.tui.rooms.browser import BrowserRoom
+
+        behind = next((room for room in self.app.screen_stack if isinstance(room, BrowserRoom)), None)
         if behind is None:
             self._desk.changes.warn("There is no list of memories behind this room.")
         elif self._is_writing:
             self._desk.changes.warn("This is still under way.")
         else:
             self.action_leave()
-            behind.look(narrowed(behind.view.cleared().without_search()))
+            behind.panes.look(narrowed(behind.view.cleared().without_search()))

@@ -280,7 +280,7 @@ class SnapshotPane(UpkeepPane):
         if compared is None:
             return
         where = _PARTS[self._part][0]
-        parts = [(name, count_text(len(compared.having(kind)))) for kind, name in _PARTS]
+        parts = [(name, len(compared.having(kind))) for kind, name in _PARTS]
         self.query_one(PartsLine).show(parts, self._part)
         self.differences.say_empty(_empty_words(where, compared))
         self.differences.set_rows(compared.having(where), cursor=cursor)
