@@ -15,7 +15,6 @@ from tui_samples import NARROW, WIDE, Inspector, click_text, paced, screen_text,
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import Locked
-from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.dialogs import Question, TypedConfirmation
 from zeroclaw_tui.tui.progress import ProgressScreen
@@ -92,17 +91,6 @@ async def test_v_marks_from_the_last_mark_to_the_cursor_and_backslash_none(inspe
         await press(pilot, "backslash")
         assert len(rows_of(pilot).marks) == 0
         assert "marked" not in screen_text(app)
-
-
-async def test_star_marks_all_of_the_filter_also_what_was_never_loaded(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("category", "conversation"))
-        await press(pilot, "asterisk")
-        found = await inspector.store.stamps(MemoryFilter(category=("conversation",)))
-        assert {stamp.id for stamp in rows_of(pilot).marks.stamps} == {stamp.id for stamp in found}
-        assert len(found) > 100
 
 
 async def test_star_after_a_recall_marks_the_results(inspector: Inspector) -> None:
