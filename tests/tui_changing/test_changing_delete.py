@@ -15,7 +15,6 @@ from tui_samples import NARROW, WIDE, Inspector, click_text, paced, screen_text,
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import Locked
-from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.dialogs import Question, TypedConfirmation
 from zeroclaw_tui.tui.progress import ProgressScreen
@@ -62,13 +61,13 @@ async def test_marks_outlive_filter_order_and_recall_and_d_takes_them(inspector:
         await settled(pilot)
         await press(pilot, "space", "j", "space")
         assert "● 2 marked ·" in screen_text(app)
-        screen_of(pilot).look(screen_of(pilot).view.toggled("category", "notes"))
+        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("category", "notes"))
         await settled(pilot)
         assert "● 2 marked, 1 not among these" in screen_text(app)
         await press(pilot, "slash", *"ramen", "enter")
         assert "● 2 marked, 1 not among these" in screen_text(app)
         await press(pilot, "escape")
-        screen_of(pilot).look(screen_of(pilot).view.cleared())
+        screen_of(pilot).panes.look(screen_of(pilot).view.cleared())
         await press(pilot, "r")
         await pilot.press("d")
         await asked(pilot)
@@ -94,23 +93,12 @@ async def test_v_marks_from_the_last_mark_to_the_cursor_and_backslash_none(inspe
         assert "marked" not in screen_text(app)
 
 
-async def test_star_marks_all_of_the_filter_also_what_was_never_loaded(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        screen_of(pilot).look(screen_of(pilot).view.toggled("category", "conversation"))
-        await press(pilot, "asterisk")
-        found = await inspector.store.stamps(MemoryFilter(category=("conversation",)))
-        assert {stamp.id for stamp in rows_of(pilot).marks.stamps} == {stamp.id for stamp in found}
-        assert len(found) > 100
-
-
 async def test_star_after_a_recall_marks_the_results(inspector: Inspector) -> None:
     app = inspector.app()
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
         await press(pilot, "slash", *"to eat", "enter", "asterisk")
-        shown = {result.entry.id for result in screen_of(pilot).recalled.results}  # type: ignore[union-attr]
+        shown = {result.entry.id for result in screen_of(pilot).panes.recalled.results}  # type: ignore[union-attr]
         assert shown
         assert {stamp.id for stamp in rows_of(pilot).marks.stamps} == shown
 
@@ -196,7 +184,7 @@ async def test_the_palette_deletes_all_that_is_shown(inspector: Inspector) -> No
     app = inspector.app()
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await settled(pilot)
-        screen_of(pilot).look(screen_of(pilot).view.toggled("category", "notes"))
+        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("category", "notes"))
         await settled(pilot)
         await screen_of(pilot).run_action("delete_shown")
         await asked(pilot)
@@ -424,7 +412,7 @@ async def test_after_everything_is_gone_and_back_the_list_has_the_focus_and_the_
     app = inspector.app()
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await settled(pilot)
-        screen_of(pilot).look(screen_of(pilot).view.toggled("category", "notes"))
+        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("category", "notes"))
         await press(pilot, "asterisk")
         await pilot.press("d")
         await asked(pilot)

@@ -89,8 +89,10 @@ async def test_capital_t_brings_back_from_the_trash_into_the_list(inspector: Ins
         await pilot.press("T")
         await until(pilot, lambda: isinstance(app.screen, ChangesRoom))
         await settled(pilot)
+        await pilot.press("2")
+        await settled(pilot)
         assert "1 memory in the trash" in screen_text(app)
-        await pilot.press("r")
+        await pilot.press("enter")
         await settled(pilot)
         await pilot.press("q")
         await back(pilot)
@@ -98,26 +100,12 @@ async def test_capital_t_brings_back_from_the_trash_into_the_list(inspector: Ins
         assert "recipe" in keys_in(inspector.store)
 
 
-async def test_h_tells_what_was_changed_of_this_memory(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
-        await changed(inspector, pilot, "recipe", "Another broth.")
-        await pilot.press("h")
-        await until(pilot, lambda: isinstance(app.screen, ChangesRoom))
-        await settled(pilot)
-        assert "1 change of recipe" in screen_text(app)
-        assert "+ Another broth." in screen_text(app)
-        await pilot.press("escape")
-        await back(pilot)
-
-
-async def test_capital_c_shows_where_this_text_lies(inspector: Inspector, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_palette_shows_where_this_text_lies(inspector: Inspector, monkeypatch: pytest.MonkeyPatch) -> None:
     found_in(monkeypatch, SNAPSHOT, PAGES)
     app = inspector.app()
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await settled(pilot)
-        await pilot.press("C")
+        await app.screen.run_action("show_copies")
         await until(pilot, lambda: isinstance(app.screen, CopiesScreen))
         assert "2 places, 1 can be cleaned here" in screen_words(app)
         await pilot.press("escape")

@@ -53,7 +53,7 @@ _KEYS_NAMED = 3
 _CLASHES_NAMED = 2
 _LONGEST_CATEGORY, _LONGEST_KEY, _LONGEST_LINE, _LONGEST_PATH = 24, 60, 160, 400
 _LONGEST_LOOKED_AT, _LOOKED_AT = 2000, 400
-_LABEL_CELLS, _DATE_CELLS, _PADDING, _MOST_CELLS = 15, 16, 8, 96
+_LABEL_CELLS, _DATE_CELLS, _PADDING, _MOST_CELLS = 15, 16, 8, 72
 _REASONS = {"key exists": "Its key exists again.", "changed": "It changed since.", "gone": "It has gone since."}
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Literal, TypeVar
 
 from textual.content import Content
 
@@ -17,7 +19,13 @@ from zeroclaw_tui.tui.changes import gone_words, store_words
 from zeroclaw_tui.tui.format import absolute_time, count_text, relative_age, size_text
 from zeroclaw_tui.tui.looks import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.line_diff import MOST_SHOWN, DiffLine, Sign, diff_lines
+from zeroclaw_tui.tui.widgets.table_list import Column
 
+Row = TypeVar("Row")
+Place = Literal["changes", "rows", "memory", "deleted"]
+"""What a list shows: changes, the rows of one, those of one memory, or what was deleted."""
+Line = Action | Version | TrashRow | None
+"""None: a row that is on its way."""
 Change = tuple[str, str, str]
 """A field, what it was, and what it became."""
 
@@ -33,6 +41,8 @@ FIELDS = (
     ("agent", "agent"),
 )
 _LONGEST = 80
+_LOOKED_AT = 2000
+_LOOKS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "muted"}
 _DELETED = {
     "purge": "purged",
     "clear": "cleared",
@@ -194,3 +204,63 @@ def _value(entry: MemoryEntry, name: str) -> str:
         return "yes" if value else "no"
     shown = one_line(f"{value:g}" if isinstance(value, float) else str(value)[: 4 * _LONGEST])
     return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+
+
+def columns_of(
+    place: Place, now: datetime, *, every_store: bool = False, state_cells: int = 0
+) -> Sequence[Column[Line]]:
+    """The columns of a place; a row that is on its way has blank cells."""
+
+    def of(kind: type[Row], words: Callable[[Row], Content | str]) -> Callable[[Line], Content | str]:
+        return lambda line: words(line) if isinstance(line, kind) else ""
+
+    def age(at: str) -> str:
+        return relative_age(at, now)
+
+    if place == "changes":
+        return (
+            Column("when", of(Action, lambda line: age(line.at)), width=8, look="muted"),
+            Column("change", of(Action, summary_words), flex=True),
+            Column("rows", of(Action, lambda line: count_text(line.count)), width=7, right=True, look="muted"),
+            Column("", of(Action, state_words), width=state_cells, look="muted"),
+            Column(
+                "goes",
+                of(Action, lambda line: gone_words(line.until, now)),
+                7,
+                right=True,
+                hidden_below=90,
+                look="faint",
+            ),
+        )
+    if place == "deleted":
+        after: Column[Line] = Column(
+            "category", of(TrashRow, lambda line: line.row.entry().category), 12, look="muted", hidden_below=90
+        )
+        if every_store:
+            after = Column("from", of(TrashRow, lambda line: store_words(line.store)), width=24, look="muted")
+        return (
+            Column("deleted", of(TrashRow, lambda line: age(line.deleted_at)), width=8, look="muted"),
+            Column("key", of(TrashRow, lambda line: masked(line.row.entry().key)), width=20),
+            Column("memory", of(TrashRow, lambda line: masked(line.row.entry().content[:_LOOKED_AT])), flex=True),
+            after,
+            Column(
+                "size", of(TrashRow, lambda line: size_text(line.size)), 7, right=True, hidden_below=90, look="muted"
+            ),
+            Column("goes", of(TrashRow, lambda line: gone_words(line.until, now)), width=7, right=True, look="faint"),
+        )
+    glyph = Column[Line](
+        "", of(Version, lambda line: Content.styled(step_glyph(line), _LOOKS[step_glyph(line)])), width=1
+    )
+    if place == "memory":
+        return (
+            Column("when", of(Version, lambda line: age(line.at)), width=8, look="muted"),
+            glyph,
+            Column("what", of(Version, step_words), width=16),
+            Column("changed", of(Version, lambda line: ", ".join(what_changed(line))), flex=True, look="muted"),
+        )
+    return (
+        glyph,
+        Column("what", of(Version, step_words), width=16, look="muted"),
+        Column("memory", of(Version, row_words), flex=True),
+        Column("changed", of(Version, lambda line: ", ".join(what_changed(line))), 20, hidden_below=100, look="muted"),
+    )

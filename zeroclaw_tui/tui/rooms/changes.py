@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, overload
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -17,7 +17,6 @@ from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, edit_memory, restore
 from zeroclaw_tui.curation.trash.trash import REVERSING, Action, TrashRow, TrashUsage, Version
 from zeroclaw_tui.curation.trash.words import summary_words
@@ -28,7 +27,6 @@ from zeroclaw_tui.tui.changes import (
     Changes,
     back_words,
     gone_for_ever_words,
-    gone_words,
     key_words,
     store_words,
     time_words,
@@ -36,11 +34,14 @@ from zeroclaw_tui.tui.changes import (
 from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PANES, PROGRAM, Command, bindings, say_why_not
 from zeroclaw_tui.tui.dialogs import TypedConfirmation, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import absolute_time, count_text, relative_age, size_text
+from zeroclaw_tui.tui.format import absolute_time, count_text, size_text
 from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.looks import MUTED, STRONG
 from zeroclaw_tui.tui.versions import (
+    Line,
+    Place,
     change_content,
+    columns_of,
     deleted_content,
     deleted_lines,
     diff_of,
@@ -48,18 +49,16 @@ from zeroclaw_tui.tui.versions import (
     state_words,
     step_content,
     step_glyph,
-    step_words,
     wanted_version,
-    what_changed,
 )
 from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.diff_content import DiffContent
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
-from zeroclaw_tui.tui.widgets.line_diff import DiffLine, Sign
+from zeroclaw_tui.tui.widgets.line_diff import DiffLine
 from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 from zeroclaw_tui.tui.widgets.status_bar import Banner
-from zeroclaw_tui.tui.widgets.table_list import Column, TableList
+from zeroclaw_tui.tui.widgets.table_list import TableList
 from zeroclaw_tui.tui.words import memories_words
 
 if TYPE_CHECKING:
@@ -101,10 +100,7 @@ COMMANDS = (
     Command("changes.leave", "q", "leave", "back", "Back to where you came from", PROGRAM, in_palette=False),
 )  # fmt: skip
 
-Place = Literal["changes", "rows", "memory", "deleted"]
 Row = TypeVar("Row")
-Line = Action | Version | TrashRow | None
-"""None: a row that is on its way."""
 
 MOST_CHANGES = 1000
 PAGE_ROWS = 100
@@ -196,7 +192,7 @@ class ChangesRoom(Screen[bool]):
         with Container(id="panes"):
             with Vertical(id="middle"):
                 yield TableList[Line](
-                    _columns("changes", self.clock()),
+                    columns_of("changes", self.clock()),
                     is_marked=self._is_marked,
                     is_left_out=self._is_taken_back,
                     id="list",
@@ -458,7 +454,7 @@ class ChangesRoom(Screen[bool]):
             state_cells = max((len(state_words(action)) for action in actions), default=0)
         shown = self._list
         shown.say_empty(self._empty_words())
-        shown.set_columns(_columns(place, self.clock(), every_store=self._shown.every_store, state_cells=state_cells))
+        shown.set_columns(columns_of(place, self.clock(), every_store=self._shown.every_store, state_cells=state_cells))
         shown.set_rows(rows, cursor=cursor)
         self.query_one("#scope", Static).update(scope)
         self.query_one("#scope").display = bool(scope)
@@ -719,65 +715,3 @@ def edit_to(present: StoredRow, wanted: StoredRow, editable: Iterable[str]) -> E
     now, then = present.entry(), wanted.entry()
     names = [name for name in EDITABLE if name in set(editable) and getattr(now, name) != getattr(then, name)]
     return Edit({name: getattr(then, name) for name in names})
-
-
-def _columns(place: Place, now: datetime, *, every_store: bool = False, state_cells: int = 0) -> Sequence[Column[Line]]:
-    """The columns of a place; a row that is on its way has blank cells."""
-
-    def of(kind: type[Row], words: Callable[[Row], Content | str]) -> Callable[[Line], Content | str]:
-        return lambda line: words(line) if isinstance(line, kind) else ""
-
-    def age(at: str) -> str:
-        return relative_age(at, now)
-
-    if place == "changes":
-        return (
-            Column("when", of(Action, lambda line: age(line.at)), width=8, look="muted"),
-            Column("change", of(Action, summary_words), flex=True),
-            Column("rows", of(Action, lambda line: count_text(line.count)), width=7, right=True, look="muted"),
-            Column("", of(Action, state_words), width=state_cells, look="muted"),
-            Column(
-                "goes",
-                of(Action, lambda line: gone_words(line.until, now)),
-                7,
-                right=True,
-                hidden_below=90,
-                look="faint",
-            ),
-        )
-    if place == "deleted":
-        after: Column[Line] = Column(
-            "category", of(TrashRow, lambda line: line.row.entry().category), 12, look="muted", hidden_below=90
-        )
-        if every_store:
-            after = Column("from", of(TrashRow, lambda line: store_words(line.store)), width=24, look="muted")
-        return (
-            Column("deleted", of(TrashRow, lambda line: age(line.deleted_at)), width=8, look="muted"),
-            Column("key", of(TrashRow, lambda line: masked(line.row.entry().key)), width=20),
-            Column("memory", of(TrashRow, lambda line: masked(line.row.entry().content[:_LOOKED_AT])), flex=True),
-            after,
-            Column(
-                "size", of(TrashRow, lambda line: size_text(line.size)), 7, right=True, hidden_below=90, look="muted"
-            ),
-            Column("goes", of(TrashRow, lambda line: gone_words(line.until, now)), width=7, right=True, look="faint"),
-        )
-    glyph = Column[Line](
-        "", of(Version, lambda line: Content.styled(step_glyph(line), _LOOKS[step_glyph(line)])), width=1
-    )
-    if place == "memory":
-        return (
-            Column("when", of(Version, lambda line: age(line.at)), width=8, look="muted"),
-            glyph,
-            Column("what", of(Version, step_words), width=16),
-            Column("changed", of(Version, lambda line: ", ".join(what_changed(line))), flex=True, look="muted"),
-        )
-    return (
-        glyph,
-        Column("what", of(Version, step_words), width=16, look="muted"),
-        Column("memory", of(Version, row_words), flex=True),
-        Column("changed", of(Version, lambda line: ", ".join(what_changed(line))), 20, hidden_below=100, look="muted"),
-    )
-
-
-_LOOKS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "muted"}
-_LOOKED_AT = 2000

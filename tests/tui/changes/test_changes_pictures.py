@@ -1,0 +1,66 @@
+"""What the room of changes looks like: the changes with a diff, the rows of one, what was deleted, and a clash."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+from tui_trash_samples import NARROW, Sample, ScreenApp, chat_rows, named_rows, row, settled
+
+from zeroclaw_tui.memory.change import RowChange
+from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.rooms.changes import ChangesRoom
+
+Snap = Callable[..., bool]
+SIZE = (120, 30)
+
+
+@pytest.fixture
+def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sample:
+    """A trash whose size is the same with every SQLite."""
+    monkeypatch.setattr("zeroclaw_tui.curation.trash.file.size_on_disk", lambda file: 123_456)
+    return Sample(tmp_path)
+
+
+def keys(*pressed: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    async def press(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        for key in pressed:
+            await pilot.press(key)
+            await settled(pilot)
+
+    return press
+
+
+def room(sample: Sample) -> App[Any]:
+    async def fill() -> None:
+        before, after = (
+            named_rows()[1],
+            row(2, "fav_food", "Likes soba and rust coloured plates\nto eat from.", "daily"),
+        )
+        await sample.deleted(chat_rows(92), timedelta(days=8), "purge", "deleted 92 memories")
+        await sample.kept("store", [RowChange(None, row(7, "tz", "EST"))], timedelta(days=2), "stored tz")
+        await sample.deleted(named_rows(), timedelta(hours=19), "purge", "deleted 5 memories")
+        await sample.kept("edit", [RowChange(before, after)], timedelta(hours=1), "edited fav_food (content, category)")
+        await sample.memory.store("food_allergy", "Allergic to nothing any more.", "core")
+
+    return ScreenApp(lambda: ChangesRoom(sample.library, sample.clock, Pace(debounce=0.0, poll=None)), fill)
+
+
+@pytest.mark.parametrize(
+    "pressed", [(), ("j", "enter", "j", "space"), ("2", "j"), ("2", "j", "j", "j", "j", "enter")],
+    ids=["changes", "rows", "deleted", "clash"],
+)  # fmt: skip
+def test_changes(sample: Sample, snap_compare: Snap, pressed: tuple[str, ...]) -> None:
+    """Columns aligned, the diff beside them, nothing boxed."""
+    assert snap_compare(room(sample), terminal_size=SIZE, run_before=keys(*pressed))
+
+
+def test_changes_on_a_narrow_terminal(sample: Sample, snap_compare: Snap) -> None:
+    """The diff lies below the list."""
+    assert snap_compare(room(sample), terminal_size=NARROW, run_before=keys())

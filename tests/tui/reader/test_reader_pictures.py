@@ -1,0 +1,48 @@
+"""What reading and writing one memory looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+from tui.tui_samples import Inspector, settled
+
+Snap = Callable[..., bool]
+SIZE = (120, 30)
+
+
+@pytest.fixture
+def inspector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inspector:
+    """A store of 248 memories; no cursor blinks."""
+    monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda self: None)
+    return Inspector(tmp_path)
+
+
+def keys(*pressed: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    async def press(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        for key in pressed:
+            await pilot.press(key)
+            for _ in range(6):
+                await pilot.pause()
+
+    return press
+
+
+def test_reading_a_result_of_a_recall(inspector: Inspector, snap_compare: Snap) -> None:
+    """The whole text, its facts, and how its score was made."""
+    assert snap_compare(inspector.app(), terminal_size=SIZE, run_before=keys("slash", *"ramen", "enter", "enter"))
+
+
+def test_writing(inspector: Inspector, snap_compare: Snap) -> None:
+    """Every field, the cursor behind the text, and what saving will do."""
+    assert snap_compare(inspector.app(), terminal_size=SIZE, run_before=keys("e", *" And tea."))
+
+
+def test_writing_on_a_low_terminal(inspector: Inspector, snap_compare: Snap) -> None:
+    """The content is in view."""
+    assert snap_compare(inspector.app(), terminal_size=(40, 12), run_before=keys("e"))
