@@ -2,7 +2,8 @@
 
     python tests/bench/purge_and_undo.py [ROWS [DIMENSIONS]]
 
-Both run in turns on copies of one database, so that a noisy machine is noisy for both.
+Both run in turns on copies of one database, so that a noisy machine is noisy for both. Times are the CPU time of the
+whole process.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from support.patient import NOW
 
+from zeroclaw_tui.backends.cancellation import Stoppable
 from zeroclaw_tui.backends.sqlite import upkeep
-from zeroclaw_tui.backends.waiting import Stoppable
 from zeroclaw_tui.curation.doctor.examination import examine
 from zeroclaw_tui.curation.doctor.repairs import back_up
 from zeroclaw_tui.files import whole_database

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 ONE_CHILD = {
-    "ChangingScreen",
     "Kept",
-    "ListingScreen",
-    "LitScreen",
-    "MarkingScreen",
     "MemoryFilter",
     "Scope",
-    "ScoresScreen",
     "SqliteMemory",
     "StoredRow",
-    "TrashListing",
     "TriggersMissing",
-    "UpkeepScreen",
-    "WhatIfListing",
 }
 """Classes with exactly one child."""

@@ -42,6 +42,8 @@ class PostgresServer:
     def __init__(self, folder: Path, port: int, program: Path, control: Callable[..., None]) -> None:
         self.folder = folder
         self.port = port
+        self.templates: set[str] = set()
+        """Databases that were made to be copied."""
         self._program = program
         self._control = control
 
@@ -79,9 +81,12 @@ class PostgresServer:
         """What the server is started with."""
         return f"-h {self.host} -p {self.port} -k {self.folder} {_SETTINGS}"
 
-    def make_user(self, name: str, password: str) -> None:
-        """A user who may sign in and nothing else."""
-        self.run(f"""CREATE ROLE "{name}" LOGIN PASSWORD '{password}'""")
+    def make_user(self, name: str, password: str, *, owns: str = "", template: str = "template1") -> None:
+        """A user who may sign in, and a database of that user where `owns` names one, copied from a template."""
+        statements = [f"""CREATE ROLE "{name}" LOGIN PASSWORD '{password}'"""]
+        if owns:
+            statements.append(f'CREATE DATABASE "{owns}" OWNER "{name}" TEMPLATE "{template}"')
+        self.run(";\n".join(statements))
 
     def make_database(self, name: str, owner: str = "postgres") -> None:
         """An empty database."""

@@ -1,4 +1,4 @@
-"""The audit and the stats as a person meets them, in a real terminal."""
+"""Cleaning up and the counts as a person meets them, in a real terminal."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def test_purge_merge_and_take_both_back(config_dir: Path, size: tuple[int, int])
     with Terminal([*INSPECTOR, str(config_dir)], columns=size[0], lines=size[1]) as screen:
         screen.wait_for("8 memories")
         screen.press("A")
-        screen.wait_for("2 kinds of pollution", "▌= exact duplicates")
-        screen.press("M")
+        screen.wait_for("2 kinds of pollution", "▌=  exact duplicates")
+        screen.press("enter")
         screen.wait_for("Merge this group", "3 memories go?", "✓ stays")
         screen.press("y")
-        screen.wait_for("1 kind of pollution", "▌$ tool results")
-        screen.press("*", "d")
+        screen.wait_for("1 kind of pollution", "◉$  tool results", "3 marked: safe to remove")
+        screen.press("d")
         screen.wait_for("Delete all 3")
         screen.press("y")
         screen.wait_for("No pollution was found in 2 memories.")
@@ -58,7 +58,7 @@ def test_purge_merge_and_take_both_back(config_dir: Path, size: tuple[int, int])
         screen.press("u")
         screen.wait_for("8 memories", "newest first")
         screen.press("I")
-        screen.wait_for("8 memories,", "Categories", "8  100 %")
+        screen.wait_for("8 memories,", "Categories", "100 %")
         screen.press("escape")
         screen.wait_for("newest first")
         screen.press("q")

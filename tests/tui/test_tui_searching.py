@@ -319,3 +319,15 @@ async def test_resting_fingers_start_the_search_once(inspector: Inspector) -> No
         assert isinstance(inspector.store, SampleMemory)
         asked: list[Any] = [request.query for request in inspector.store.requests]
         assert asked == ["ramen"]
+
+
+async def test_a_text_typed_in_the_mode_similar_is_compared(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await pilot.press("slash")
+        while browser(app).view.mode is not Mode.SIMILAR:
+            await pilot.press("ctrl+f")
+        await pilot.press(*"chopsticks or a wok", "enter")
+        await settled(pilot)
+        assert "cutlery" in line(app, 3)

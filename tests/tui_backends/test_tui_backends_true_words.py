@@ -27,7 +27,6 @@ from tui_samples import (
     settled,
     until,
 )
-from zeroclaw_tui.tui.screens.confirm import PurgeScreen
 
 from zeroclaw_tui.backends.base import Memory, StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
@@ -40,6 +39,7 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.settings import ScoringSettings
 from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.loader import Loader
+from zeroclaw_tui.tui.purge_plan import PlannedMemories
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.header import scoring_words
@@ -80,7 +80,7 @@ async def test_a_marked_block_counts_its_lines_and_is_what_gets_deleted(noted: K
         await until(pilot, lambda: "● 3 memories in 1 block marked" in screen_text(app))
         assert line(app, 3).startswith("●")
         await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, PurgeScreen))
+        await until(pilot, lambda: bool(app.screen.query(PlannedMemories)))
         assert "Delete 3 memories?" in screen_text(app)
         await pilot.press("y")
         await until(pilot, lambda: "2 blocks" in line(app, 1))

@@ -11,15 +11,17 @@ from changing_samples import Writable, asked, back, keys_in, rows_of, said, scre
 from textual.pilot import Pilot
 from textual.widgets import Static
 from tui_samples import NARROW, WIDE, Inspector, click_text, paced, screen_text, screen_words, settled, until
-from zeroclaw_tui.tui.screens.confirm import PurgeScreen, QuestionScreen
 
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.tui.dialogs import Question, TypedConfirmation
 from zeroclaw_tui.tui.progress import ProgressScreen
+from zeroclaw_tui.tui.purge_plan import PlannedMemories
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:
@@ -126,7 +128,7 @@ async def test_from_eleven_on_the_number_is_typed(inspector: Inspector, size: tu
         await asked(pilot)
         assert "Purge 12 memories?" in screen_text(app)
         await pilot.press("y", "1", "3", "enter")
-        assert isinstance(app.screen, PurgeScreen)
+        assert isinstance(app.screen, TypedConfirmation)
         assert "That is another number." in screen_text(app)
         await pilot.press("backspace", "2", "enter")
         await back(pilot)
@@ -150,7 +152,7 @@ async def test_v_in_the_plan_shows_every_memory_and_esc_goes_back_one_step(inspe
         await pilot.press("G")
         await until(pilot, lambda: "recipe" in screen_text(app))
         await pilot.press("escape")
-        assert isinstance(app.screen, PurgeScreen)
+        assert isinstance(app.screen, TypedConfirmation)
         await pilot.press("escape")
         await back(pilot)
         assert len(keys_in(inspector.store)) == 248
@@ -180,12 +182,13 @@ async def test_rows_that_come_after_the_answer_was_given_are_for_nobody(inspecto
         await settled(pilot)
         await pilot.press("asterisk", "d")
         await asked(pilot)
-        plan = app.screen
-        assert isinstance(plan, PurgeScreen)
+        plan = app.screen.query_one(PlannedMemories)
+        handles = [entry.handle for entry in await inspector.store.list()]
+        rows = MemoryList.RowsWanted(plan.query_one(MemoryList), handles)
         await pilot.press("escape")
         await back(pilot)
         assert not plan.is_attached
-        await plan._load([entry.handle for entry in await inspector.store.list()])
+        plan.on_memory_list_rows_wanted(rows)
         assert screen_of(pilot).is_attached
 
 
@@ -376,7 +379,7 @@ async def test_the_question_names_a_hostile_memory_harmlessly(inspector: Inspect
         await press(pilot, "g")
         await pilot.press("d")
         await asked(pilot)
-        assert isinstance(app.screen, QuestionScreen)
+        assert isinstance(app.screen, Question)
         shown = screen_text(app)
         assert "Delete [/x]␛[31m?" in shown
         assert "[@click=app.quit()]q[/] ␛]52;c;aGk=␛\\ text" in shown

@@ -15,13 +15,12 @@ from zeroclaw_tui.curation.changes import PurgePlan, edit_memory, undo
 from zeroclaw_tui.curation.copies import copies
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.tui.changes import plan_categories, worth_telling
-from zeroclaw_tui.tui.dialogs import Question
 from zeroclaw_tui.tui.external_editor import Edited
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
+from zeroclaw_tui.tui.rooms.copies import CopiesScreen
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
-from zeroclaw_tui.tui.screens.copies import CopiesScreen
-from zeroclaw_tui.tui.screens.erase import EraseScreen
+from zeroclaw_tui.tui.rooms.erase import EraseScreen
 
 
 def found_in(monkeypatch: pytest.MonkeyPatch, *found: copies.Copy) -> None:
@@ -156,12 +155,12 @@ async def test_quitting_asks_for_what_was_typed(inspector: Inspector, keys: tupl
         await pilot.press("e")
         await until(pilot, lambda: isinstance(app.screen, EditorScreen))
         await pilot.press("X", *keys)
-        await until(pilot, lambda: isinstance(app.screen, Question))
+        await until(pilot, lambda: "Quit without saving" in screen_words(app))
         assert "Quit without saving what you typed?" in screen_words(app)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, EditorScreen))
         await pilot.press("ctrl+q")
-        await until(pilot, lambda: isinstance(app.screen, Question))
+        await until(pilot, lambda: "Quit without saving" in screen_words(app))
         await pilot.press("y")
         await until(pilot, lambda: app._exit)
     assert not (await content_of(inspector, "recipe")).startswith("X")
@@ -177,7 +176,7 @@ async def test_quitting_asks_in_a_comparison_too(inspector: Inspector) -> None:
         await pilot.press("X", "ctrl+s")
         await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
         await pilot.press("ctrl+q")
-        await until(pilot, lambda: isinstance(app.screen, Question))
+        await until(pilot, lambda: "Quit without saving" in screen_words(app))
         await pilot.press("n")
         await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
         assert app.is_running

@@ -44,7 +44,7 @@ from zeroclaw_tui.backends.answers import (
     Trap,
 )
 from zeroclaw_tui.backends.listing import count_entries, facets_of, left_in_thread, page_after, sort_key, told_apart
-from zeroclaw_tui.backends.matching import SECONDS
+from zeroclaw_tui.backends.text_search import SECONDS
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,

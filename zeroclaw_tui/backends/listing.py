@@ -10,7 +10,7 @@ from heapq import nlargest
 from typing import Any
 
 from zeroclaw_tui.backends.answers import Capabilities
-from zeroclaw_tui.backends.matching import SECONDS, TextSearch
+from zeroclaw_tui.backends.text_search import SECONDS, TextSearch
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.query import (

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from zeroclaw_tui.backends.waiting import to_its_end
+from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.memory.change import Draft, Keep, NewVector, RowChange, Stamp, StoredRow, Value
 
 Answer = TypeVar("Answer")

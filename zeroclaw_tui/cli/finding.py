@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from datetime import datetime
 
-from zeroclaw_tui.backends.matching import compiled, words_of
+from zeroclaw_tui.backends.text_search import compiled, words_of
 from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.moments import moment_meant
 from zeroclaw_tui.cli.zeroclaw_words import in_one_line

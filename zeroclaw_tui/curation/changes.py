@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.profiles import has_database, has_notes
-from zeroclaw_tui.backends.waiting import to_its_end
 from zeroclaw_tui.config.document.replacing import is_abandoned, is_unfinished, remove_left_over
 from zeroclaw_tui.config.layouts import names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig

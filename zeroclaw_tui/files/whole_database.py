@@ -98,14 +98,16 @@ def named(found: tuple[Holder, ...]) -> str:
 
 
 def _open_files(process: int) -> set[FileIdentity]:
-    folder = _PROCESSES / str(process) / "fd"
+    folder = f"{_PROCESSES}/{process}/fd/"
     found: set[FileIdentity] = set()
     # A process may end while it is looked at, and those of other users may not be looked at.
     with suppress(OSError):
         for name in os.listdir(folder):
-            with suppress(OSError):
-                status = os.stat(folder / name)
-                found.add((status.st_dev, status.st_ino))
+            try:
+                status = os.stat(folder + name)
+            except OSError:
+                continue
+            found.add((status.st_dev, status.st_ino))
     return found
 
 

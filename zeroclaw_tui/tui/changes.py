@@ -415,11 +415,6 @@ def worth_telling(copies: Sequence[Copy], *, is_edit: bool = False) -> list[Copy
     return [copy for copy in copies if copy.kind not in silent and not (is_edit and copy.count is None)]
 
 
-def copies_words(found: str) -> str:
-    """Where else the texts lie, out of the summary of what was found."""
-    return f"Copies also lie in: {one_line(found)}" if found else "No copies of them were found elsewhere."
-
-
 def memory_facts(entry: MemoryEntry) -> str:
     """Category, creation and size of one memory."""
     return " · ".join([_category(entry.category), absolute_time(entry.when), size_text(entry.size)])

@@ -12,7 +12,7 @@ from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
 from rich.style import Style
 
-from zeroclaw_tui.backends.matching import Span, TextSearch
+from zeroclaw_tui.backends.text_search import Span, TextSearch
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
 from zeroclaw_tui.memory.hidden_text import plain_sequences
 from zeroclaw_tui.memory.query import MemoryFilter

@@ -13,11 +13,10 @@ from textual.content import Content
 from textual.widgets import Static
 
 from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.curation.copies.copies import find_copies, summary, texts_of_plan
+from zeroclaw_tui.curation.copies.copies import find_copies, planned_words, texts_of_plan
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import NEWEST_STORED
 from zeroclaw_tui.tui.changes import (
-    copies_words,
     plan_categories,
     plan_extent,
     plan_remarks,
@@ -159,4 +158,4 @@ class PlannedMemories(Vertical):
         except InspectorError as error:
             where.update(Content(f"Copies elsewhere could not be looked for: {error.message}"))
             return
-        where.update(Content(copies_words(summary(worth_telling(found)))))
+        where.update(Content(planned_words(worth_telling(found))))

@@ -53,7 +53,7 @@ async def opened(url: str, schema: str, table: str = "memories") -> AsyncIterato
 
 
 class TestPostgresTables(MemoryContract):
-    @pytest.fixture(params=[form for form in FORMS if form != TUTORIAL])
+    @pytest.fixture(params=["key", pytest.param("vector", marks=pytest.mark.slow), "agents"])
     async def memory(self, request: pytest.FixtureRequest, filled: PostgresPlace) -> AsyncIterator[PostgresMemory]:
         async for memory in opened(filled.url, request.param):
             yield memory
@@ -113,12 +113,12 @@ class Tables:
         return await self.opened()
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["key", pytest.param("vector", marks=pytest.mark.slow), "agents", TUTORIAL])
 class TestPostgresTablesWritten(Tables, WritableMemoryContract, CapabilityContract):
-    """Every form there is."""
+    """Every form there is; what "vector" adds to "key", "agents" has as well."""
 
 
-@pytest.mark.parametrize("form", ["agents", "uuid"])
+@pytest.mark.parametrize("form", ["agents", pytest.param(TUTORIAL, marks=pytest.mark.slow)])
 class TestPostgresTablesOfSeveral(Tables, TwoWritersContract, CancelContract):
     """Others at the same time, and giving up in the middle."""
 
@@ -128,13 +128,21 @@ class TestPostgresTablesRecalled(Tables, VerbsContract, ManyRowsContract):
     """What also recalls without an embedder."""
 
 
-@pytest.mark.parametrize("form", ["agents"])
-class TestPostgresWrittenBehindPooler(Tables, WritableMemoryContract, VerbsContract, TwoWritersContract):
-    """In transaction mode: each transaction may come to another of its connections."""
-
+class BehindPooler(Tables):
     @pytest.fixture(autouse=True)
     def through_the_pooler(self, pooled_url: str) -> None:
         self.url = pooled_url
+
+
+@pytest.mark.parametrize("form", ["agents"])
+class TestPostgresVerbsBehindPooler(BehindPooler, VerbsContract, TwoWritersContract):
+    """In transaction mode: each transaction may come to another of its connections."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["agents"])
+class TestPostgresWrittenBehindPooler(BehindPooler, WritableMemoryContract):
+    """All of what changes go through."""
 
 
 @pytest.mark.slow

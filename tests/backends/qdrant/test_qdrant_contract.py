@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
+from typing import Any
 
 import pytest
 from qdrant_world import INDEXES, KEY, filled, memory_of, point
@@ -21,6 +21,11 @@ from zeroclaw_tui.testing.store_contract import StoreContract
 from zeroclaw_tui.testing.verbs_contract import VerbsContract
 
 
+def also(name: str) -> Any:
+    """What each of the others has a part of."""
+    return pytest.param(name, marks=pytest.mark.slow)
+
+
 class NearestInsteadOfHits:
     """What is searched by meaning alone has no words to miss."""
 
@@ -33,7 +38,7 @@ class NearestInsteadOfHits:
 
 
 class TestReading(NearestInsteadOfHits, MemoryContract):
-    @pytest.fixture(params=["before 0.8", "agents", "payload indexes", "an old Qdrant"])
+    @pytest.fixture(params=["before 0.8", also("agents"), "payload indexes", also("an old Qdrant")])
     async def memory(self, server: QdrantServer, request: pytest.FixtureRequest) -> AsyncIterator[Memory]:
         has_agents = request.param in ("agents", "payload indexes")
         points = filled(server, sample_entries(), **({"agent_id": "default"} if has_agents else {}))
@@ -90,11 +95,13 @@ class TestWriting(StoredAnew, StoreContract):
         if len(drafts) < 1000:
             await memory.store_batch(drafts)
             return
-        template = sample_entries()[0]
+        first = point(sample_entries()[0])
         points = [
-            point(
-                replace(template, id=str(uuid.uuid4()), key=draft.key, content=draft.content, category=draft.category)
-            )
+            first
+            | {
+                "id": str(uuid.uuid4()),
+                "payload": first["payload"] | {"key": draft.key, "content": draft.content, "category": draft.category},
+            }
             for draft in drafts
         ]
         assert isinstance(memory, QdrantMemory)

@@ -12,7 +12,7 @@ from textual.widgets import OptionList
 from tui_trash_samples import NARROW, WIDE, Sample, ScreenApp, screen_text, screen_words, settled
 
 from zeroclaw_tui.curation.copies.copies import Copy, Text, find_copies
-from zeroclaw_tui.tui.screens.copies import CopiesScreen
+from zeroclaw_tui.tui.rooms.copies import CopiesScreen
 
 TEXT = Text("id-1", "fav_food", "Likes ramen and rust coloured plates to eat from.")
 FIXED = Copy("backup", "/srv/[/foo]\x1b[31m.bak", None, False, "A backup that [bold]changes[/] is\x07 none.")

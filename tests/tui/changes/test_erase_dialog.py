@@ -16,7 +16,7 @@ from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.copies.copies import Text
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
-from zeroclaw_tui.tui.screens.erase import EraseScreen
+from zeroclaw_tui.tui.rooms.erase import EraseScreen
 
 MET = Text("id-000", "met", "I met Zebediah Q at the [bold]pier[/]")
 OTHER = "Prefers Rust for tools"

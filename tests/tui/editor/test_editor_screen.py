@@ -17,9 +17,9 @@ from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Draft, Edit, StoredRow, TriggersMissing
 from zeroclaw_tui.memory.errors import Locked, Unreadable
+from zeroclaw_tui.tui.rooms import editor as saving
 from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
 from zeroclaw_tui.tui.rooms.editor import EditorForm, EditorScreen
-from zeroclaw_tui.tui.screens import saving
 from zeroclaw_tui.tui.widgets.content_pane import ContentPane, OutsideContent
 from zeroclaw_tui.tui.widgets.writing import ContentArea
 
@@ -80,10 +80,10 @@ async def test_an_edit_names_only_what_changed(library: Library, monkeypatch: py
     app = editing(library, await stored(library, "tz"))
     async with app.run_test() as pilot:
         await settled(pilot)
-        await pilot.press(*"New: ", "ctrl+s")
+        await pilot.press(*" New.", "ctrl+s")
         await until(pilot, lambda: app.results)
-    assert seen == [Edit({"content": "New: Timezone is EST, but travels in spring."})]
-    assert (await stored(library, "tz")).entry().content.startswith("New: Timezone")
+    assert seen == [Edit({"content": "Timezone is EST, but travels in spring. New."})]
+    assert (await stored(library, "tz")).entry().content.endswith("spring. New.")
 
 
 async def test_saving_without_a_change_leaves_at_once(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,7 @@ async def test_what_was_typed_is_thrown_away_only_by_a_yes(library: Library) -> 
             await pilot.press("escape")
             assert "Throw away what you typed?" in screen_words(app)
             await pilot.press(key)
-            assert area(app).content.startswith("xTimezone")
+            assert area(app).content.endswith("spring.x")
         await pilot.press("escape", "y")
         await until(pilot, lambda: app.results)
     assert app.results == [None]
@@ -177,9 +177,9 @@ async def test_a_store_that_fails_keeps_what_was_typed(
         await settled(pilot)
         await pilot.press("x", "ctrl+s")
         await until(pilot, lambda: str(error) in screen_words(app))
-        assert area(app).content.startswith("xT")
+        assert area(app).content.endswith("spring.x")
         await pilot.press("y")
-        assert area(app).content.startswith("xyT")
+        assert area(app).content.endswith("spring.xy")
 
 
 async def test_while_it_saves_the_screen_says_so_and_waits(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +212,7 @@ async def test_the_keys_at_the_bottom_can_be_clicked(library: Library) -> None:
         await pilot.press("x")
         await click_text(pilot, "ctrl+s save")
         await until(pilot, lambda: app.results)
-    assert (await stored(library, "tz")).entry().content.startswith("xT")
+    assert (await stored(library, "tz")).entry().content.endswith("spring.x")
 
 
 async def test_other_memories_categories_are_offered(library: Library) -> None:
@@ -240,17 +240,17 @@ async def test_missing_triggers_are_put_back_when_wanted(library: Library, monke
         missing.clear()
 
     monkeypatch.setattr(saving, "edit_memory", edit)
-    monkeypatch.setattr(saving, "repair", repair)
+    monkeypatch.setattr("zeroclaw_tui.curation.changes.repair", repair)
     app = editing(library, await stored(library, "tz"))
     async with app.run_test() as pilot:
         await settled(pilot)
         await pilot.press("x", "ctrl+s")
-        await until(pilot, lambda: "Put ZeroClaw's triggers back and save?" in screen_words(app))
+        await until(pilot, lambda: "Put ZeroClaw's triggers back and go on?" in screen_words(app))
         await pilot.press("enter")
         await until(pilot, lambda: "lacks memories_au" in screen_words(app))
         assert missing
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: "Put ZeroClaw's triggers back and save?" in screen_words(app))
+        await until(pilot, lambda: "Put ZeroClaw's triggers back and go on?" in screen_words(app))
         await pilot.press("y")
         await until(pilot, lambda: app.results)
     assert app.results == [Outcome("edit", 1)]
@@ -262,7 +262,7 @@ async def in_conflict(library: Library, work: Callable[[Any, ScreenApp], Awaitab
     app = editing(library, row)
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
-        await pilot.press(*"Mine. ", "shift+tab")
+        await pilot.press(*" Mine.", "shift+tab")
         await another_hand(library, row, **theirs)
         await pilot.press("ctrl+s")
         await until(pilot, lambda: isinstance(app.screen, ConflictScreen) and "Edit the merge" in screen_words(app))
@@ -280,7 +280,7 @@ async def test_keeping_mine_keeps_their_other_fields(library: Library) -> None:
 
     app = await in_conflict(library, keep, content="Theirs.", category="daily")
     entry = (await stored(library, "fav_food")).entry()
-    assert entry.content.startswith("Mine. Likes ramen")
+    assert entry.content.endswith("eat from. Mine.")
     assert entry.category == "daily"
     assert app.results[0].count == 1
 
@@ -318,7 +318,7 @@ async def test_escape_goes_back_to_what_was_typed(library: Library) -> None:
     async def back(pilot: Any, app: ScreenApp) -> None:
         await pilot.press("j", "j", "enter", "escape", "escape")
         await until(pilot, lambda: isinstance(app.screen, EditorScreen))
-        assert area(app).content.startswith("Mine. Likes ramen")
+        assert area(app).content.endswith("eat from. Mine.")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
 
@@ -335,11 +335,12 @@ async def test_a_second_change_meanwhile_is_shown_too(library: Library) -> None:
         await until(pilot, lambda: app.results)
 
     await in_conflict(library, again, content="Theirs.")
-    assert (await stored(library, "fav_food")).entry().content.startswith("Mine. ")
+    assert (await stored(library, "fav_food")).entry().content.endswith(" Mine.")
 
 
 @pytest.mark.parametrize(
-    ("key", "is_stored", "is_left"), [("y", True, True), ("n", False, True), ("escape", False, False)]
+    ("key", "is_stored", "is_left"),
+    [("y", True, True), ("l", False, True), ("n", False, False), ("escape", False, False)],
 )
 async def test_a_memory_that_has_gone_can_be_stored_anew(
     library: Library, key: str, is_stored: bool, is_left: bool
@@ -349,7 +350,7 @@ async def test_a_memory_that_has_gone_can_be_stored_anew(
     app = editing(library, row)
     async with app.run_test() as pilot:
         await settled(pilot)
-        await pilot.press(*"Mine. ")
+        await pilot.press(*" Mine.")
         assert await library.memory.forget("fav_food")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "This memory has gone meanwhile" in screen_words(app))
@@ -358,7 +359,11 @@ async def test_a_memory_that_has_gone_can_be_stored_anew(
         assert bool(app.results) is is_left
     if is_stored:
         entry = (await stored(library, "fav_food")).entry()
-        assert (entry.content[:11], entry.category, entry.session_id) == ("Mine. Likes", "core", row.entry().session_id)
+        assert (entry.content[-11:], entry.category, entry.session_id) == (
+            "from. Mine.",
+            "core",
+            row.entry().session_id,
+        )
     else:
         assert await library.memory.get("fav_food") is None
 
@@ -375,7 +380,7 @@ async def test_the_editor_of_the_person_writes_into_the_screen(
         await until(pilot, lambda: area(app).content.endswith("And more."))
         await pilot.press("ctrl+s")
         await until(pilot, lambda: app.results)
-    assert (await stored(library, "tz")).entry().content == "xTimezone is EST, but travels in spring. And more."
+    assert (await stored(library, "tz")).entry().content == "Timezone is EST, but travels in spring.x And more."
 
 
 async def test_an_editor_that_fails_leaves_what_was_typed(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,7 +390,7 @@ async def test_an_editor_that_fails_leaves_what_was_typed(library: Library, monk
         await settled(pilot)
         await pilot.press("x", "ctrl+e")
         await until(pilot, lambda: "was not found" in screen_words(app))
-        assert area(app).content.startswith("xT")
+        assert area(app).content.endswith("spring.x")
 
 
 async def test_a_long_content_is_written_in_the_editor_only(

@@ -79,11 +79,11 @@ async def test_an_edit_reaches_the_file_and_can_be_undone(library: Library) -> N
         await settled(pilot)
         category = app.screen.query_one("#category", Input)
         category.value = "Daily"
-        await pilot.press(*"No: ", "ctrl+s")
+        await pilot.press(*" Or not.", "ctrl+s")
         await until(pilot, lambda: app.results)
     after = on_disk(library, "plain")
     assert after["updated_at"] > before["updated_at"]
-    assert after == before | {"content": b"No: Likes tea.", "category": b"daily", "updated_at": after["updated_at"]}
+    assert after == before | {"content": b"Likes tea. Or not.", "category": b"daily", "updated_at": after["updated_at"]}
     await undo(library)
     assert on_disk(library, "plain") == before
 
@@ -104,7 +104,7 @@ async def test_what_nobody_typed_over_stays_to_the_byte(library: Library, id: st
     assert after == before | {"session_id": b"s1", "updated_at": after["updated_at"]}
 
 
-@pytest.mark.parametrize(("id", "expected"), [("hostile", b"x" + HOSTILE.encode()), ("invalid", b"xa\xffb")])
+@pytest.mark.parametrize(("id", "expected"), [("hostile", HOSTILE.encode() + b"x"), ("invalid", b"a\xffbx")])
 async def test_typing_beside_hostile_characters_leaves_them(library: Library, id: str, expected: bytes) -> None:
     row = await row_of(library, id)
     app = ScreenApp(lambda: EditorScreen(library, row))
@@ -149,7 +149,7 @@ async def test_lost_triggers_are_put_back_and_the_edit_saved(library: Library) -
     async with app.run_test() as pilot:
         await settled(pilot)
         await pilot.press(*"zebra ", "ctrl+s")
-        await until(pilot, lambda: "Put ZeroClaw's triggers back and save?" in screen_words(app))
+        await until(pilot, lambda: "Put ZeroClaw's triggers back and go on?" in screen_words(app))
         await pilot.press("y")
         await until(pilot, lambda: app.results)
     with closing(sqlite3.connect(library.config.database)) as connection:

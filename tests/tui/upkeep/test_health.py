@@ -279,8 +279,8 @@ async def test_a_vector_bar_is_the_share_of_its_own_category(tmp_path: Path) -> 
         shown = "\n".join(app.lines)
         assert "With a vector: 2 with 3 numbers" in shown
         assert re.search(r"all +█+[▏▎▍▌▋▊▉]? +2 +40 %  of 5", shown)
-        assert re.search(r"daily +█{24} +1 +100 %  of 1", shown)
-        assert re.search(r"core +█{6} +1 +25 %  of 4", shown)
+        assert re.search(r"daily +█{20} +1 +100 %  of 1", shown)
+        assert re.search(r"core +█{5} +1 +25 %  of 4", shown)
 
 
 async def test_a_count_leads_to_its_memories_in_the_list(tmp_path: Path) -> None:

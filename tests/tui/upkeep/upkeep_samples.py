@@ -94,7 +94,7 @@ def screen_words(app: App[Any]) -> str:
 async def settled(pilot: Pilot[Any]) -> None:
     """Let everything that was asked be answered and painted; a change that waits for a dialog counts as done."""
     quiet = 0
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while quiet < 3:
             await pilot.pause()
             waits = len(pilot.app.screen_stack) > 2
@@ -106,7 +106,7 @@ async def settled(pilot: Pilot[Any]) -> None:
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     """Let the app run until something holds."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not condition():
             await pilot.pause()
     await pilot.pause()

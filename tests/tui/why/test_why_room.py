@@ -266,7 +266,7 @@ async def test_letters_without_a_meaning_do_nothing_and_the_help_tells_the_other
         await press(pilot, "question_mark", *letters("a step up"))
         assert "The chosen setting a step up" in screen_words(app)
         await press(pilot, "escape", "escape")
-    assert app.given == [False]
+        assert app.screen is app.room
 
 
 def browsing(kitchen: Kitchen) -> InspectorApp:

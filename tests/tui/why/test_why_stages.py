@@ -180,16 +180,6 @@ async def test_everything_is_copied_as_text(kitchen: Kitchen) -> None:
         assert stop.endswith("[a weighting of 0 / 1 puts it in the prompt]")
 
 
-async def test_narrowing_is_left_to_the_list(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages", "cutlery")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        room = app.room
-        await press(pilot, "F")
-        assert room.leaves_for == "choose_filters"
-    assert app.given == [False]
-
-
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
 async def test_nothing_hostile_reaches_the_terminal(kitchen: Kitchen, size: tuple[int, int]) -> None:
     app = kitchen.room("stages", HOSTILE_KEY, HOSTILE_MESSAGE)

@@ -11,13 +11,14 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, Stamps, StoreRecall
+from zeroclaw_tui.backends.cancellation import to_its_end, unless
 from zeroclaw_tui.backends.generic import show
 from zeroclaw_tui.backends.listing import left_of, sort_key
 from zeroclaw_tui.backends.markdown.files import (
@@ -32,12 +33,17 @@ from zeroclaw_tui.backends.markdown.files import (
     read_file,
     signature,
 )
-from zeroclaw_tui.backends.markdown.folders import is_loose
 from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines, recall_of_agents
 from zeroclaw_tui.backends.markdown.write import NoteWriter, append, revert, stamp_of, store_all
-from zeroclaw_tui.backends.waiting import to_its_end, unless
 from zeroclaw_tui.config.document.replacing import make_folder
-from zeroclaw_tui.config.layouts import exists, notes_root
+from zeroclaw_tui.config.layouts import (
+    CORE_NAME,
+    DAILY_FOLDER,
+    exists,
+    has_loose_markdown,
+    holds_loose_notes,
+    notes_root,
+)
 from zeroclaw_tui.config.memory_config import agent_folders
 from zeroclaw_tui.memory.change import (
     Advance,
@@ -172,7 +178,7 @@ class MarkdownMemory(Memory):
             agents=agent_folders(config),
             read_only=config.read_only,
             is_makeable=not config.location,
-            is_loose=is_loose(root, config) if config.location else install.is_loose,
+            is_loose=_are_loose(root, config) if config.location else install.is_loose,
         )
 
     async def open(self) -> None:
@@ -513,3 +519,23 @@ def _place(entry: MemoryEntry) -> tuple[str, int]:
 
 def _text(entry: MemoryEntry) -> tuple[str, str]:
     return entry.id.rpartition(":")[0], entry.content
+
+
+def _are_loose(given: Path, config: MemoryConfig) -> bool:
+    """Whether a folder or file that a person named is loose notes: no memory of an agent, and in no workspace.
+
+    Raises Refused for a file of a workspace that is no memory.
+    """
+    is_file = given.is_file()
+    if is_file and (given.name == CORE_NAME or given.parent.name == DAILY_FOLDER):
+        return False
+    folder = given.parent if is_file else given
+    known = [config.install.root] if config.install.layout != "lone" else []
+    known += agent_folders(replace(config, location=None)).values()
+    loose = holds_loose_notes(folder) and not any(exists(path) and path.samefile(folder) for path in known)
+    if is_file and not loose and has_loose_markdown(folder):
+        raise Refused(
+            f"{given} is no memory: of its folder ZeroClaw reads {CORE_NAME} and {DAILY_FOLDER}/*.md alone.",
+            hint=f"--location {folder} opens the memory there.",
+        )
+    return loose

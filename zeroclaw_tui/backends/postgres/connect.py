@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.host_names import addresses_of
 from zeroclaw_tui.backends.postgres.address import SHAPE, PostgresAddress, tls_context
-from zeroclaw_tui.backends.waiting import to_its_end
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.memory.errors import (
     Corrupt,

@@ -11,7 +11,6 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Entries, Health, Memory, Neighbours, Readiness, Scored, Stamps, StoreRecall
-from zeroclaw_tui.backends.matching import TextSearch, needles_of
 from zeroclaw_tui.backends.postgres import health, search, sql, word_index
 from zeroclaw_tui.backends.postgres.address import (
     SHAPE,
@@ -69,6 +68,7 @@ from zeroclaw_tui.backends.postgres.sql import FoundFilter, Parameters, conditio
 from zeroclaw_tui.backends.postgres.write import PostgresRows, TableMoved, write_anew
 from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.backends.rows import MOST_ROWS, keep_nothing
+from zeroclaw_tui.backends.text_search import TextSearch, needles_of
 from zeroclaw_tui.backends.write import FillJob, RemoveJob, StoreJob, create, update
 from zeroclaw_tui.memory.change import (
     Advance,
@@ -649,9 +649,13 @@ class PostgresMemory(Memory):
 
     async def overwrite_deleted(self) -> str | None:
         """Have the table written anew (VACUUM FULL), where the user may and nobody is using it."""
-        if await write_anew(self.connections, self.table):
-            return _WRITTEN_ANEW
-        return _NOT_WRITTEN_ANEW.format(self.table.quoted)
+        problem = ""
+        try:
+            if await write_anew(self.connections, self.table):
+                return _WRITTEN_ANEW
+        except InspectorError as error:
+            problem = f" {error.message}"
+        return _NOT_WRITTEN_ANEW.format(self.table.quoted) + problem
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None

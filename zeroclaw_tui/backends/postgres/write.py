@@ -55,7 +55,8 @@ WITH RECURSIVE parts AS (SELECT to_regclass($1::text)::oid AS part
 SELECT c.oid::text AS part, coalesce(pg_relation_filenode(c.oid), 0)::text AS file
 FROM parts JOIN pg_class c ON c.oid = part WHERE c.relkind <> 'p'
 """
-_TRIES = 5
+_NO_FILE = "0"
+_TRIES = 3
 _BETWEEN_TRIES = 0.2
 _AGENT = "id::text AS id, alias::text AS alias, created_at::text AS created_at"
 _NOT_COLUMNS = ("created_at", "updated_at", "category_as_stored")
@@ -495,10 +496,8 @@ async def write_anew(connections: Connections, table: Table) -> bool:
         if refused:
             return False
         after = await files()
-        if after and all(file not in ("0", before.get(part)) for part, file in after.items()):
-            return True
-        if all(file == "0" for file in after.values()):
-            return False
+        if all(file != before.get(part) for part, file in after.items() if file != _NO_FILE):
+            return bool(after) and _NO_FILE not in after.values()
     return False
 
 

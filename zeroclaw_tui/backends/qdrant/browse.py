@@ -18,9 +18,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from zeroclaw_tui.backends.listing import age_groups, left_of, moment
-from zeroclaw_tui.backends.matching import Needle, TextSearch
 from zeroclaw_tui.backends.qdrant.connect import Connection, Point
 from zeroclaw_tui.backends.qdrant.points import DEFAULT_AGENT, Shape, agent_of, payload_of, point_id
+from zeroclaw_tui.backends.text_search import Needle, TextSearch
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused

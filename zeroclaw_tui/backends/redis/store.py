@@ -15,7 +15,6 @@ from zeroclaw_tui.backends import write
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, Stamps, StoreRecall
 from zeroclaw_tui.backends.clock import local_now
 from zeroclaw_tui.backends.listing import age_groups, count_entries, left_of
-from zeroclaw_tui.backends.matching import SECONDS
 from zeroclaw_tui.backends.redis.connect import SHAPE, Connection, RedisAddress, read_url
 from zeroclaw_tui.backends.redis.documents import (
     PATTERN,
@@ -31,6 +30,7 @@ from zeroclaw_tui.backends.redis.documents import (
 )
 from zeroclaw_tui.backends.redis.write import RedisRows, look
 from zeroclaw_tui.backends.revert import RevertJob
+from zeroclaw_tui.backends.text_search import SECONDS
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,

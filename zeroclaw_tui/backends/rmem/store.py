@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroclaw_tui.backends import generic
 from zeroclaw_tui.backends.answers import PastText, Trap
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Neighbours, Scored, StoreRecall
+from zeroclaw_tui.backends.cancellation import to_its_end, unless
 from zeroclaw_tui.backends.held import HeldMemory, brought_in_by
 from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.backends.rmem.recall import LIMIT, SCALE, Answer, merged, searched
@@ -39,7 +40,6 @@ from zeroclaw_tui.backends.rmem.write import (
     writing,
 )
 from zeroclaw_tui.backends.rows import finished, keep_nothing
-from zeroclaw_tui.backends.waiting import to_its_end, unless
 from zeroclaw_tui.backends.write import RemoveJob, update
 from zeroclaw_tui.config.layouts import exists, file_size
 from zeroclaw_tui.files.database import (

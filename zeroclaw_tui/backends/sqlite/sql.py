@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.listing import moment
-from zeroclaw_tui.backends.matching import Needle, TextSearch, needles_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.text_search import Needle, TextSearch, needles_of
 from zeroclaw_tui.files.database import as_text, bound
 from zeroclaw_tui.memory.change import Stamp, StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry, kind_from
@@ -398,19 +398,16 @@ def state_of(row: StoredRow) -> str:
 
 def stamp_of(row: StoredRow) -> Stamp:
     """The stamp of a row with every column."""
-    values = row.values
-    size, updated = _size(as_text(values["content"])), as_text(values.get("updated_at"))
+    value = row.values.get
+    content, updated, key = value("content"), value("updated_at"), value("key")
+    category, created_at, superseded = value("category"), value("created_at"), value("superseded_by")
+    if not type(content) is type(updated) is type(key) is type(category) is type(created_at) is str:
+        content, updated, key, category, created_at = map(as_text, (content, updated, key, category, created_at))
+    size = len(content) if content.isascii() else _size(content)
     return Stamp(
-        row.id,
-        _state(updated, size, values.get("superseded_by")),
-        as_text(values["key"]),
-        as_text(values.get("category")),
-        size,
-        as_text(values.get("created_at")),
-        updated,
-        row.agent,
+        row.id, _state(updated, size, superseded), key, category, size, created_at, updated, row.agent,
         "" if row.handle is None else row.handle,
-    )
+    )  # fmt: skip
 
 
 def _stamp(row: tuple[Any, ...]) -> Stamp:
@@ -435,4 +432,5 @@ def _size(text: str) -> int:
 
 def _state(updated: object, size: int, superseded: object) -> str:
     """Every store of ZeroClaw's gives a new `updated_at`; only replacing a memory by another sets just that."""
-    return f"{as_text(updated)} {size}" + ("" if superseded is None else f" {as_text(superseded)}")
+    state = f"{as_text(updated)} {size}"
+    return state if superseded is None else f"{state} {as_text(superseded)}"

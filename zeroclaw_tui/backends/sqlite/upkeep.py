@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from zeroclaw_tui.backends.answers import MOST_FAULTS, Compacted, Health, Pages, StoreFacts
+from zeroclaw_tui.backends.cancellation import Stoppable
 from zeroclaw_tui.backends.clock import utc_now
 from zeroclaw_tui.backends.sqlite.health import RESPELLED
 from zeroclaw_tui.backends.sqlite.schema import (
@@ -27,7 +28,6 @@ from zeroclaw_tui.backends.sqlite.schema import (
 from zeroclaw_tui.backends.sqlite.table import FARTHEST, aliases_of
 from zeroclaw_tui.backends.sqlite.transaction import Transaction, Writing, missing_of_index
 from zeroclaw_tui.backends.table_rows import DEFAULT_AGENT
-from zeroclaw_tui.backends.waiting import Stoppable
 from zeroclaw_tui.config.document.replacing import (
     keep_looks,
     make_folder,

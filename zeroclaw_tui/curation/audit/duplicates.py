@@ -146,8 +146,11 @@ class WordPairs:
             if len(filled):
                 places = (begins - begins[0])[filled]
                 signed = numpy.zeros(len(filled), dtype=numpy.uint64)
+                hashed = numpy.empty_like(held)
                 for factor, offset in self._factors[number * ROWS : (number + 1) * ROWS]:
-                    least = numpy.minimum.reduceat(held * numpy.uint32(factor) + numpy.uint32(offset), places)
+                    numpy.multiply(held, numpy.uint32(factor), out=hashed)
+                    hashed += numpy.uint32(offset)
+                    least = numpy.minimum.reduceat(hashed, places)
                     signed = signed * numpy.uint64(_MIX) + least + numpy.uint64(1)
                 band[first + filled] = _mixed(numpy, signed)
         return band
@@ -170,7 +173,8 @@ class WordPairs:
         keeps = ~ends | (lengths[owners] == 1)
         following[ends] = 0
         hashes = _mixed(numpy, words * numpy.uint64(_MIX) + following)[keeps].astype(numpy.uint64)
-        keyed = numpy.sort((owners[keeps].astype(numpy.uint64) << numpy.uint64(32)) | hashes)
+        # The texts are in order already, which this kind of sorting makes use of.
+        keyed = numpy.sort((owners[keeps].astype(numpy.uint64) << numpy.uint64(32)) | hashes, kind="stable")
         is_new = numpy.ones(len(keyed), dtype=bool)
         is_new[1:] = keyed[1:] != keyed[:-1]
         keyed = keyed[is_new]

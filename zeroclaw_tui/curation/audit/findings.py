@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, get_args
 
@@ -74,6 +74,15 @@ REMARKS: Mapping[FindingKind, str] = {
     ),
 }
 
+Which = tuple[str, Handle]
+"""A memory, whichever finding it is in: several files of one store may hold the same id."""
+
+
+def which(stamp: Stamp) -> Which:
+    """The memory that a stamp is of."""
+    return stamp.id, stamp.handle
+
+
 EXCERPT_CELLS = 120
 """Also the characters of an excerpt."""
 _BEFORE_HIDDEN = 24
@@ -137,6 +146,23 @@ class Finding:
         """Which memories, each in the state that was looked at."""
         return tuple(sample.stamp for sample in self.samples)
 
+    def without(self, gone: Collection[Which]) -> Finding:
+        """The finding once these memories have gone; what is alike to nothing any more is no duplicate."""
+        stays = [which(sample.stamp) not in gone for sample in self.samples]
+        groups = [tuple(at for at in group if stays[at]) for group in self.groups]
+        groups = [group for group in groups if len(group) > 1]
+        if self.groups:
+            alike = {at for group in groups for at in group}
+            stays = [at in alike for at in range(len(stays))]
+        if all(stays):
+            return self
+        kept = [at for at in range(len(stays)) if stays[at]]
+        places = {at: number for number, at in enumerate(kept)}
+        samples = tuple(self.samples[at] for at in kept)
+        size = sum(sample.stamp.size for sample in samples)
+        groups = [tuple(places[at] for at in group) for group in groups]
+        return replace(self, samples=samples, size=size, groups=tuple(groups))
+
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
@@ -152,6 +178,20 @@ class AuditReport:
     def finding(self, kind: FindingKind) -> Finding | None:
         """What was found of one kind."""
         return next((finding for finding in self.findings if finding.kind == kind), None)
+
+    def without(self, gone: Collection[Which]) -> AuditReport:
+        """The report once these memories have gone; findings that are empty then are left out."""
+        sizes = {
+            which(stamp): stamp.size for finding in self.findings for stamp in finding.stamps if which(stamp) in gone
+        }
+        left = [finding.without(gone) for finding in self.findings]
+        return replace(
+            self,
+            findings=tuple(sorted((finding for finding in left if finding.samples), key=lambda finding: -finding.size)),
+            rows=self.rows - len(sizes),
+            size=self.size - sum(sizes.values()),
+            superseded=self.superseded - {handle for _, handle in gone},
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 
 from zeroclaw_tui.backends.answers import Repair
+from zeroclaw_tui.backends.cancellation import Stoppable
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.profiles import has_database
-from zeroclaw_tui.backends.waiting import Stoppable
 from zeroclaw_tui.config.document.replacing import (
     FULL,
     MAKE_ROOM,

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.backends.cancellation import Stoppable
 from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.backends.rows import keep_nothing
-from zeroclaw_tui.backends.waiting import Stoppable
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_leftovers
 from zeroclaw_tui.curation.copies.places import LARGEST
@@ -269,9 +269,11 @@ async def erase_texts(
             await stoppable.run(partial(run.wipe_databases, stoppable.check))
     after = _Look(library, plan.chosen, scans=True)
     await stoppable.run(partial(after.at_files, stoppable.check))
-    await after.at_server()
-    if kept is not None:
-        after.unseen.append(NotLookedAt(library.memory.location, kept, False))
+    # Another tool's store is a file, and was looked at byte by byte.
+    if library.memory.program is None:
+        await after.at_server()
+        if kept is not None:
+            after.unseen.append(NotLookedAt(library.memory.location, kept, False))
     return run.report(after, copy)
 
 
@@ -314,9 +316,14 @@ class _Look:
 
     async def at_server(self) -> None:
         """Look at every memory of a store that is no database in a file."""
-        stamps, _ = await _rows_of_store(self._library, self._chosen)
+        location = self._library.memory.location
+        try:
+            stamps, _ = await _rows_of_store(self._library, self._chosen)
+        except InspectorError as error:
+            self.unseen.append(NotLookedAt(location, str(error), True))
+            return
         if stamps:
-            self.places.append(ErasePlace("store", self._library.memory.location, len(stamps), takes=True))
+            self.places.append(ErasePlace("store", location, len(stamps), takes=True))
 
     def _not_seen(self, file: InstallFile, error: OSError | InspectorError) -> None:
         why = str(error) if isinstance(error, InspectorError) else _not_read(error)
@@ -430,6 +437,8 @@ class _Run:
         ]
         left += [Remainder("running program", program, None, _IN_RAM) for program in self._programs]
         left += [Remainder("not readable", one.place, None, one.why) for one in after.unseen if one.may_hold]
+        if left and library.memory.program is not None and library.memory.keeps_deleted is not None:
+            left.append(Remainder("store", library.memory.name, None, library.memory.keeps_deleted))
         masked = spellings.out_of
         return EraseReport(
             at=library.trash.now().isoformat(timespec="seconds"),

@@ -73,26 +73,31 @@ class Detected:
     why: str
 
 
-class OwnFile(WrongUse):
-    """What was looked at is ZeroClaw's own, `format` says what."""
-
-    def __init__(self, source: Source, format: Own) -> None:
-        what, way = _WAYS[format]
-        super().__init__(f"{source.name} is {what}.", hint=way)
-        self.format = format
-
-
 def detect(source: Source, name: str | None = None) -> Detected:
     """The format of a source by its content, or the one of that name. Blocks.
 
-    Raises OwnFile for what is ZeroClaw's own, WrongUse for a name nobody has, where nothing is certain, and where two
-    formats are equally so; and what Source raises where a broken file kept every format from being certain.
+    Raises WrongUse for a name nobody has, for what is ZeroClaw's own, and what `foreign` raises.
     """
     if name is not None:
         return _named(source, name)
     own = own_format(source)
     if own is not None:
-        raise OwnFile(source, own)
+        raise is_own(source, own)
+    return foreign(source)
+
+
+def is_own(source: Source, format: Own) -> WrongUse:
+    """The error for what is ZeroClaw's own, where another tool's is wanted."""
+    what, way = _WAYS[format]
+    return WrongUse(f"{source.name} is {what}.", hint=way)
+
+
+def foreign(source: Source) -> Detected:
+    """The other tool that wrote a source which is none of ZeroClaw's own. Blocks.
+
+    Raises WrongUse where nothing is certain, and where two formats are equally so; and what Source raises where a
+    broken file kept every format from being certain.
+    """
     found: list[tuple[Likeness, ForeignFormat]] = []
     failure: InspectorError | None = None
     for tool in FORMATS:

@@ -19,8 +19,8 @@ from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.formats.jsonl import Header, Identity
 from zeroclaw_tui.curation.snapshot.text import what_is_read
 from zeroclaw_tui.curation.transfer.fit import DEFAULT_AGENT, Fit, KnownVectors, Origin, Sought, comparable, digest
-from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.memory.entry import column_text
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.generations import COLUMNS, USUAL
 
@@ -94,8 +94,7 @@ class SnapshotFit(Fit):
 
     def state(self, row: StoredRow) -> bytes:
         """Over key and content: all else a snapshot may have lost."""
-        entry = row.entry()
-        return digest((comparable(entry.key),)) + digest((comparable(entry.content),))
+        return digest((comparable(row.key),)) + digest((comparable(_content(row)),))
 
     def said(self, row: StoredRow) -> int:
         """Key and content, and whose it is where the snapshot or the person who brings it says so."""
@@ -104,23 +103,28 @@ class SnapshotFit(Fit):
 
     def marks(self, row: StoredRow) -> Collection[bytes]:
         """What ZeroClaw would read of a memory of the store, as its own agent's and as anybody's."""
-        if as_text(row.values.get("key")) not in self.keys:
+        if self._goes_by_place or row.key not in self.keys:
             return ()
-        entry = row.entry()
-        read = () if self.exactly else what_is_read(entry)
-        contents = {entry.content, *(content for key, content in read if key == entry.key)}
+        key, read = row.key, () if self.exactly else what_is_read(row.entry())
+        contents = {_content(row), *(content for name, content in read if name == key)}
         found = {_mark("part", *part) for part in read}
-        for owner in {None, entry.agent}:
-            found.add(_mark("key", entry.key, owner))
-            found |= {_mark("same", entry.key, content, owner) for content in contents}
+        for owner in {None, row.agent}:
+            found.add(_mark("key", key, owner))
+            found |= {_mark("same", key, content, owner) for content in contents}
         return found
 
     def sought(self, row: StoredRow, said: int) -> Sought | None:
         """What any agent has is there, unless it is said whose a memory is. Lines of another memory that look like this
         one are it where nothing else has its key."""
-        entry, owner = row.entry(), row.agent if said & _OWNER_SAID else None
-        same = _mark("same", entry.key, entry.content, owner)
-        return Sought([same], _mark("key", entry.key, owner), _mark("part", entry.key, entry.content))
+        if self._goes_by_place:
+            return None
+        key, content, owner = row.key, _content(row), row.agent if said & _OWNER_SAID else None
+        return Sought([_mark("same", key, content, owner)], _mark("key", key, owner), _mark("part", key, content))
+
+    @property
+    def _goes_by_place(self) -> bool:
+        """Whether a key has one owner, and its content is as it was written."""
+        return self.exactly and not self.has_agents
 
     def note(self, sentence: str) -> None:
         """Remember a sentence, once."""
@@ -154,6 +158,10 @@ def with_new_id(row: StoredRow) -> StoredRow:
     """The same row under an id of its own."""
     fresh = str(uuid.uuid4())
     return replace(row, id=fresh, values={**row.values, "id": fresh})
+
+
+def _content(row: StoredRow) -> str:
+    return column_text(row.values.get("content"))
 
 
 def _mark(kind: str, *texts: str | None) -> bytes:

@@ -73,7 +73,7 @@ class HydratePlan:
 
 
 @dataclass(slots=True)
-class _Coming:
+class _SnapshotSupply:
     """What of a snapshot comes into a store, of several with one key and owner the first; a supply of the engine."""
 
     rows: Sequence[StoredRow]
@@ -133,15 +133,15 @@ async def plan_hydrate(
         )
     loaded = picked(await asyncio.to_thread(load, path), keys)
     fit = await _fit(library, loaded, agent)
-    coming = _Coming(loaded.rows, fit)
+    supply = _SnapshotSupply(loaded.rows, fit)
     now = library.trash.now()
-    async with reconciled(coming, memory, Target.of(library), now, None, each=coming.take) as found:
-        new = [with_new_id(row) if found.matching.has_id(row.id) else row for row in coming.new]
+    async with reconciled(supply, memory, Target.of(library), now, None, each=supply.take) as found:
+        new = [with_new_id(row) if found.matching.has_id(row.id) else row for row in supply.new]
         conflicts, beside = [], set()
-        for row, here in coming.conflicts:
+        for row, here in supply.conflicts:
             fresh = with_new_id(row) if found.matching.has_id(row.id) else row
             conflicts.append((fresh, str(here)))
-            beside |= {fresh.id} if row.id in coming.beside else set()
+            beside |= {fresh.id} if row.id in supply.beside else set()
         same = found.of(What.SAME)
     present = await memory.stored_by_id([here for _, here in conflicts])
     return HydratePlan(
@@ -174,7 +174,7 @@ def plan_making(
     if agent is not None and not fit.has_agents:
         raise Refused(lacks("agents"), hint="Leave the agent out, or name a version from 0.8.0 on by --profile.")
     fit.takes = fitting_vectors(loaded.header, config.embedding)
-    rows = _Coming(loaded.rows, fit).alone()
+    rows = _SnapshotSupply(loaded.rows, fit).alone()
     return HydratePlan(
         tuple(row.entry() for row in rows),
         (),
@@ -329,7 +329,7 @@ def make_store(
     given = [known.get(entry.id) or StoredRow.of(entry) for entry in entries]
     target = Path(os.path.realpath(config.database))
     memory = create_memory(replace(config, location=str(target)))
-    wanted = _Coming(given, generation_fit(memory, generation, given, agent)).alone()
+    wanted = _SnapshotSupply(given, generation_fit(memory, generation, given, agent)).alone()
     # The last of them first, so that the newest are stored last.
     memory.fill(generation, wanted[::-1], utc_now())
     return target

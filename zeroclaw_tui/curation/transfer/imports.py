@@ -18,7 +18,7 @@ from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
 from zeroclaw_tui.curation.formats import FLAGGED
-from zeroclaw_tui.curation.formats.detection import OwnFile, detect
+from zeroclaw_tui.curation.formats.detection import detect, foreign, is_own, own_format
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nothing_of
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.own import SUFFIXES, MemoryFile
@@ -301,17 +301,16 @@ def _readable(path: Path, wish: Wish, embedding: EmbeddingConfig, state: str) ->
     name = wish.format
     if name in SUFFIXES.values():
         return MemoryFile(path, name, state=state)  # type: ignore[arg-type]
-    if name == "snapshot":
-        return SnapshotFile(path, state)
     source = Source(path)
+    own = own_format(source) if name is None else None
+    if name == "snapshot" or own == "snapshot":
+        return SnapshotFile(path, state)
+    if own == "database":
+        raise is_own(source, own)
+    if own is not None:
+        return MemoryFile(path, own, state=state)
     try:
-        detected = detect(source, name)
-    except OwnFile as own:
-        if own.format == "snapshot":
-            return SnapshotFile(path, state)
-        if own.format == "database":
-            raise
-        return MemoryFile(path, own.format, state=state)
+        detected = foreign(source) if name is None else detect(source, name)
     except WrongUse:
         told = SUFFIXES.get(path.suffix.lower()) if name is None and not source.is_folder else None
         if told is None:

@@ -13,13 +13,24 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.curation.trash.file import Packed, Places, bindable, file_path, file_state, pack_change, unpack
+from zeroclaw_tui.curation.trash.file import (
+    Packed,
+    PackedChange,
+    Places,
+    bindable,
+    file_path,
+    file_state,
+    pack_change,
+    unpack,
+)
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, RowChange, StoredRow, Value
 
 BATCH = 250
 """How many changes are read at once."""
 BATCH_BYTES = 32_000_000
 """Fewer where they are so large."""
+_PACKED_BYTES = 1_000_000
+"""How much of them is packed at once."""
 
 NOTHING_DONE = ""
 """In place of a table's name: a row that only says that the one it reverses is taken back."""
@@ -451,25 +462,45 @@ def clock_is_doubtful(connection: sqlite3.Connection, now: datetime) -> bool:
 def keep(connection: sqlite3.Connection, action: int, changes: Iterable[RowChange]) -> None:
     """Add these changes to an action."""
     store = connection.execute("SELECT store FROM actions WHERE number = ?", (action,)).fetchone()[0]
+    # AUTOINCREMENT gives no number twice, and nobody else writes within this transaction.
+    (last,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'kept'").fetchone()
+    size = 0
+    for part in _packed_parts(changes):
+        numbered = [*enumerate(part, last + 1)]
+        connection.executemany(
+            "INSERT INTO kept (number, action, store, table_name, id, deleted, reverses, size, key, content, before,"
+            " after, content_after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    number, action, store, one.table, one.id,
+                    one.is_deletion and not _deletes_again(connection, one.reverses), one.reverses, one.size, one.key,
+                    one.before and one.before.content, one.before and one.before.row, one.after and one.after.row,
+                    one.after and one.after.content,
+                )
+                for number, one in numbered
+            ],
+        )  # fmt: skip
+        blobs = [(number, one.before and one.before.blob, one.after and one.after.blob) for number, one in numbered]
+        connection.executemany(
+            "INSERT INTO blobs (number, before, after) VALUES (?, ?, ?)", [row for row in blobs if any(row[1:])]
+        )
+        last += len(part)
+        size += sum(one.size for one in part)
+    connection.execute("UPDATE actions SET size = size + ? WHERE number = ?", (size, action))
+
+
+def _packed_parts(changes: Iterable[RowChange]) -> Iterator[list[PackedChange]]:
+    """The changes as they are kept, as many at a time as are light enough to be held once more."""
+    part: list[PackedChange] = []
     size = 0
     for change in changes:
-        packed = pack_change(change)
-        size += packed.size
-        before, after = packed.before, packed.after
-        made = connection.execute(
-            "INSERT INTO kept (action, store, table_name, id, deleted, reverses, size, key, content, before, after,"
-            " content_after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                action, store, packed.table, packed.id,
-                packed.is_deletion and not _deletes_again(connection, packed.reverses), packed.reverses, packed.size,
-                packed.key, before and before.content, before and before.row, after and after.row,
-                after and after.content,
-            ),
-        )  # fmt: skip
-        blobs = (before and before.blob, after and after.blob)
-        if any(blobs):
-            connection.execute("INSERT INTO blobs (number, before, after) VALUES (?, ?, ?)", (made.lastrowid, *blobs))
-    connection.execute("UPDATE actions SET size = size + ? WHERE number = ?", (size, action))
+        part.append(pack_change(change))
+        size += part[-1].size
+        if len(part) >= BATCH or size >= _PACKED_BYTES:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
 
 
 def take_as_reversed(connection: sqlite3.Connection, action: int, numbers: Sequence[int]) -> None:

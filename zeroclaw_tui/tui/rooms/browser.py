@@ -777,7 +777,7 @@ class BrowserRoom(Screen[None]):
     async def _erase(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import plan_of
         from zeroclaw_tui.curation.copies.copies import texts_of_plan
-        from zeroclaw_tui.tui.screens.erase import EraseScreen
+        from zeroclaw_tui.tui.rooms.erase import EraseScreen
 
         plan = await asyncio.to_thread(plan_of, await self._chosen_stamps(library))
         report = await self.app.push_screen_wait(EraseScreen(library, await texts_of_plan(library, plan)))
@@ -827,7 +827,7 @@ class BrowserRoom(Screen[None]):
         self.run_worker(self._tell_copies(library, action, is_edit), group="copies", exclusive=True)
 
     async def _tell_copies(self, library: Library, action: int, is_edit: bool) -> None:
-        from zeroclaw_tui.curation.copies.copies import find_copies, summary, texts_of
+        from zeroclaw_tui.curation.copies.copies import find_copies, left_words, texts_of
         from zeroclaw_tui.tui.changes import worth_telling
 
         banner = self.panes.copies_banner
@@ -836,15 +836,15 @@ class BrowserRoom(Screen[None]):
         except InspectorError as error:
             self.say_failure(error)
             return
-        found = summary(worth_telling(self._copies, is_edit=is_edit))
-        if found:
-            banner.show("quiet", f"Also found in {found}", ": copies", "shows them", "show_copies")
+        left = left_words(worth_telling(self._copies, is_edit=is_edit))
+        if left:
+            banner.show("quiet", left, ": copies", "shows them", "show_copies")
         else:
             banner.hide()
 
     async def _show_copies(self, library: Library) -> None:
         from zeroclaw_tui.curation.copies.copies import Text, find_copies
-        from zeroclaw_tui.tui.screens.copies import CopiesScreen
+        from zeroclaw_tui.tui.rooms.copies import CopiesScreen
 
         banner = self.panes.copies_banner
         found, self._copies = self._copies, ()

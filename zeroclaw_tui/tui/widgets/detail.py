@@ -15,7 +15,7 @@ from textual.reactive import reactive
 from textual.style import Style
 from textual.widgets import Static
 
-from zeroclaw_tui.backends.matching import Span
+from zeroclaw_tui.backends.text_search import Span
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import display_text, one_line

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from zeroclaw_tui.backends.matching import Span
+from zeroclaw_tui.backends.text_search import Span
 from zeroclaw_tui.memory.text import display_text
 from zeroclaw_tui.tui.format import next_line as next_line
 from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights, cleaned, segments

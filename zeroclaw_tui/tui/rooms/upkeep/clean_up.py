@@ -17,14 +17,22 @@ from textual.worker import Worker, WorkType
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.audit.audit import audit_memories
-from zeroclaw_tui.curation.audit.findings import SAFE_TO_REMOVE, AuditReport, Finding, FindingKind, Sample
+from zeroclaw_tui.curation.audit.findings import (
+    SAFE_TO_REMOVE,
+    AuditReport,
+    Finding,
+    FindingKind,
+    Sample,
+    Which,
+    which,
+)
 from zeroclaw_tui.curation.audit.remedies import Keeps, MergePlan, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, plan_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.superseded import among_fact
 from zeroclaw_tui.memory.change import BUILT_IN_CATEGORIES, Advance, Stamp, category_meant
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
@@ -55,6 +63,11 @@ _GLYPHS: Mapping[FindingKind, str] = {
     "stale vectors": "↺",
     "secrets": "!",
     "hidden text": "◌",
+    "texts in history": "⟲",
+    "deleted texts": "†",
+    "earlier texts": "‹",
+    "foreign words": "?",
+    "not indexed": "∉",
 }
 _DANGERS: frozenset[FindingKind] = frozenset({"secrets", "hidden text"})
 _BAR = 12
@@ -67,13 +80,6 @@ _ANOTHER = "\0another"
 _NOTHING_CHOSEN = "Nothing is marked: space marks all of this kind, tab goes to its memories."
 _NOTHING_ALIKE = "Only duplicates can be merged, and these memories are not alike."
 _NOTHING_TO_MERGE = "Nothing of it can be merged: pinned memories and those of other agents stay."
-
-Which = tuple[str, Handle]
-"""A memory, whichever finding it is in: several files of one store may hold the same id."""
-
-
-def _which(stamp: Stamp) -> Which:
-    return stamp.id, stamp.handle
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +156,10 @@ class CleanUp(UpkeepPane):
         self._marks: dict[Which, Stamp] = {}
         self._going: frozenset[Which] = frozenset()
         """What the change under way takes, as far as it is known."""
-        self._found: dict[FindingKind, frozenset[Which]] = {}
+        self._found: Mapping[FindingKind, frozenset[Which]] = {}
+        self._safe: frozenset[Which] = frozenset()
+        self._counts: Mapping[FindingKind, int] = {}
+        """How many of each kind are marked."""
         self._kind: FindingKind | None = None
         self._anchor = 0
         self._looking: Worker[None] | None = None
@@ -162,7 +171,7 @@ class CleanUp(UpkeepPane):
         """The kinds, what the one under the cursor is, its memories."""
         yield TableList(self._kind_columns(), key=lambda finding: finding.kind, is_marked=self._has_marks, id="kinds")
         yield Static("", id="remark", markup=False)
-        yield TableList(self._memory_columns(), is_marked=lambda row: _which(row.sample.stamp) in self._marks, id="of")
+        yield TableList(self._memory_columns(), is_marked=lambda row: which(row.sample.stamp) in self._marks, id="of")
 
     def compose_about(self) -> ComposeResult:
         """The whole memory."""
@@ -245,8 +254,8 @@ class CleanUp(UpkeepPane):
         if not self.kinds.has_focus:
             row = self.memories.selected
             if row is not None:
-                if self._marks.pop(_which(row.sample.stamp), None) is None:
-                    self._marks[_which(row.sample.stamp)] = row.sample.stamp
+                if self._marks.pop(which(row.sample.stamp), None) is None:
+                    self._marks[which(row.sample.stamp)] = row.sample.stamp
                     self._anchor = self.memories.cursor
                 self.memories.cursor += 1
                 self._paint_marks()
@@ -254,7 +263,7 @@ class CleanUp(UpkeepPane):
         finding = self.kinds.selected
         if finding is None:
             return
-        stamps = {_which(stamp): stamp for stamp in await _to_mark(finding)}
+        stamps = {which(stamp): stamp for stamp in await _to_mark(finding)}
         if stamps.keys() <= self._marks.keys():
             for one in self._found[finding.kind]:
                 self._marks.pop(one, None)
@@ -267,7 +276,7 @@ class CleanUp(UpkeepPane):
         """Mark all memories that are shown."""
         finding = self.kinds.selected
         if finding is not None:
-            self._marks |= {_which(stamp): stamp for stamp in finding.stamps}
+            self._marks |= {which(stamp): stamp for stamp in finding.stamps}
             self._paint_marks()
 
     def action_mark_range(self) -> None:
@@ -276,7 +285,7 @@ class CleanUp(UpkeepPane):
         first, last = sorted((min(self._anchor, len(rows.rows) - 1), rows.cursor))
         for at in range(max(0, first), last + 1 if rows.rows else 0):
             stamp = rows.rows[at].sample.stamp
-            self._marks[_which(stamp)] = stamp
+            self._marks[which(stamp)] = stamp
         self._paint_marks()
 
     def action_unmark(self) -> None:
@@ -347,7 +356,7 @@ class CleanUp(UpkeepPane):
         if plan is None:
             return
 
-        self._going = frozenset(map(_which, plan.going.stamps))
+        self._going = frozenset(map(which, plan.going.stamps))
 
         async def change(advance: Advance) -> Outcome:
             return await merge(library, plan, advance)
@@ -420,11 +429,7 @@ class CleanUp(UpkeepPane):
         following = self.set_interval(_FOLLOWED_SECONDS, self._follow)
         try:
             self._total = await self.library.memory.count()
-            report = await audit_memories(self.library, self._advance)
-            is_first = self.report is None
-            await self._take(report)
-            if is_first:
-                self._mark_safe()
+            await self._take(await audit_memories(self.library, self._advance))
             self.say_whole()
         except SearchInterrupted:
             self._say_stopped()
@@ -457,30 +462,24 @@ class CleanUp(UpkeepPane):
             self.tell("Looking was stopped: shown is what was found before.")
 
     async def _take_without(self, report: AuditReport, gone: Collection[Which]) -> None:
-        await self._take(await asyncio.to_thread(_without, report, gone))
+        await self._take(await asyncio.to_thread(report.without, gone))
 
     async def _take(self, report: AuditReport) -> None:
-        """Show another report; kind, place and marks stay where they still are."""
-        self.report = report
-        self._found = {finding.kind: frozenset(map(_which, finding.stamps)) for finding in report.findings}
-        if self._marks:
-            found = {_which(stamp): stamp for finding in report.findings for stamp in finding.stamps}
-            self._marks = {one: found[one] for one in self._marks if one in found}
+        """Show another report; kind, place and marks stay where they still are. The first brings the first marks."""
+        is_first = self.report is None
+        found, stamps, title = await asyncio.to_thread(_indexed, report)
+        self.report, self._found = report, found
+        self._marks = {one: stamps[one] for one in self._marks if one in stamps}
+        if is_first:
+            self._marks = await asyncio.to_thread(_safe_marks, report)
+        self._safe = frozenset(one for kind in SAFE_TO_REMOVE for one in found.get(kind, ()))
         self.kinds.set_columns(self._kind_columns())
         self.kinds.say_empty(_nothing_words(report, self.library.memory))
         self.kinds.set_rows(report.findings)
         self.set_class(not report.findings, "-empty")
         self._show_memories(self.kinds.selected)
         self._fit_kinds()
-        self.say_title(*_title_words(report))
-        self._paint_marks()
-
-    def _mark_safe(self) -> None:
-        """Begin with what is safe to remove; what is pinned is meant to be there."""
-        assert self.report is not None
-        for finding in self.report.findings:
-            if finding.kind in SAFE_TO_REMOVE:
-                self._marks |= {_which(one.stamp): one.stamp for one in finding.samples if not one.pinned}
+        self.say_title(*title)
         self._paint_marks()
 
     def _show_memories(self, finding: Finding | None) -> None:
@@ -492,6 +491,8 @@ class CleanUp(UpkeepPane):
         self.query_one("#remark", Static).update(_remark(finding) if finding is not None else "")
 
     def _paint_marks(self) -> None:
+        """Marks in the lists, and how many there are: counted here once, for a kind may have 100,000 memories."""
+        self._counts = {kind: len(found & self._marks.keys()) for kind, found in self._found.items()}
         self.kinds.refresh()
         self.memories.refresh()
         self._paint_status()
@@ -505,19 +506,16 @@ class CleanUp(UpkeepPane):
     def _marked_words(self) -> str:
         if not self._marks:
             return ""
-        kinds = {kind for kind, found in self._found.items() if found & self._marks.keys()}
-        safe = "safe to remove, " if kinds and all(self._is_safe(one) for one in self._marks) else ""
-        among = f" in {counted(len(kinds), 'kind')}" if len(kinds) > 1 else ""
+        kinds = sum(1 for count in self._counts.values() if count)
+        safe = "safe to remove, " if self._marks.keys() <= self._safe else ""
+        among = f" in {counted(kinds, 'kind')}" if kinds > 1 else ""
         return f"● {count_text(len(self._marks))} marked{among}: {safe}d purges, \\ unmarks"
 
-    def _is_safe(self, one: Which) -> bool:
-        return any(one in self._found.get(kind, ()) for kind in SAFE_TO_REMOVE)
-
     def _has_marks(self, finding: Finding) -> bool:
-        return bool(self._found[finding.kind] & self._marks.keys())
+        return bool(self._counts.get(finding.kind))
 
     def _marked_of(self, finding: Finding) -> str:
-        count = len(self._found[finding.kind] & self._marks.keys())
+        count = self._counts.get(finding.kind, 0)
         return "" if not count else "all" if count == finding.count else count_text(count)
 
     def _chosen(self) -> list[Stamp]:
@@ -530,7 +528,7 @@ class CleanUp(UpkeepPane):
             stamps = []
         else:
             stamps = [row.sample.stamp]
-        self._going = frozenset(map(_which, stamps))
+        self._going = frozenset(map(which, stamps))
         return stamps
 
     def _groups_of(self, finding: Finding) -> list[int] | None:
@@ -539,7 +537,7 @@ class CleanUp(UpkeepPane):
         marked = [
             number
             for number, group in enumerate(finding.groups)
-            if self._marks and any(_which(samples[at].stamp) in self._marks for at in group)
+            if self._marks and any(which(samples[at].stamp) in self._marks for at in group)
         ]
         if marked or self.kinds.has_focus:
             return marked or None
@@ -640,19 +638,33 @@ def _percent(share: float) -> str:
     return "<1 %" if 0 < share < 0.005 else f"{share * 100:.0f} %"
 
 
-def _title_words(report: AuditReport) -> tuple[str, str]:
+def _indexed(
+    report: AuditReport,
+) -> tuple[Mapping[FindingKind, frozenset[Which]], Mapping[Which, Stamp], tuple[str, str]]:
+    """Which memories are of which kind, each in the state found now, and the title; for a thread."""
+    kinds = {finding.kind: frozenset(map(which, finding.stamps)) for finding in report.findings}
+    found = {which(stamp): stamp for finding in report.findings for stamp in finding.stamps}
+    return kinds, found, _title_words(report, found)
+
+
+def _safe_marks(report: AuditReport) -> dict[Which, Stamp]:
+    """What is safe to remove, but what is pinned, which is meant to be there."""
+    safe = (finding for finding in report.findings if finding.kind in SAFE_TO_REMOVE)
+    return {which(one.stamp): one.stamp for finding in safe for one in finding.samples if not one.pinned}
+
+
+def _title_words(report: AuditReport, found: Mapping[Which, Stamp]) -> tuple[str, str]:
     """What there is, and how much of it is pollution; each memory counts once."""
     among = f", {among_fact(len(report.superseded))}" if report.superseded else ""
     whole = f"{counted(report.rows)}{among}, {size_text(report.size)}"
     kinds = len(report.findings)
     if not kinds:
         return whole, " · no pollution found"
-    sizes = {_which(stamp): stamp.size for finding in report.findings for stamp in finding.stamps}
-    them = f"{count_text(len(sizes))} of them"
-    if len(sizes) == report.rows:
+    them = f"{count_text(len(found))} of them"
+    if len(found) == report.rows:
         them = "it" if report.rows == 1 else "all of them"
-    found = "1 kind of pollution" if kinds == 1 else f"{kinds} kinds of pollution"
-    return f"{whole}: {found} in {them}", f" · {size_text(sum(sizes.values()))}"
+    what = "1 kind of pollution" if kinds == 1 else f"{kinds} kinds of pollution"
+    return f"{whole}: {what} in {them}", f" · {size_text(sum(stamp.size for stamp in found.values()))}"
 
 
 def _looked_words(looked: int, total: int | None) -> str:
@@ -768,38 +780,3 @@ async def _masked(entry: MemoryEntry) -> MemoryEntry:
         # What is not shown only has to be counted.
         shown += content[_LOOKED_AT:] if len(shown) >= MOST_SHOWN else ""
     return replace(entry, content=shown, key=masked(entry.key[:_MASKED_AT_ONCE]))
-
-
-def _without(report: AuditReport, gone: Collection[Which]) -> AuditReport:
-    """The report as it is once these memories have gone; kinds that are empty then are left out."""
-    sizes = {_which(stamp): stamp.size for finding in report.findings for stamp in finding.stamps}
-    size = sum(size for one, size in sizes.items() if one in gone)
-    left = (_finding_without(finding, gone) for finding in report.findings)
-    return replace(
-        report,
-        findings=tuple(sorted((finding for finding in left if finding.samples), key=lambda finding: -finding.size)),
-        rows=report.rows - len(sizes.keys() & gone),
-        size=report.size - size,
-        superseded=report.superseded - {handle for _, handle in gone},
-    )
-
-
-def _finding_without(finding: Finding, gone: Collection[Which]) -> Finding:
-    stays = [_which(sample.stamp) not in gone for sample in finding.samples]
-    groups = [tuple(at for at in group if stays[at]) for group in finding.groups]
-    groups = [group for group in groups if len(group) > 1]
-    if finding.groups:
-        # What is alike to nothing any more is no duplicate.
-        alike = {at for group in groups for at in group}
-        stays = [at in alike for at in range(len(stays))]
-    if all(stays):
-        return finding
-    kept = [at for at in range(len(stays)) if stays[at]]
-    places = {at: number for number, at in enumerate(kept)}
-    samples = tuple(finding.samples[at] for at in kept)
-    return replace(
-        finding,
-        samples=samples,
-        size=sum(sample.stamp.size for sample in samples),
-        groups=tuple(tuple(places[at] for at in group) for group in groups),
-    )

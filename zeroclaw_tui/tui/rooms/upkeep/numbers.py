@@ -28,7 +28,7 @@ from zeroclaw_tui.tui.widgets.table_list import Column, Look
 _MOST_NAMES = 8
 _FEW_NAMES = 5
 _MOST_FILES = 6
-_BAR = 24
+_BAR = 20
 _GAP = 2
 _LOOKED_AT = 2000
 

@@ -14,10 +14,12 @@ from textual.events import Key
 from textual.screen import Screen
 from textual.widget import Widget
 
+from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.tui.changes import Change, Changes
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, PANES, PROGRAM, Command, bindings, say_why_not
 from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.rooms.browser import NO_SNAPSHOT
 from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
@@ -58,6 +60,10 @@ UPKEEP_KEYS = (
     ),
     Command("upkeep.leave", "q", "leave", "back", "Back to the list", PROGRAM, in_palette=False),
 )  # fmt: skip
+
+
+_NEEDS_MEMORIES = frozenset({"show_tab('clean_up')", "show_tab('snapshot')", "show_numbers"})
+"""What nothing comes of where nothing is ever stored."""
 
 
 @runtime_checkable
@@ -146,13 +152,17 @@ class UpkeepRoom(Screen[bool]):
         await self.action_show_tab(TABS[event.at][0])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What writes is dimmed in a store that is only read."""
-        return None if self.why_action_dimmed(action) is not None else True
+        """What cannot be done here is dimmed."""
+        bound = f"{action}({parameters[0]!r})" if parameters else action
+        return None if self.why_action_dimmed(bound) is not None else True
 
     def why_action_dimmed(self, action: str) -> str | None:
-        """Why an action cannot be done now, in a sentence; None when it can."""
-        if action in ("undo", "redo"):
+        """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
+        memory = self.library.memory
+        if action in ("undo", "redo") or (memory.keeps_nothing and action in _NEEDS_MEMORIES):
             return self.library.read_only_because
+        if action == "show_tab('snapshot')" and not has_database(memory.name):
+            return NO_SNAPSHOT
         return self.pane.why_dimmed(action) if self.pane is not None else None
 
     def why_not(self, command: Command) -> str | None:

@@ -13,7 +13,7 @@ from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison
 from zeroclaw_tui.tui.format import fit, score_text
-from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY
+from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
 from zeroclaw_tui.tui.widgets.ranked_rows import Ranking
 from zeroclaw_tui.tui.widgets.score_bars import bar
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
@@ -24,14 +24,13 @@ _MOVE = 8
 UP, DOWN = "↑", "↓"
 NO_LONGER = "no longer recalled"
 _SKIPPED = "skipped: "
-_WIDE = 100
+_WIDE = 115
 _LONGEST_REASON = 40
 _NARROW_REASON = 18
-_NARROW_KEY = 12
+_NARROW_KEY, _WIDE_KEY = 13, 28
 _NUMBER = 5
 _WIDE_BAR = 8
 _BAR_GAP = 2
-_RULE = 200
 _LONGEST = 2000
 
 
@@ -60,8 +59,7 @@ class ComparisonList(TableList[_Row]):
     """
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__((), key=_id_of, divider=_threshold_words, id=id)
-        self._is_wide = True
+        super().__init__((), key=_id_of, divider=self._threshold_line, id=id)
 
     @property
     def entry(self) -> MemoryEntry | None:
@@ -80,6 +78,13 @@ class ComparisonList(TableList[_Row]):
         """Shorter bars for a narrow list."""
         super().on_resize()
         self._lay_out()
+
+    def _threshold_line(self, row: _Row) -> str | None:
+        """The line between what reaches the threshold and what does not; None for a memory."""
+        if row.result is not None:
+            return None
+        words = f"{'─' * _MOVE}──  threshold {score_text(row.threshold)}: below is not injected  "
+        return words + "─" * max(0, self.scrollable_content_region.width - 2 - cell_len(words))
 
     def _lay_out(self) -> None:
         self.set_columns(_columns([row for row in self.rows if row.result], is_wide=self.size.width >= _WIDE))
@@ -130,10 +135,12 @@ def _columns(rows: Sequence[_Row], *, is_wide: bool) -> list[Column[_Row]]:
             pieces.append((number, "faint" if row.is_dim else "muted"))
         return Content.assemble(*pieces)
 
+    widest = max((cell_len(row.entry.key[:_WIDE_KEY]) for row in rows if row.entry is not None), default=0)
+    keys = min(max(_NARROW_KEY, widest), _WIDE_KEY) if is_wide else _NARROW_KEY
     columns: list[Column[_Row]] = [
         Column("", _move, width=_MOVE),
         Column("", _rank, width=len(str(len(rows))) + 1, right=True, look="muted"),
-        Column("key", _key, width=None if is_wide else _NARROW_KEY),
+        Column("key", lambda row: _key(row, keys), width=keys),
         Column("memory", _memory, flex=True),
     ]
     if any(row.result is not None and row.result.score is not None for row in rows):
@@ -147,12 +154,6 @@ def _columns(rows: Sequence[_Row], *, is_wide: bool) -> list[Column[_Row]]:
 
 def _id_of(row: _Row) -> object:
     return None if row.entry is None else row.entry.id
-
-
-def _threshold_words(row: _Row) -> str | None:
-    if row.result is not None:
-        return None
-    return f"{'─' * _MOVE}──  threshold {score_text(row.threshold)}: below is not injected  {'─' * _RULE}"
 
 
 def _move(row: _Row) -> Content:
@@ -175,9 +176,9 @@ def _rank(row: _Row) -> str:
     return f"{row.result.rank}{' ' if before == after else UP if after < before else DOWN}"
 
 
-def _key(row: _Row) -> Content | str:
+def _key(row: _Row, cells: int) -> Content | str:
     key = row.entry.key if row.entry is not None else ""
-    return _dimmed(key or EMPTY_KEY, row, is_faint=not key)
+    return _dimmed(cut_key(key, cells) if key else EMPTY_KEY, row, is_faint=not key)
 
 
 def _memory(row: _Row) -> Content | str:

@@ -19,7 +19,7 @@ from zeroclaw_tui.tui.format import absolute_time, count_text, fit, score_text
 from zeroclaw_tui.tui.looks import MUTED, STRONG
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.widgets.empty import Empty
-from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY
+from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
 from zeroclaw_tui.tui.widgets.packed_facts import PackedFacts
 from zeroclaw_tui.tui.widgets.plain_content import PlainContent
 from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
@@ -33,7 +33,7 @@ from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 MOST_SHOWN = 50
 _BAR, _NUMBER = 8, 5
 _WORDS, _WORDS_FROM = 30, 120
-_WIDE, _NARROW_KEY = 100, 16
+_WIDE, _NARROW_KEY, _WIDE_KEY = 100, 16, 28
 _LONGEST = 200
 _LONGEST_FACT = 60
 
@@ -218,8 +218,10 @@ def _columns(found: SimilarResult, *, is_wide: bool) -> list[Column[SimilarMemor
         number = fit(score_text(near.score), _NUMBER, "right")
         return Content.assemble((bar(near.score, _BAR), look), (number, "muted"))
 
+    widest = max((cell_len(near.entry.key[:_WIDE_KEY]) for near in found.results), default=0)
+    keys = min(max(_NARROW_KEY, widest), _WIDE_KEY) if is_wide else _NARROW_KEY
     columns: list[Column[SimilarMemory]] = [
-        Column("key", lambda near: near.entry.key or EMPTY_KEY, width=None if is_wide else _NARROW_KEY),
+        Column("key", lambda near: cut_key(near.entry.key, keys) or EMPTY_KEY, width=keys),
         Column("memory", lambda near: display_text(near.entry.content[:2000]) or EMPTY_CONTENT, flex=True),
     ]
     if any(near.shared for near in found.results):

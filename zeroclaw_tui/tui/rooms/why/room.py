@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import Key
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import Worker
 
@@ -20,15 +22,15 @@ from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PROGRAM, UPKEEP, WHY, 
 from zeroclaw_tui.tui.dialogs import profile_question
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, shown_words
+from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.loader import GOES_BY, Pace
-from zeroclaw_tui.tui.rooms.browser import why_dimmed
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
 from zeroclaw_tui.tui.rooms.why.near import NearPane
 from zeroclaw_tui.tui.rooms.why.pane import Inquiry, Pane, Tab
 from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
 from zeroclaw_tui.tui.rooms.why.stages import ExplanationBlock, StagesPane
 from zeroclaw_tui.tui.rooms.why.trial import Tried
 from zeroclaw_tui.tui.rooms.why.what_if import MANY, WhatIfPane, write_settings
-from zeroclaw_tui.tui.screens.working import WorkingScreen
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.message_line import MessageLine
@@ -102,16 +104,19 @@ _WHILE_TYPING = frozenset({"leave_message", "step_out", "show_help"})
 """What the keys that are no characters do while the message is typed."""
 
 
-class WhyRoom(WorkingScreen):
+_SECONDS = 0.1
+"""How long to wait before something is said where no patience is set."""
+
+
+class WhyRoom(Screen[bool]):
     """Stages, what-if, prompt and near, about one message and one memory. Opens on `tab`.
 
     What is tried in what-if holds in stages and prompt too. Gives True when memories or settings changed.
-    `leaves_for` is then the action that the list is to do, None for none.
     """
 
     CSS_PATH = "room.tcss"
     AUTO_FOCUS = ""
-    COMMANDS_HERE = COMMANDS
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-middle"), (30, "-high")]  # noqa: RUF012
 
@@ -124,10 +129,14 @@ class WhyRoom(WorkingScreen):
         clock: Callable[[], datetime],
         pace: Pace,
     ) -> None:
-        super().__init__(library, clock, pace)
+        super().__init__()
+        self.library = library
+        self.clock = clock
+        self.pace = pace
+        self.has_changed = False
+        self.is_busy = False
         self.inquiry = Inquiry(library, entry, request, clock)
         self.tab = tab
-        self.leaves_for: str | None = None
         self._number = 0
         self._is_asking = False
         self._version: int | None = None
@@ -174,13 +183,15 @@ class WhyRoom(WorkingScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What means nothing in this tab is not offered; while the message is typed, keys are letters."""
         if not self.is_mounted:
-            return super().check_action(action, parameters)
+            return True
         is_typing = self._is_typing
         if action == "leave_message":
             return is_typing
         if is_typing and action not in _WHILE_TYPING and action in _ACTIONS:
             return False
         if self.tab not in _ONLY_IN.get(action, (self.tab,)):
+            return False
+        if action == "choose_filters" and self._list_below is None:
             return False
         if action in ("write", "reset_all") and self.tab != "what_if" and not self.inquiry.tried.changed:
             return False
@@ -190,9 +201,17 @@ class WhyRoom(WorkingScreen):
         """Why a command is dimmed, in a sentence; None when it works."""
         return self._why_dimmed(command.action)
 
+    def palette_commands(self) -> Iterable[Command]:
+        """The commands that make sense now."""
+        return [one for one in COMMANDS if one.in_palette and self.check_action(one.action, ()) is not False]
+
     def on_key(self, event: Key) -> None:
         """A dimmed key says why it is dimmed."""
         say_why_not(self, event, self._why_dimmed)
+
+    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
+        """Do what the banner's key does."""
+        await self.run_action(event.action)
 
     def on_resize(self) -> None:
         """As much of key and message as fits."""
@@ -339,8 +358,10 @@ class WhyRoom(WorkingScreen):
 
     def action_choose_filters(self) -> None:
         """Leave, and narrow the recall otherwise."""
-        self.leaves_for = "choose_filters"
-        self.action_leave()
+        below = self._list_below
+        if below is not None and not self.is_busy:
+            self.action_leave()
+            below.call_later(below.run_action, "choose_filters")
 
     def action_toggle_rule(self) -> None:
         """The rule of the CLI agent, or that of the channels."""
@@ -372,6 +393,10 @@ class WhyRoom(WorkingScreen):
         else:
             self.tell(await copy_text(self.app, text))
 
+    def action_show_help(self) -> None:
+        """The keys that work here."""
+        self.app.push_screen(HelpScreen(self, COMMANDS, self.panes()))
+
     def action_step_out(self) -> None:
         """From the message to the answer, from there out."""
         reader = self.pane.reader
@@ -385,14 +410,69 @@ class WhyRoom(WorkingScreen):
 
     def action_leave(self) -> None:
         """Back to where one came from, unless something is being written."""
-        if not self.is_busy:
+        if self.is_busy:
+            self.warn("This is still under way.")
+        else:
             self._stop_asking()
-        super().action_leave()
+            self.dismiss(self.has_changed)
+
+    def begin(self, work: Coroutine[Any, Any, None], group: str) -> None:
+        """Do one thing at a time; what fails is told."""
+        if self.is_busy:
+            work.close()
+            self.warn("One thing at a time: this is still under way.")
+            return
+        self.is_busy = True
+        self.run_worker(self._guarded(work), group=group)
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except InspectorError as error:
+            self.say_failure(error)
+        finally:
+            self.is_busy = False
+
+    @contextmanager
+    def saying(self, say: Callable[[], None], *, over_and_over: bool = False) -> Iterator[None]:
+        """Say what is under way when it takes longer than a person is patient, and nothing once it is over."""
+        is_over = False
+
+        def say_still() -> None:
+            # The timer may have gone off in the very moment of the end.
+            if not is_over:
+                say()
+
+        seconds = self.pace.patience or _SECONDS
+        timer = self.set_interval(seconds, say_still) if over_and_over else self.set_timer(seconds, say_still)
+        try:
+            yield
+        finally:
+            is_over = True
+            timer.stop()
+
+    def say_failure(self, error: InspectorError) -> None:
+        """One sentence and what to do next; nothing on the screen changes."""
+        self.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
+
+    def tell(self, sentence: str) -> None:
+        """Say what was done."""
+        self.notify(shown_words(sentence), markup=False)
+
+    def warn(self, sentence: str) -> None:
+        """Say what was not done."""
+        self.notify(shown_words(sentence), severity="warning", markup=False)
 
     def say(self, *facts: str) -> None:
         """The line over the keys."""
         if self.is_mounted:
             self.query_one(StatusBar).say(*map(shown_words, facts))
+
+    @property
+    def _list_below(self) -> BrowserRoom | None:
+        """The list that this room was opened from; None where that was another room."""
+        below = self.app.screen_stack[self.app.screen_stack.index(self) - 1]
+        return below if isinstance(below, BrowserRoom) else None
 
     @property
     def _line(self) -> MessageLine:
@@ -516,13 +596,11 @@ class WhyRoom(WorkingScreen):
         name = action.partition("(")[0]
         if name == "write":
             return self.library.read_only_because if self.library.config.read_only else None
-        return why_dimmed(name, self.library, View()) if name in ("re_embed", "edit") else None
+        return why_dimmed(name, self.library, View()) if name in ("re_embed", "edit", "choose_filters") else None
 
     def _use_profile(self, version: str | None) -> None:
         if version is None:
             return
-        from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-
         self.library.with_profile(version)
         self.has_changed = True
         self.post_message(BrowserRoom.ProfileChosen(version))

@@ -1,0 +1,166 @@
+"""`u` and `U` in the list: at once for what was just done, asked about for what was done long ago or by others."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from tui.tui_samples import NARROW, NOW, Inspector, screen_words, until
+
+from zeroclaw_tui.curation.changes import edit_memory
+from zeroclaw_tui.curation.trash.trash import Trash
+from zeroclaw_tui.memory.change import Edit
+
+
+@pytest.fixture
+def inspector(tmp_path: Any) -> Inspector:
+    """A store of 248 memories that takes writes."""
+    return Inspector(tmp_path)
+
+
+def said(pilot: Pilot[Any]) -> str:
+    return "\n".join(str(note.message) for note in pilot.app._notifications)
+
+
+async def ready(pilot: Pilot[Any]) -> None:
+    """Let everything be answered and painted; what waits for a dialog counts as done."""
+    quiet = 0
+    for _ in range(400):
+        await pilot.pause()
+        asks = len(pilot.app.screen_stack) > 1
+        busy = [one for one in pilot.app.workers if not one.is_finished and not (asks and one.group == "change")]
+        quiet = 0 if busy else quiet + 1
+        if quiet > 3:
+            return
+    raise AssertionError("it never comes to rest")
+
+
+async def press(pilot: Pilot[Any], *keys: str) -> None:
+    for key in keys:
+        await pilot.press(key)
+        await ready(pilot)
+
+
+async def keys_in(inspector: Inspector) -> set[str]:
+    return {entry.key for entry in await inspector.store.list()}
+
+
+def elsewhere(inspector: Inspector, ago: timedelta = timedelta(0)) -> Trash:
+    """The trash as another process sees it, at a moment before now."""
+    library = inspector.library
+    assert library is not None
+    return Trash(library.config.install, library.trash.store, lambda: NOW - ago)
+
+
+async def test_what_was_just_done_here_is_taken_back_and_done_again_at_once(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await ready(pilot)
+        await press(pilot, "d", "y")
+        assert "recipe" not in await keys_in(inspector)
+        await press(pilot, "u")
+        assert "Taken back: deleted recipe." in said(pilot)
+        assert "recipe" in await keys_in(inspector)
+        await press(pilot, "U")
+        assert "Done again: deleted recipe." in said(pilot)
+        assert "recipe" not in await keys_in(inspector)
+        await press(pilot, "U")
+        assert "There is nothing to do again." in said(pilot)
+
+
+@pytest.mark.parametrize("is_old", [False, True], ids=["another session", "longer ago"])
+async def test_what_was_done_long_ago_or_in_another_session_is_asked_about(inspector: Inspector, is_old: bool) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await ready(pilot)
+        library = inspector.library
+        assert library is not None
+        if is_old:
+            library.trash = elsewhere(inspector, timedelta(hours=18))
+        await press(pilot, "d", "y")
+        if is_old:
+            # The same session, later.
+            library.trash._clock = lambda: NOW
+        else:
+            library.trash = elsewhere(inspector)
+        await press(pilot, "u")
+        words = screen_words(app)
+        when = "yesterday 18:00" if is_old else "12:00"
+        assert f"Take back: deleted recipe, {when}?" in words
+        assert "comes back: recipe" in words
+        assert ("It was done in an earlier session" in words) is not is_old
+        await press(pilot, "n")
+        assert "recipe" not in await keys_in(inspector)
+        await press(pilot, "u", "enter")
+        assert "recipe" not in await keys_in(inspector)
+        await press(pilot, "u", "y")
+        assert "recipe" in await keys_in(inspector)
+
+
+async def test_a_stray_second_u_does_not_reach_into_an_earlier_session(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await ready(pilot)
+        library = inspector.library
+        assert library is not None
+        await press(pilot, "d", "y")
+        library.trash = elsewhere(inspector)
+        await press(pilot, "d", "y")
+        gone = await keys_in(inspector)
+        await press(pilot, "u", "u")
+        assert "Take back: deleted recipe, 12:00?" in screen_words(app)
+        assert len(await keys_in(inspector) - gone) == 1
+        await press(pilot, "n", "U")
+        assert await keys_in(inspector) == gone
+
+
+async def test_what_came_in_between_is_asked_about_and_can_be_overwritten(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await ready(pilot)
+        await press(pilot, "d", "y")
+        await inspector.store.store("recipe", "Another recipe.", "core")
+        await press(pilot, "u")
+        assert "recipe cannot simply come back. Its key exists again." in screen_words(app)
+        await press(pilot, "n")
+        assert [entry.content for entry in await inspector.store.with_key("recipe")] == ["Another recipe."]
+        await press(pilot, "u", "o")
+        (entry,) = await inspector.store.with_key("recipe")
+        assert entry.content.startswith("# Ramen")
+
+
+async def test_u_in_the_reader_takes_back_what_was_edited_there(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await ready(pilot)
+        await press(pilot, "enter", "e")
+        await pilot.press(*"!!", "ctrl+s")
+        await until(pilot, lambda: "recipe is changed" in said(pilot))
+        await ready(pilot)
+        assert "Serve hot.!!" in screen_words(app)
+        await press(pilot, "u")
+        assert "Serve hot.!!" not in screen_words(app)
+        assert "1 of 245" in screen_words(app)
+
+
+async def test_a_change_of_another_process_is_not_taken_for_ours(inspector: Inspector) -> None:
+    """What the commands did meanwhile is asked about, however fresh it is."""
+    app = inspector.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await ready(pilot)
+        library = inspector.library
+        assert library is not None
+        ours, library.trash = library.trash, elsewhere(inspector)
+        (entry,) = await inspector.store.with_key("tz")
+        row = await inspector.store.stored(entry.id)
+        assert row is not None
+        await edit_memory(library, row.id, Edit({"content": "Timezone is CET"}), row.fingerprint)
+        library.trash = ours
+        await press(pilot, "u")
+        assert "Take back: edited tz (content), 12:00?" in screen_words(app)
+        assert 'is again: tz "Timezone is EST' in screen_words(app)
+        await press(pilot, "escape")
+        (entry,) = await inspector.store.with_key("tz")
+        assert entry.content == "Timezone is CET"

@@ -1,0 +1,57 @@
+"""What lies over every room looks like, and what stands there without an install."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from tui_samples import Inspector, settled
+
+from zeroclaw_tui.memory.errors import NoInstall
+from zeroclaw_tui.tui.widgets.search_bar import SearchBar
+
+Snap = Callable[..., bool]
+MIDDLE = (120, 30)
+
+
+@pytest.fixture
+def inspector() -> Inspector:
+    """In a folder whose name is always the same, since some screens show it."""
+    return Inspector(Path("/srv/zeroclaw"))
+
+
+def keys(*pressed: str, query: str | None = None) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """Wait for the store, press keys one after the other, and type a query into the bar."""
+
+    async def press(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        await pilot.press(*pressed)
+        await settled(pilot)
+        if query is not None:
+            pilot.app.screen.query_one(SearchBar).input.value = query
+            await settled(pilot)
+
+    return press
+
+
+@pytest.mark.parametrize("pressed", ["F", "p", "question_mark"], ids=["filters", "profiles", "keys"])
+def test_panels(inspector: Inspector, snap_compare: Snap, pressed: str) -> None:
+    """A panel over a dimmed list, no box, its keys at the bottom."""
+    assert snap_compare(inspector.app(), terminal_size=MIDDLE, run_before=keys(pressed))
+
+
+def test_palette(inspector: Inspector, snap_compare: Snap) -> None:
+    """Every command by its sentence, with its key."""
+    assert snap_compare(inspector.app(), terminal_size=MIDDLE, run_before=keys("colon"))
+
+
+def test_no_install(inspector: Inspector, snap_compare: Snap) -> None:
+    """Title, one sentence, what to do; the demo and a path are a key away."""
+    inspector.failure = NoInstall(
+        "There is no ZeroClaw install in ~/.zeroclaw, and none of its variables is set.",
+        hint="Give the path of a config dir, a workspace or a brain.db, or look around with --demo.",
+    )
+    assert snap_compare(inspector.app(), terminal_size=MIDDLE, run_before=keys())

@@ -1,1 +1,0 @@
-"""One module and one sheet a screen."""
