@@ -62,13 +62,13 @@ async def test_marks_outlive_filter_order_and_recall_and_d_takes_them(inspector:
         await settled(pilot)
         await press(pilot, "space", "j", "space")
         assert "● 2 marked ·" in screen_text(app)
-        screen_of(pilot).look(screen_of(pilot).view.toggled("category", "notes"))
+        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("category", "notes"))
         await settled(pilot)
         assert "● 2 marked, 1 not among these" in screen_text(app)
         await press(pilot, "slash", *"ramen", "enter")
         assert "● 2 marked, 1 not among these" in screen_text(app)
         await press(pilot, "escape")
-        screen_of(pilot).look(screen_of(pilot).view.cleared())
+        screen_of(pilot).panes.look(screen_of(pilot).view.cleared())
         await press(pilot, "r")
         await pilot.press("d")
         await asked(pilot)
@@ -98,7 +98,7 @@ async def test_star_marks_all_of_the_filter_also_what_was_never_loaded(inspector
     app = inspector.app()
     async with app.run_test(size=NARROW) as pilot:
         await settled(pilot)
-        screen_of(pilot).look(screen_of(pilot).view.toggled("category", "conversation"))
+        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("category", "conversation"))
         await press(pilot, "asterisk")
         found = await inspector.store.stamps(MemoryFilter(category=("conversation",)))
         assert {stamp.id for stamp in rows_of(pilot).marks.stamps} == {stamp.id for stamp in found}
@@ -110,7 +110,7 @@ async def test_star_after_a_recall_marks_the_results(inspector: Inspector) -> No
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
         await press(pilot, "slash", *"to eat", "enter", "asterisk")
-        shown = {result.entry.id for result in screen_of(pilot).recalled.results}  # type: ignore[union-attr]
+        shown = {result.entry.id for result in screen_of(pilot).panes.recalled.results}  # type: ignore[union-attr]
         assert shown
         assert {stamp.id for stamp in rows_of(pilot).marks.stamps} == shown
 
@@ -196,7 +196,7 @@ async def test_the_palette_deletes_all_that_is_shown(inspector: Inspector) -> No
     app = inspector.app()
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await settled(pilot)
-        screen_of(pilot).look(screen_of(pilot).view.toggled("category", "notes"))
+        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("category", "notes"))
         await settled(pilot)
         await screen_of(pilot).run_action("delete_shown")
         await asked(pilot)
@@ -424,7 +424,7 @@ async def test_after_everything_is_gone_and_back_the_list_has_the_focus_and_the_
     app = inspector.app()
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await settled(pilot)
-        screen_of(pilot).look(screen_of(pilot).view.toggled("category", "notes"))
+        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("category", "notes"))
         await press(pilot, "asterisk")
         await pilot.press("d")
         await asked(pilot)

@@ -55,7 +55,7 @@ async def test_a_filter_is_marked_purged_and_brought_back_row_for_row(database: 
     app = InspectorApp(OpenOptions(path=database), clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await settled(pilot)
-        screen_of(pilot).look(screen_of(pilot).view.toggled("category", "conversation"))
+        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("category", "conversation"))
         await settled(pilot)
         await pilot.press("asterisk")
         await settled(pilot)
@@ -89,15 +89,15 @@ async def test_a_superseded_memory_is_shown_again_and_hidden_by_undo(tmp_path: P
     app = InspectorApp(OpenOptions(path=path), clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await settled(pilot)
-        screen_of(pilot).look(screen_of(pilot).view.toggled("superseded", ""))
-        screen_of(pilot).look(screen_of(pilot).view.toggled("superseded", ""))
+        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("superseded", ""))
+        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("superseded", ""))
         await settled(pilot)
         assert "superseded by new (U shows it again)" in screen_words(app)
         await pilot.press("U")
         await back(pilot)
         assert "old is changed · u takes it back." in said(pilot)
         assert rows_in(path)[0][-1] is None
-        screen_of(pilot).look(screen_of(pilot).view.toggled("superseded", ""))
+        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("superseded", ""))
         await settled(pilot)
         assert "2 memories" in screen_text(app)
         await pilot.press("u")
