@@ -85,10 +85,6 @@ async def test_numbers_and_tab_go_from_pane_to_pane(inspector: Inspector) -> Non
         assert browser(app).query_one(FacetList).has_focus
         await pilot.press("2")
         assert rows(app).has_focus
-        await pilot.press("enter")
-        assert browser(app).query_one(MemoryDetail).has_focus
-        await pilot.press("escape")
-        assert rows(app).has_focus
 
 
 async def test_clicking_a_facet_narrows_and_clicking_its_chip_widens(inspector: Inspector) -> None:
@@ -198,7 +194,7 @@ async def test_o_and_enter_order_by_date_and_the_same_again_turns_it_round(inspe
         await pilot.press("enter")
         await settled(pilot)
         assert "newest first" in line(app, 1)
-        assert "lunch_2026_11" in line(app, 3)
+        assert "user_msg_0239" in line(app, 3)
         await pilot.press("o", "enter")
         await settled(pilot)
         assert "oldest first" in line(app, 1)
@@ -226,7 +222,7 @@ async def test_reload_keeps_the_cursor_on_its_memory_far_down(inspector: Inspect
 async def test_what_another_process_writes_appears_by_itself(inspector: Inspector) -> None:
     app = inspector.app(pace=replace(STILL, poll=0.01))
     async with app.run_test(size=WIDE) as pilot:
-        await until(pilot, lambda: rows(app).row_count == 245)
+        await until(pilot, lambda: "245 memories" in line(app, 1))
         await pilot.press("j", "j")
         before = rows(app).selected_entry
         assert isinstance(inspector.store, SampleMemory)
@@ -392,7 +388,7 @@ async def test_of_very_many_rows_only_those_are_put_in_order_that_come_into_sigh
         await settled(pilot)
         assert rows(app).row_count == len(every)
         assert (store.parts, store.whole_orders) == ([(0, loader.PAGE_ROWS)], 0)
-        for _ in range(8):
+        for _ in range(12):
             rows(app).action_move_pages(1)
             await settled(pilot)
             assert rows(app).selected_entry is not None

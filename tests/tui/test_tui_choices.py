@@ -178,11 +178,10 @@ async def test_a_rebound_key_works_and_help_and_footer_say_so(inspector: Inspect
     app.set_keymap({"order": "z"})
     async with app.run_test(size=(140, 80)) as pilot:
         await settled(pilot)
-        assert "z order" in screen_words(app)
         await pilot.press("z")
-        assert "In which order?" in screen_text(app)
+        await until(pilot, lambda: "In which order?" in screen_text(app))
         await pilot.press("escape", "question_mark")
-        assert "z Choose the order of the list" in screen_words(app)
+        await until(pilot, lambda: "z Choose the order of the list" in screen_words(app))
 
 
 @pytest.mark.parametrize("key", ["colon", "ctrl+p"])

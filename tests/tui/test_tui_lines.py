@@ -62,7 +62,7 @@ def test_the_header_says_how_recall_scores(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("choice", "short"),
     [
-        (ProfileChoice.of("0.8.4", "assumed"), "sqlite · scoring 0.8.4? · hybrid 0.7 / 0.3"),
+        (ProfileChoice.of("0.8.4", "assumed"), "sqlite · scoring 0.8.4 (assumed) · hybrid 0.7 / 0.3"),
         (ProfileChoice.of("0.8.3", "saved"), "sqlite · scoring 0.8.3 · hybrid 0.7 / 0.3"),
         (ProfileChoice.of("0.8.5", "saved"), "sqlite · 0.8.5 scored as 0.8.4 · hybrid 0.7 / 0.3"),
     ],
@@ -92,12 +92,9 @@ def test_an_age_filter_leaves_what_its_facet_counts(days: float) -> None:
 
 
 def test_every_order_can_be_reached_by_its_heading() -> None:
-    for sort, words in ORDERS:
-        reached = {
-            View().sorted_by(sort.field).order_words,
-            View().sorted_by(sort.field).sorted_by(sort.field).order_words,
-        }
-        assert words in reached
+    for sort, *words in ORDERS:
+        once = View().sorted_by(sort.field)
+        assert {once.order_words, once.sorted_by(sort.field).order_words} == set(words)
 
 
 def test_what_an_agent_may_read_besides_its_own_is_recalled_too(tmp_path: Path) -> None:
@@ -150,7 +147,7 @@ async def test_any_width_keeps_every_line_within_it(inspector: Inspector, width:
         assert line(app, 0).startswith(" zeroclaw")
         await pilot.press("slash", *"eat")
         await settled(pilot)
-        assert line(app, 1).startswith(" ❯ ea")
+        assert line(app, 1).startswith(" ❯ recall  ea")
 
 
 async def test_a_terminal_that_grows_shows_the_facets(inspector: Inspector) -> None:
@@ -165,9 +162,9 @@ async def test_a_terminal_that_grows_shows_the_facets(inspector: Inspector) -> N
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
-        (80, "/ search  F filter  x explain  e edit  d delete  u undo"),
-        (60, "/ search  F filter  x explain"),
-        (40, "/ search  F filter"),
+        (80, "/ search  F filter  x explain  e edit"),
+        (60, "/ search  F filter"),
+        (40, "/ search"),
     ],
 )
 async def test_help_and_quit_are_whole_in_the_footer_of_any_width(inspector: Inspector, width: int, shown: str) -> None:
@@ -175,9 +172,10 @@ async def test_help_and_quit_are_whole_in_the_footer_of_any_width(inspector: Ins
     async with app.run_test(size=(width, 20)) as pilot:
         await settled(pilot)
         assert line(app, 19).strip().startswith(shown)
-        assert line(app, 19).rstrip().endswith("? keys  q quit")
+        assert "? keys  q quit" in line(app, 19)
         await pilot.resize_terminal(120, 20)
-        await until(pilot, lambda: "u undo  space mark  w what-if  ^f mode  o order  ? keys  q quit" in line(app, 19))
+        await until(pilot, lambda: "u undo  space mark  w what-if" in line(app, 19))
+        assert "? keys  q quit" in line(app, 19)
 
 
 async def test_a_narrow_list_gives_up_the_size_for_the_memory(inspector: Inspector) -> None:
@@ -186,7 +184,7 @@ async def test_a_narrow_list_gives_up_the_size_for_the_memory(inspector: Inspect
         await settled(pilot)
         assert "memory" in line(app, 2)
         assert "size" not in line(app, 2)
-        await pilot.resize_terminal(80, 20)
+        await pilot.resize_terminal(120, 20)
         await until(pilot, lambda: "size" in line(app, 2))
 
 

@@ -145,7 +145,8 @@ class InspectorApp(App[int]):
             await self._take(event)
 
     async def _take(self, event: Key | Paste) -> None:
-        if isinstance(event, Key) and self._is_too_early(event):
+        # While the program ends no screen is left that a key could be for.
+        if not self.screen_stack or (isinstance(event, Key) and self._is_too_early(event)):
             return
         self._hold("key")
         self._overdue = asyncio.get_running_loop().call_later(_OVERDUE, self.call_next, self._let, "key")
@@ -156,7 +157,11 @@ class InspectorApp(App[int]):
 
     async def on_passed(self, event: Passed) -> None:
         """The key taken last has done all it does, or is sent another time behind what it set off."""
-        if event.rounds == 1 or not (self.focused or self.screen).post_message(Passed(event.rounds - 1)):
+        if (
+            event.rounds == 1
+            or not self.screen_stack
+            or not (self.focused or self.screen).post_message(Passed(event.rounds - 1))
+        ):
             await self._let("key")
 
     def hold_keys(self) -> None:

@@ -420,6 +420,9 @@ class BrowserPanes(Vertical):
         if self._glows_news:
             news += rows.newcomers(event.handles)
         rows.show_order(event.handles, event.total)
+        every, ages = rows.marks.every, {"older_than": None, "newer_than": None}
+        if every is not None and every.but(**ages) == self.view.listing_filter(self._clock()).but(**ages):
+            rows.marks.count_every(event.total)
         rows.put_rows(event.first)
         if news:
             rows.glow(news)
