@@ -16,10 +16,6 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     for name in list(os.environ):
         if name.startswith(_LEAKS) and name not in ("ZEROCLAW_FIXTURES", "ZEROCLAW_ALLOW_SKIP"):
             monkeypatch.delenv(name)
-    # What colours a terminal has is part of what it shows.
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("COLORTERM", "truecolor")
-    monkeypatch.delenv("COLORFGBG", raising=False)
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TZ", "UTC")
