@@ -106,6 +106,8 @@ class InspectorApp(App[int]):
         self._held: deque[Key | Paste] = deque()
         self._reasons: set[Reason] = set()
         """Why keys wait."""
+        self._changing: Screen[Any] | None = None
+        """The room whose change is under way."""
         self._overdue: asyncio.TimerHandle | None = None
         self._told: dict[tuple[str, str, str], float] = {}
         self._exit_code = DONE
@@ -165,11 +167,13 @@ class InspectorApp(App[int]):
             await self._let("key")
 
     def hold_keys(self) -> None:
-        """Keep the keys that come from now on, for what a room is about to ask."""
+        """Keep the keys that come from now on, for what a room is about to ask, or until it is done."""
+        self._changing = self.screen
         self._hold("change")
 
     def release_keys(self, *, dropped: bool = False) -> None:
         """Hand on the keys that were kept, in their order; or drop them."""
+        self._changing = None
         if dropped:
             self._held.clear()
         self.call_next(self._let, "change")
@@ -188,14 +192,20 @@ class InspectorApp(App[int]):
     def _hold_for(self, screen: Screen[Any]) -> None:
         """A screen comes up: keys wait until it has its focus and stands there."""
         self._hold("screen")
+        if screen is self._changing:
+            # The question is answered, and what was answered is being done.
+            self._hold("change")
         if not screen.call_after_refresh(self._stands, screen):
             self.call_next(self._let, "screen")
 
     async def _stands(self, screen: Screen[Any]) -> None:
         if isinstance(screen, Guarded):
             screen.stands()
-        # What a change was about to ask is asked.
-        await self._let("screen", "change")
+        if screen is self._changing:
+            await self._let("screen")
+        else:
+            # What a change was about to ask is asked.
+            await self._let("screen", "change")
 
     def _is_too_early(self, key: Key) -> bool:
         screen = self.screen
