@@ -17,7 +17,15 @@ README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 def test_every_key_of_the_table_is_bound_and_every_bound_key_is_in_it() -> None:
     from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 
-    names = {"slash": "/", "question_mark": "?", "colon": ":", "escape": "esc", "asterisk": "*", "backslash": "\\"}
+    names = {
+        "slash": "/",
+        "question_mark": "?",
+        "colon": ":",
+        "escape": "esc",
+        "asterisk": "*",
+        "backslash": "\\",
+        "full_stop": ".",
+    }
     bound = {
         names.get(key, key)
         for command in BROWSER_COMMANDS
@@ -27,7 +35,7 @@ def test_every_key_of_the_table_is_bound_and_every_bound_key_is_in_it() -> None:
     }
     table = README[README.index("## Keys") : README.index("The mouse does")]
     told = {key for cell in re.findall(r"`([^`]+)`", table) for key in cell.split()} - {"$EDITOR"}
-    moves = {"j", "k", "g", "G", "ctrl+d", "ctrl+u", "tab"}
+    moves = {"j", "k", "g", "G", "ctrl+d", "ctrl+u", "tab", "⏎"}
     assert told - moves == bound - {"", "f1"}
 
 

@@ -37,13 +37,19 @@ async def inspecting(folder: Path, base: str, size: tuple[int, int] = (140, 40))
     options = OpenOptions(config_dir=configured(folder, base))
     app = InspectorApp(options, clock=lambda: NOW, pace=Pace(debounce=0.0, poll=None, stopwatch=lambda: 0.0))
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: rows(pilot).row_count == 4)
+        await until(pilot, lambda: has_rows(pilot, 4))
         await settled(pilot)
         yield pilot
 
 
 def rows(pilot: Pilot[Any]) -> MemoryList:
     return pilot.app.screen_stack[0].query_one(MemoryList)
+
+
+def has_rows(pilot: Pilot[Any], count: int) -> bool:
+    """Whether the panes have come, and the list has so many rows."""
+    found = pilot.app.screen_stack[0].query(MemoryList)
+    return bool(found) and found.first().row_count == count
 
 
 def screen_text(pilot: Pilot[Any]) -> str:
@@ -86,7 +92,7 @@ async def test_keyword_hits_stand_until_the_vector_is_there(
         await until(pilot, lambda: service.asked and ASKING in screen_text(pilot))
         assert rows(pilot).row_count == 2
         service.may_answer.set()
-        await until(pilot, lambda: rows(pilot).row_count == 4)
+        await until(pilot, lambda: has_rows(pilot, 4))
         assert "the query's vector" not in screen_text(pilot)
         assert "so far" not in screen_text(pilot)
     assert service.asked == [["tea"]]
@@ -103,7 +109,7 @@ async def test_the_cursor_stays_on_its_memory_when_the_answer_comes(
         chosen = rows(pilot).selected_entry
         assert chosen is not None
         service.may_answer.set()
-        await until(pilot, lambda: rows(pilot).row_count == 4)
+        await until(pilot, lambda: has_rows(pilot, 4))
         now_chosen = rows(pilot).selected_entry
         assert now_chosen is not None
         assert now_chosen.key == chosen.key
@@ -197,7 +203,7 @@ async def test_a_query_that_was_asked_for_is_not_asked_for_again(
     async with inspecting(folder, endpoint.base) as pilot:
         for query in ("tea", "rust", "tea"):
             await searched(pilot, query)
-            await until(pilot, lambda: rows(pilot).row_count == 4)
+            await until(pilot, lambda: has_rows(pilot, 4))
             await settled(pilot)
             await pilot.press("escape", "escape")
             await settled(pilot)
@@ -217,7 +223,7 @@ async def test_a_failed_endpoint_rests_and_r_asks_it_at_once(
         assert "s, r asks at once" in screen_text(pilot)
         assert service.asked == [["te"]]
         await pilot.press("enter", "r")
-        await until(pilot, lambda: rows(pilot).row_count == 4)
+        await until(pilot, lambda: has_rows(pilot, 4))
         assert "Keyword hits only." not in screen_text(pilot)
     assert service.asked == [["te"], ["tea"]]
 

@@ -36,11 +36,11 @@ STORES = {
     "plain": TraitOnly,
 }
 DIMMED = {
-    "sqlite": {"blocks"},
+    "sqlite": set(),
     "markdown": {"re-embed", "snapshot", "show.again"},
-    "lucid": {"blocks"},
-    "postgres": {"blocks", "snapshot"},
-    "in-memory": {"re-embed", "blocks", "snapshot"},
+    "lucid": set(),
+    "postgres": {"snapshot"},
+    "in-memory": {"re-embed", "snapshot"},
 }
 
 
@@ -57,7 +57,7 @@ async def test_every_command_is_there_or_says_in_a_sentence_why_not(tmp_path: Pa
             is_dimmed = command.id in reasons
             base, _, rest = command.action.partition("(")
             parameters = (rest.strip("')"),) if rest else ()
-            if base not in ("app.quit", "choose_install"):
+            if base not in ("app.quit", "choose_install", "toggle_blocks"):
                 assert (browser(app).check_action(base, parameters) is None) == is_dimmed
 
 
@@ -154,7 +154,8 @@ async def test_hybrid_is_a_search_of_ours_and_only_where_the_store_can(tmp_path:
         while browser(app).view.mode is not Mode.HYBRID:
             await pilot.press("ctrl+f")
         await settled(pilot)
-        assert "hybrid (ours, not the agent's)" in line(app, 1)
+        assert "❯ hybrid" in line(app, 1)
+        assert "ours, not the agent's" in line(app, 1)
         assert store.requests[-1].own_fusion
         shown = screen_words(app)
         assert "our own ranking: the agent does not do this" in shown
@@ -162,7 +163,8 @@ async def test_hybrid_is_a_search_of_ours_and_only_where_the_store_can(tmp_path:
         assert "threshold" not in shown
         await pilot.press("ctrl+f")
         await settled(pilot)
-        assert "recall as the agent" in line(app, 1)
+        assert "❯ recall" in line(app, 1)
+        assert "as the agent" in line(app, 1)
 
 
 async def test_without_an_own_fusion_there_is_no_mode_for_it(tmp_path: Path) -> None:
@@ -175,7 +177,8 @@ async def test_without_an_own_fusion_there_is_no_mode_for_it(tmp_path: Path) -> 
             await pilot.press("ctrl+f")
             modes.append(browser(app).view.mode)
         assert modes == [Mode.CONTAINS, Mode.WORDS, Mode.REGEX, Mode.SIMILAR, Mode.RECALL]
-        assert "recall as the agent" in line(app, 1)
+        assert "❯ recall" in line(app, 1)
+        assert "as the agent" in line(app, 1)
 
 
 async def test_the_scale_of_another_ranking_is_named(tmp_path: Path) -> None:
@@ -227,9 +230,11 @@ async def test_the_help_tells_every_reason(tmp_path: Path) -> None:
     async with app.run_test(size=(140, 90)) as pilot:
         await settled(pilot)
         await pilot.press("question_mark")
-        shown = screen_words(app)
-        assert NO_VECTORS in shown
-        assert "ZeroClaw writes and reads MEMORY_SNAPSHOT.md only for SQLite" in shown
+        await settled(pilot)
+        await pilot.press(*"re-embed")
+        await until(pilot, lambda: NO_VECTORS in screen_words(app))
+        await pilot.press("escape", *"snapshot")
+        await until(pilot, lambda: "ZeroClaw writes and reads MEMORY_SNAPSHOT.md only for" in screen_words(app))
 
 
 def detail_words(app: InspectorApp) -> str:

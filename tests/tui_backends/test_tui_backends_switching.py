@@ -109,7 +109,7 @@ async def test_search_and_filters_stay_where_they_make_sense_and_come_back_after
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
         shown = browser(app)
-        shown.look(shown.view.toggled("category", "core").toggled("session", "telegram_12345"))
+        shown.panes.look(shown.view.toggled("category", "core").toggled("session", "telegram_12345"))
         await pilot.press("slash", *"ramen", "ctrl+f")
         await settled(pilot)
         for steps in (("j",), ("G",)):

@@ -83,7 +83,7 @@ async def test_only_what_the_filters_leave_is_exported(place: Place) -> None:
         await ready(pilot)
         browser = app.screen
         assert isinstance(browser, BrowserRoom)
-        browser.look(browser.view.toggled("category", "core"))
+        browser.panes.look(browser.view.toggled("category", "core"))
         await ready(pilot)
         await command(pilot, "export_shown")
         await until(pilot, lambda: isinstance(app.screen, Form))

@@ -85,7 +85,7 @@ class MemoryList(CursorList):
             self.entry = entry
             self.result = result
 
-    class RowOpened(RowHighlighted):
+    class RowOpened(Said):
         """A memory was chosen for reading."""
 
     class SortWanted(Said):
@@ -235,6 +235,9 @@ class MemoryList(CursorList):
     @property
     def marks_shown(self) -> int | None:
         """How many of the marked memories are among these rows; None while rows are not known that it depends on."""
+        if self.marks.every is not None:
+            # A filter whose rows are other ones than these gives way to single marks.
+            return len(self.marks)
         if self._ranking is None and not self._is_ordered:
             return None
         if self._marks_shown is None:
@@ -314,7 +317,7 @@ class MemoryList(CursorList):
         """Choose the memory under the cursor for reading."""
         entry = self.selected_entry
         if entry is not None:
-            self.post_message(self.RowOpened(self, entry, self.selected_result))
+            self.post_message(self.RowOpened(self))
 
     def on_click(self, event: events.Click) -> None:
         """Select a row, mark it at its left edge, open it at a double click, or order by a heading."""
