@@ -189,11 +189,22 @@ def _of_commands(room: Screen[Any], commands: Iterable[Command]) -> list[Key]:
     return sorted(listed, key=lambda key: order.index(key.group))
 
 
+_MOVES = frozenset({
+    "j,down", "k,up", "g,home", "G,end", "ctrl+d", "ctrl+u", "pagedown", "pageup", "pagedown,ctrl+d", "pageup,ctrl+u",
+})  # fmt: skip
+"""What every list and pane is gone through by."""
+
+
 def _of_panes(room: Screen[Any], panes: Iterable[tuple[str, Widget]]) -> list[Key]:
     found: dict[str, Key] = {}
     for title, pane in panes:
         for binding in type(pane).BINDINGS:
-            if isinstance(binding, Binding) and binding.description and binding.key not in found:
+            if not isinstance(binding, Binding) or not binding.description or binding.key in found:
+                continue
+            if binding.key in _MOVES:
+                sentence = "A row or a line on or back, to the ends, half a page"
+                found.setdefault("", Key(title, "j k g G", Command("move", "j", "", "move", sentence, "")))
+            else:
                 keys = " ".join(room.app.get_key_display(single) for single in binding.make_bindings([binding]))
                 sentence = binding.tooltip or binding.description
                 found[binding.key] = Key(

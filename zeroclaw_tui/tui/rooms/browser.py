@@ -1044,10 +1044,18 @@ def _store_options(library: Library) -> str:
     """What names this store for a command of the shell; nothing where that finds it by itself."""
     install = library.config.install
     if install.layout == "lone":
-        return shlex.join(["--location", one_line(library.memory.location)])
+        return f"--location {_shell_path(library.memory.location)}"
     if install.config_dir is None or install.config_dir == Path.home() / ".zeroclaw":
         return ""
-    return shlex.join(["--config-dir", one_line(str(install.config_dir))])
+    return f"--config-dir {_shell_path(str(install.config_dir))}"
+
+
+def _shell_path(path: str) -> str:
+    """A path as a shell takes it, short for the home folder, whose tilde must stay outside of quotes."""
+    home = f"{Path.home()}/"
+    return (
+        f"~/{shlex.quote(one_line(path.removeprefix(home)))}" if path.startswith(home) else shlex.quote(one_line(path))
+    )
 
 
 def unfiltered_because(library: Library) -> tuple[str, ...]:
