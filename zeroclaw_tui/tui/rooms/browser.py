@@ -1052,10 +1052,9 @@ def _store_options(library: Library) -> str:
 
 def _shell_path(path: str) -> str:
     """A path as a shell takes it, short for the home folder, whose tilde must stay outside of quotes."""
+    shown = one_line(path)
     home = f"{Path.home()}/"
-    return (
-        f"~/{shlex.quote(one_line(path.removeprefix(home)))}" if path.startswith(home) else shlex.quote(one_line(path))
-    )
+    return f"~/{shlex.quote(shown.removeprefix(home))}" if shown.startswith(home) else shlex.quote(shown)
 
 
 def unfiltered_because(library: Library) -> tuple[str, ...]:
