@@ -298,6 +298,7 @@ class TypedConfirmation(Dialog[bool]):
 
     def on_mount(self) -> None:
         """Type at once."""
+        self.add_class("-confirmed")
         self.query_one(Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
