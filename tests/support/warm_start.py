@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import json
 import os
+import pkgutil
 import select
 import signal
 import socket
@@ -22,10 +24,11 @@ from pathlib import Path
 
 SCRIPTS = Path(sys.executable).parent
 _OF_A_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "OPENBLAS", "COVERAGE")
-"""Variables that count when an interpreter starts: with another value of one a new interpreter is started."""
+"""Variables that count when an interpreter starts: commands with other values of one have another server."""
 _MODES = ("wb", "rb", "rb")
-_AT_START = {name: value for name, value in os.environ.items() if name.startswith(_OF_A_START)}
-_SERVERS: dict[int, tuple[Path, subprocess.Popen[bytes]]] = {}
+_MOST_SERVERS = 3
+_SERVERS: dict[tuple[int, frozenset[tuple[str, str]]], Path] = {}
+"""Sockets by the process whose server it is and by those variables."""
 
 
 def run_script(
@@ -33,10 +36,11 @@ def run_script(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run "zeroclaw" or "zeroclaw-tui" with pipes for streams. Raises subprocess.TimeoutExpired."""
     command = [str(SCRIPTS / program), *arguments]
-    of_a_start = {name: value for name, value in environment.items() if name.startswith(_OF_A_START)}
-    if program != "zeroclaw" or of_a_start != _AT_START:
+    of_a_start = frozenset((name, value) for name, value in environment.items() if name.startswith(_OF_A_START))
+    is_known = (os.getpid(), of_a_start) in _SERVERS or len(_SERVERS) < _MOST_SERVERS
+    if program != "zeroclaw" or not is_known:
         return subprocess.run(command, input=stdin, capture_output=True, env=dict(environment), timeout=seconds)
-    return _forked(command, stdin, environment, seconds)
+    return _forked(command, stdin, environment, seconds, of_a_start)
 
 
 def run_memory(
@@ -49,12 +53,16 @@ def run_memory(
 
 
 def _forked(
-    command: Sequence[str], stdin: bytes, environment: Mapping[str, str], seconds: float
+    command: Sequence[str],
+    stdin: bytes,
+    environment: Mapping[str, str],
+    seconds: float,
+    of_a_start: frozenset[tuple[str, str]],
 ) -> subprocess.CompletedProcess[bytes]:
     ours, theirs = zip(*(_pipe(is_input) for is_input in (True, False, False)), strict=True)
     out: list[bytes] = [b"", b""]
     with socket.socket(socket.AF_UNIX) as server, contextlib.ExitStack() as files:
-        server.connect(str(_server()))
+        server.connect(str(_server(of_a_start)))
         asked = {"argv": list(command), "environment": dict(environment), "folder": os.getcwd(), "umask": _umask()}
         socket.send_fds(server, [b"."], list(theirs))
         server.sendall(json.dumps(asked).encode() + b"\n")
@@ -100,20 +108,22 @@ def _umask() -> int:
     return present
 
 
-def _server() -> Path:
-    """The socket of this process's server, which is started when it is first asked for."""
-    known = _SERVERS.get(os.getpid())
+def _server(of_a_start: frozenset[tuple[str, str]]) -> Path:
+    """The socket of this process's server for such an environment, which is started when it is first asked for."""
+    known = _SERVERS.get((os.getpid(), of_a_start))
     if known is None:
         folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-warm-"))
-        place = folder / "socket"
+        known = folder / "socket"
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(_OF_A_START)}
         started = subprocess.Popen(
-            [sys.executable, __file__, str(place)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+            [sys.executable, __file__, str(known)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=kept | dict(of_a_start),
+        )  # fmt: skip
         assert started.stdout is not None
         started.stdout.readline()
-        known = _SERVERS[os.getpid()] = place, started
+        _SERVERS[(os.getpid(), of_a_start)] = known
         atexit.register(_end, started, folder)
-    return known[0]
+    return known
 
 
 def _end(server: subprocess.Popen[bytes], folder: Path) -> None:
@@ -133,9 +143,10 @@ def _serve(place: str) -> None:
     import numpy  # noqa: F401
     import tomlkit  # noqa: F401
 
-    import zeroclaw_tui.cli.main
-    import zeroclaw_tui.cli.memory
-    import zeroclaw_tui.cli.upkeep  # noqa: F401
+    for package in ("memory", "config", "files", "scoring", "embeddings", "backends.sqlite", "curation", "cli"):
+        room = importlib.import_module(f"zeroclaw_tui.{package}")
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            importlib.import_module(module.name)
 
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(place)
