@@ -116,3 +116,23 @@ def test_without_an_install_there_is_the_demo_and_a_path(clean_environment: Path
         screen.wait_for("1 memory")
         screen.press("q")
         assert screen.wait_exit() == 0
+
+
+def test_what_was_typed_before_it_stood_there_never_lets_go_for_ever(config_dir: Path) -> None:
+    with Terminal([*INSPECTOR, str(config_dir)], columns=120, lines=30) as screen:
+        screen.wait_for("12 memories")
+        screen.press("*d12\r")
+        screen.wait_for("0 memories")
+        screen.press("T")
+        screen.wait_for("deleted 12 memories")
+        screen.press("d12\r")
+        screen.wait_for("Type 12:")
+        screen.press("\x1b")
+        screen.wait_until(lambda: "Type 12:" not in screen.text, "the question gone")
+        screen.press("q")
+        screen.wait_for("0 memories")
+        screen.press("u")
+        screen.wait_for("12 memories")
+        screen.press("q")
+        assert screen.wait_exit() == 0
+    assert len(_keys(config_dir)) == 12

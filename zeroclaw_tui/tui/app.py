@@ -209,6 +209,8 @@ class InspectorApp(App[int]):
 
     def _is_too_early(self, key: Key) -> bool:
         screen = self.screen
+        if key.key == "escape":
+            return False
         return isinstance(screen, Guarded) and screen.is_final and key.time < screen.stands_since
 
     def open_store(self, chosen: int = 0) -> None:

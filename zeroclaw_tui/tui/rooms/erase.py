@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rich.cells import cell_len
@@ -10,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -58,6 +60,8 @@ class EraseScreen(ModalScreen[EraseReport | None]):
 
     def __init__(self, library: Library, marked: Sequence[Text]) -> None:
         super().__init__()
+        self.is_final = True
+        self.stands_since = inf
         self.library = library
         self._marked = list(marked)
         self._spellings: Spellings | None = None
@@ -78,6 +82,10 @@ class EraseScreen(ModalScreen[EraseReport | None]):
     def on_mount(self) -> None:
         """Ask for the text first."""
         self._go_to("text")
+
+    def stands(self) -> None:
+        """What it asks now has been drawn: keys typed from here on are meant for it."""
+        self.stands_since = Message().time
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """The text, or the typed answer."""
@@ -146,6 +154,9 @@ class EraseScreen(ModalScreen[EraseReport | None]):
 
     def _go_to(self, stage: Stage) -> None:
         self._stage = stage
+        if stage in ("plan", "typing"):
+            self.stands_since = inf
+            self.call_after_refresh(self.stands)
         self.query_one("#sentence", Static).update(Content(self._sentence()))
         options = self.query_one(OptionList)
         options.clear_options()
