@@ -29,7 +29,7 @@ def _digest(path: Path) -> str:
 def _leave(screen: Terminal) -> None:
     """Out of the search, a look at the keys, and out: each step seen before the next key is sent."""
     screen.press("escape")
-    screen.wait_for("newest first")
+    screen.wait_for("last stored first")
     screen.press("?")
     screen.wait_for("Search the memories")
     screen.press("escape")
@@ -133,7 +133,7 @@ def test_the_mouse_filters_sorts_and_selects(store: Path) -> None:
     _add(store, {"daily_note": "noted"}, category="daily")
     with Terminal([*INSPECTOR, str(store)], columns=140, lines=40) as screen:
         screen.wait_for("3 memories", "Category")
-        _click(screen, "daily             1")
+        _click(screen, "daily            1")
         screen.wait_for("1 memory", "daily ✕")
         _click(screen, "daily ✕")
         screen.wait_for("3 memories")

@@ -159,16 +159,17 @@ async def test_the_desktops_program_gets_the_text(
 
 async def test_help_names_every_key_that_is_bound(inspector: Inspector) -> None:
     app = inspector.app()
-    async with app.run_test(size=(110, 100)) as pilot:
+    async with app.run_test(size=(180, 100)) as pilot:
         await settled(pilot)
         await pilot.press("question_mark")
+        await settled(pilot)
         shown = screen_words(app)
         for command in BROWSER_COMMANDS:
             if command.keys and command.action != "toggle_blocks":
                 assert command.sentence in shown
         assert "In the list" in shown
         assert ": ^p Find a command" in shown
-        assert "^d Half a page on" in shown
+        assert "A row or a line on or back" in shown
         await pilot.press("escape")
         assert app.screen is browser(app)
 

@@ -118,7 +118,7 @@ class HelpScreen(ModalScreen[None]):
     def _paint(self) -> None:
         found, is_searched = self._found, bool(self.query_one(Input).value.strip())
         lines = _lines(found, self._at, is_grouped=not is_searched)
-        room = min(self.app.size.width * 96 // 100, 2 * _COLUMN + 24) - 8
+        room = min(self.app.size.width * 96 // 100, 2 * _COLUMN + 32) - 8
         text = self.query_one("#text", Static)
         if not found:
             text.update(Content.styled("No key here does that. `:` finds every command by its name.", MUTED))

@@ -75,7 +75,7 @@ async def test_a_memory_is_edited_deleted_and_brought_back(box: Path, shoe_box: 
         ("A", "too short"),
         ("D", "shoe-box store answers"),
         ("I", "3"),
-        ("T", "trash"),
+        ("T", "hange"),
         ("S", "only for SQLite and Lucid"),
         ("b", "shoe-box"),
         ("question_mark", "keys"),

@@ -48,7 +48,7 @@ def screen_text(app: InspectorApp) -> str:
 
 
 async def test_it_is_browsed_recalled_and_restored_from(tmp_path: Path) -> None:
-    """The header names whose store it is; recall shows sources; U brings a deleted text back, u takes that back."""
+    """The header names whose store it is; recall shows sources; a deleted text is shown again, u takes that back."""
     file = mila(tmp_path / "rustmem.db")
     file.delete(BEES)
     app = InspectorApp(OpenOptions(path=file.path), clock=lambda: NOW, pace=STILL)
@@ -66,15 +66,15 @@ async def test_it_is_browsed_recalled_and_restored_from(tmp_path: Path) -> None:
         assert "Mila sells Honey" in screen_text(app)
         await pilot.press("escape")
         await settled(pilot)
-        screen.look(replace(screen.view, query="", filter=MemoryFilter(superseded=Superseded.ONLY)))
+        screen.panes.look(replace(screen.view, query="", filter=MemoryFilter(superseded=Superseded.ONLY)))
         await settled(pilot)
         while rows.selected_entry is not None and rows.selected_entry.kind != "archive:deleted":
             await pilot.press("down")
             await settled(pilot)
-        await pilot.press("U")
+        await screen.run_action("show_again")
         await settled(pilot)
         assert file.run("SELECT text FROM memories WHERE id = ?", BEES) == [("Mila keeps bees on the roof",)]
-        screen.look(replace(screen.view, filter=MemoryFilter(category=("misc",))))
+        screen.panes.look(replace(screen.view, filter=MemoryFilter(category=("misc",))))
         await settled(pilot)
         await pilot.press("h")
         await settled(pilot)
