@@ -352,6 +352,7 @@ async def test_the_end_of_a_million_rows_is_one_key_away_and_the_scrollbar_reach
     async with listing() as (widget, app, pilot):
         widget.show_order(MILLION)
         await pilot.press("G")
+        await pilot.pause()
         assert widget.cursor == 999_999
         assert 999_999 in app.saw(MemoryList.RowsWanted)[-1].handles
         bar = widget.vertical_scrollbar
