@@ -68,7 +68,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         with Vertical(id="dialog"):
             yield Static(Content(self._title), id="title")
             if isinstance(self._body, Widget):
-                yield self._body
+                yield self._body.add_class("body")
             elif self._body is not None:
                 yield Static(self._body, id="body")
             yield from self.compose_answers()
