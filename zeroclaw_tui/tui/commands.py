@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
@@ -165,14 +165,6 @@ LINES = {
 def bindings(commands: Iterable[Command]) -> list[BindingType]:
     """The bindings of the commands that have keys."""
     return [command.binding() for command in commands if command.keys]
-
-
-def say_why_dimmed(screen: Screen[Any], event: Key, writing: Collection[str], because: str | None) -> None:
-    """A key whose action is among those that write, and dimmed, says why nothing can be written."""
-    bound = screen.active_bindings.get(event.key)
-    if bound is not None and not bound.enabled and bound.binding.action in writing and because is not None:
-        event.stop()
-        screen.notify(because, title="Read-only", severity="warning", markup=False)
 
 
 def say_why_not(screen: Screen[Any], event: Key, why_not: Callable[[str], str | None]) -> None:

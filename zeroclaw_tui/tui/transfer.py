@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.transfer.words import lost_words, preview_words, sour
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.memory.text import first_names, mask_secrets, one_line
 from zeroclaw_tui.tui import opening
 from zeroclaw_tui.tui.changes import key_words
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, yes_or_no
@@ -275,7 +275,7 @@ def plan_body(plan: Plan, most: int = _NOTES) -> Content:
             for key, _, content in preview_words(plan)
         ]
     if plan.samples:
-        parts.append((f"\nTaken: {keys_words(plan.samples, plan.taken)}", MUTED))
+        parts.append((f"\nTaken: {_names(plan.samples, plan.taken)}", MUTED))
     if plan.makes:
         parts.append(f"\n{_line(plan.makes)}")
     lost = list(lost_words(plan))
@@ -285,11 +285,8 @@ def plan_body(plan: Plan, most: int = _NOTES) -> Content:
     return Content.assemble(*parts)
 
 
-def keys_words(keys: Sequence[str], count: int) -> str:
-    """The first of these keys, and how many of `count` are not named."""
-    named = ", ".join(fit(key_words(key), _SHORT_KEY).rstrip() for key in keys[:_NAMED])
-    more = count - min(_NAMED, len(keys))
-    return f"{named} and {count_text(more)} more" if more > 0 else named
+def _names(keys: Sequence[str], count: int) -> str:
+    return first_names([key_words(key) for key in keys[:_NAMED]], count, most=_NAMED, longest=_SHORT_KEY)
 
 
 def _line(sentence: str) -> str:
@@ -362,7 +359,7 @@ def copied_words(outcome: CopyOutcome, target: str) -> str:
     elif outcome.left:
         said.append(f"{count_text(outcome.left)} were left out.")
     if outcome.differing:
-        said.append(f"Not found again as they are: {keys_words(outcome.differing, outcome.differs)}.")
+        said.append(f"Not found again as they are: {_names(outcome.differing, outcome.differs)}.")
     if outcome.renamed:
         said.append(f"{count_text(len(outcome.renamed))} under other keys.")
     return " ".join([*said, *map(clean, outcome.notes)])
