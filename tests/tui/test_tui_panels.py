@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from textual.pilot import Pilot
-from tui_samples import Inspector, settled
+from tui_samples import Inspector, keys
 
 from zeroclaw_tui.memory.errors import NoInstall
-from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 
 Snap = Callable[..., bool]
 MIDDLE = (120, 30)
@@ -21,20 +18,6 @@ MIDDLE = (120, 30)
 def inspector() -> Inspector:
     """In a folder whose name is always the same, since some screens show it."""
     return Inspector(Path("/srv/zeroclaw"))
-
-
-def keys(*pressed: str, query: str | None = None) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Wait for the store, press keys one after the other, and type a query into the bar."""
-
-    async def press(pilot: Pilot[Any]) -> None:
-        await settled(pilot)
-        await pilot.press(*pressed)
-        await settled(pilot)
-        if query is not None:
-            pilot.app.screen.query_one(SearchBar).input.value = query
-            await settled(pilot)
-
-    return press
 
 
 @pytest.mark.parametrize("pressed", ["F", "p", "question_mark"], ids=["filters", "profiles", "keys"])

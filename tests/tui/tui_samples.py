@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -31,6 +31,7 @@ from zeroclaw_tui.scoring.settings import ScoringSettings
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
+from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 _TICKS = count()
@@ -264,6 +265,20 @@ async def settled(pilot: Pilot[Any]) -> None:
         while quiet < 3:
             await pilot.pause()
             quiet = quiet + 1 if all(worker.is_finished for worker in pilot.app.workers) else 0
+
+
+def keys(*pressed: str, query: str | None = None) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """Wait for the store, press keys one after the other, and type a query into the bar."""
+
+    async def press(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        await pilot.press(*pressed)
+        await settled(pilot)
+        if query is not None:
+            pilot.app.screen.query_one(SearchBar).input.value = query
+            await settled(pilot)
+
+    return press
 
 
 def browser(app: InspectorApp) -> BrowserRoom:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from tui_samples import Inspector, SampleMemory, browser, hostile_memories, settled
+from tui_samples import Inspector, SampleMemory, browser, hostile_memories, keys, settled
 
 from zeroclaw_tui.config.settings import save_theme
 from zeroclaw_tui.memory.errors import Locked
-from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 
 Snap = Callable[..., bool]
 USUAL, SMALL = (120, 30), (80, 24)
@@ -23,20 +22,6 @@ QUESTION = "what would she like to eat?"
 def inspector() -> Inspector:
     """In a folder whose name is always the same, since some screens show it."""
     return Inspector(Path("/srv/zeroclaw"))
-
-
-def keys(*pressed: str, query: str | None = None) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Wait for the store, press keys one after the other, and type a query into the bar."""
-
-    async def press(pilot: Pilot[Any]) -> None:
-        await settled(pilot)
-        await pilot.press(*pressed)
-        await settled(pilot)
-        if query is not None:
-            pilot.app.screen.query_one(SearchBar).input.value = query
-            await settled(pilot)
-
-    return press
 
 
 @pytest.mark.parametrize("size", [USUAL, SMALL], ids=["120x30", "80x24"])
