@@ -122,7 +122,8 @@ class RawTable:
         names = tuple(rows[0][1])
         plain, _ = bound([""] * len(names))
         ready: list[Any] = []
-        for rowid, values in rows:
+        # FTS5 writes out what it has gathered whenever a rowid is lower than the one before.
+        for rowid, values in sorted(rows, key=lambda row: row[0]):
             marks, some = bound(values.values())
             if marks != plain or tuple(values) != names:
                 return None

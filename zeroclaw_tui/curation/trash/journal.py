@@ -198,9 +198,9 @@ def numbers_to_reverse(connection: sqlite3.Connection, action: int, verb: str) -
       JOIN actions a ON a.number = k.action WHERE a.verb IN {_REVERSING}),
       last(number) AS (SELECT max(k.number) FROM chain JOIN kept k ON k.number = chain.number
         WHERE k.taken_back = 0 AND k.table_name <> '' AND chain.verb {chosen} GROUP BY chain.root)
-      SELECT number FROM last UNION SELECT replaced.number FROM last JOIN kept k ON k.number = last.number
-        JOIN kept replaced ON replaced.action = k.action AND replaced.reverses IS NULL AND replaced.taken_back = 0
-        AND replaced.table_name <> '' ORDER BY 1 DESC"""
+      SELECT number FROM last UNION SELECT replaced.number FROM kept replaced
+        WHERE replaced.action IN (SELECT k.action FROM last JOIN kept k ON k.number = last.number)
+        AND replaced.reverses IS NULL AND replaced.taken_back = 0 AND replaced.table_name <> '' ORDER BY 1 DESC"""
     return [number for (number,) in connection.execute(query, {"action": action})]
 
 
