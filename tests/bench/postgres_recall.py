@@ -30,7 +30,7 @@ ROUNDS = 7
 FILL = """
     TRUNCATE memories;
     INSERT INTO memories (id, key, content, category, created_at, updated_at, session_id, embedding)
-    SELECT gen_random_uuid(), 'key ' || n, 'memory ' || n || ' about w' || n % 997 || ' and w' || n % 89
+    SELECT gen_random_uuid(), 'key ' || n, 'memory ' || n || ' about w' || n % 997 || ' and w' || n % 113
                || repeat(' filler words', 12),
            (ARRAY['core', 'daily', 'conversation'])[n % 3 + 1], now() - n * interval '1 min',
            now() - n * interval '1 min', 'session ' || n % 50, ARRAY[random(), random(), random()]::real[]::vector
