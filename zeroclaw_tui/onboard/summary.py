@@ -250,9 +250,10 @@ def _generation(situation: Situation) -> str:
         newer = profile_for(target.version)
         if newer.newer is not None:
             told += f", newer than what I know; its settings are taken for those of {newer.version}"
+    elif situation.has_no_key:
+        told = f"none found on PATH; the file is written for {target.reading_version}"
     else:
-        told = "0.8.0 or later" if target.is_modern else "up to 0.7.5"
-        told += ", going by the files" if not situation.is_new else ", version not known"
+        told = f"{'0.8.0 or later' if target.is_modern else 'up to 0.7.5'}, going by the files"
     form = "storage by alias" if target.has_aliases else "plain backend names"
     return f"{told}; schema {target.schema}, {form}"
 

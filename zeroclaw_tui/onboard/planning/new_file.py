@@ -17,9 +17,8 @@ _TIMEOUT_OF_OLD_FORM = re.compile(r"(?m)^# Seconds to wait for the database file
 
 def first_key(target: Target) -> tuple[KeyPath, Any]:
     """What a config without any key needs: ZeroClaw 0.1.2 to 0.1.8 do not start without `default_temperature`, and
-    0.8.0 and later take a file without `schema_version` for an old one."""
-    is_newest = target.schema >= NEWEST_SCHEMA
-    return (("schema_version",), NEWEST_SCHEMA) if is_newest else (("default_temperature",), 0.7)
+    0.7.3 and later take a file without `schema_version` for an older one."""
+    return (("schema_version",), target.schema) if target.schema > 1 else (("default_temperature",), 0.7)
 
 
 def new_document(backend: str, target: Target, paths: Iterable[KeyPath]) -> ConfigDocument:
