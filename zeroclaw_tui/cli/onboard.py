@@ -51,7 +51,7 @@ def onboard(given: argparse.Namespace) -> int:
     if _asks(given):
         return _ask(given)
     if given.interactive:
-        note("zeroclaw: There is no terminal to ask in, so the defaults are taken for what is not given.")
+        raise WrongUse("--interactive asks, and there is no terminal to ask in.", hint=_HOW_WITHOUT_ASKING)
     return _answer(given)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.config.notes import Notes
 from zeroclaw_tui.config.real_binary import real_zeroclaw
 from zeroclaw_tui.config.schema import STORAGE_KEYS, kind_of
+from zeroclaw_tui.config.secrets import KEY_FILE, WAYS_WITHOUT_KEY, encrypted_names_in, missing_key_words
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.curation.profile_choice import answered_version
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
@@ -130,7 +132,7 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
         version_source=f"{binary} --version" if version else "",
         backend=config.zeroclaw_backend,
         found=found,
-        warnings=tuple(mask_secrets(warning) for warning in config.warnings),
+        warnings=(*_of_secrets(document, config_file.parent), *map(mask_secrets, config.warnings)),
         environ=environ,
         has_vectors=has_vectors,
         agent_folders=folders,
@@ -204,6 +206,13 @@ def spells_aliases(values: Mapping[str, Any]) -> bool:
         return True
     tables = [storage[kind] for kind in STORAGE_KEYS if isinstance(storage.get(kind), Mapping)]
     return any(isinstance(below, Mapping) for table in tables for below in table.values())
+
+
+def _of_secrets(document: ConfigDocument, config_dir: Path) -> tuple[str, ...]:
+    names = encrypted_names_in(document.values)
+    if not names or os.path.lexists(config_dir / KEY_FILE):
+        return ()
+    return (f"{missing_key_words(config_dir, names)} {WAYS_WITHOUT_KEY}",)
 
 
 def _as_read(install: Install, target: Target) -> Install:

@@ -185,7 +185,7 @@ class _Wizard:
             [[("warning", "The config was changed by someone else meanwhile, so nothing was written. It is now:")]]
         )
         situation = self._look(candidate)
-        return Answers(situation, answers.given, wants_defaults=answers.wants_defaults)
+        return Answers(situation, answers.given)
 
     def _goes_on_with_new_file(self) -> bool:
         choices = (Choice("again", "Review the same answers on the new file"), Choice("leave", "Leave as it was"))
