@@ -77,6 +77,12 @@ def _ask(given: argparse.Namespace) -> int:
         ended = run_wizard(terminal_asker(), request, os.environ)
     except EOFError as error:
         raise WrongUse("The input ended while a question was open.", hint=_HOW_WITHOUT_ASKING) from error
+    if ended.real:
+        from zeroclaw_tui.cli.pass_through import hand_over
+
+        if ended.config_dir is not None:
+            os.environ["ZEROCLAW_CONFIG_DIR"] = str(ended.config_dir)
+        hand_over(ended.real)
     return ended.exit_code if ended.inspect is None else _inspect(ended.inspect)
 
 

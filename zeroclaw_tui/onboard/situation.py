@@ -45,6 +45,8 @@ class Situation:
     raw: bytes | None
     document: ConfigDocument
     target: Target
+    binary: Path | None = None
+    """The real zeroclaw on PATH."""
     version_source: str = ""
     """Where `target.version` is known from, "" when it is not known."""
     backend: str = "sqlite"
@@ -129,6 +131,7 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
         raw=raw,
         document=document,
         target=target,
+        binary=binary,
         version_source=f"{binary} --version" if version else "",
         backend=config.zeroclaw_backend,
         found=found,

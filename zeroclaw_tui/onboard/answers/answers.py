@@ -53,6 +53,8 @@ class Answers:
 
     situation: Situation = field(repr=False)
     given: Mapping[str, Given] = field(default_factory=dict)
+    is_basic: bool = False
+    """True where a person wants to be asked only what nobody else can know."""
 
     def backend(self) -> str:
         """The bare kind answered for, else the one in use today."""

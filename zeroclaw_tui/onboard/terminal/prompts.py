@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS, place_of
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import cells, cut, one_line, padded
 from zeroclaw_tui.onboard.answers.answers import Answers
@@ -289,5 +290,12 @@ def _complaint(question: Question, answers: Answers, text: str) -> str | None:
     try:
         question.read(answers, text)
     except WrongUse as problem:
-        return str(problem)
+        return str(problem).replace(question.setting, _name_in_file(question, answers))
     return None
+
+
+def _name_in_file(question: Question, answers: Answers) -> str:
+    """The setting as this config.toml spells it."""
+    situation = answers.situation
+    alias = answers.alias() if question.setting.startswith("storage.") else DEFAULT_ALIAS
+    return ".".join(place_of(question.setting, situation.document, situation.target, alias))
