@@ -40,8 +40,10 @@ def test_a_fresh_folder_gets_the_defaults_once(onboard: Onboard, config_dir: Pat
     file = config_dir / "config.toml"
     assert str(file) in written.out
     values = tomllib.loads(file.read_text())
-    assert {key: values["memory"][key] for key in keys} == {key: default_values(backend)["memory"][key] for key in keys}
-    assert values["default_temperature"] == 0.7
+    wanted = {key: default_values(backend)["memory"][key] for key in keys}
+    wanted["backend"] = backend if backend == "none" else f"{backend}.default"
+    assert {key: values["memory"][key] for key in keys} == wanted
+    assert values["schema_version"] == 3, "without a ZeroClaw on PATH the newest form is written"
     assert file.stat().st_mode & 0o777 == 0o600
     before = file.read_bytes()
 

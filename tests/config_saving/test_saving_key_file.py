@@ -11,7 +11,7 @@ import pytest
 
 from zeroclaw_tui.config.secrets import (
     KEY_FILE,
-    encrypted_values_in,
+    encrypted_names_in,
     make_key_file,
     new_key_text,
     read_key,
@@ -77,4 +77,4 @@ def test_new_keys_and_nonces_differ_each_time() -> None:
 )
 def test_encrypted_values_are_found_wherever_they_stand(values: Any, found: bool) -> None:
     """Those that the key file opens: 1Password's references need none."""
-    assert encrypted_values_in(values) is found
+    assert bool(encrypted_names_in(values)) is found

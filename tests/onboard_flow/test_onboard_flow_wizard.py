@@ -27,7 +27,7 @@ from zeroclaw_tui.onboard.planning.plan import Plan, apply_plan
 from zeroclaw_tui.onboard.wizard import Ended, Request, run_wizard
 
 MakeWorld = Callable[..., World]
-INSPECTOR = "Open the inspector now?"
+NEXT = "What next?"
 
 
 def eventful(backend: str) -> Callable[[Moment], Reply]:
@@ -93,7 +93,7 @@ def test_ctrl_c_at_every_question_and_menu_changes_nothing(
 def test_ctrl_c_after_writing_says_that_it_is_written(make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(OLD)
     world.remembers()
-    asker = ScriptedAsker(answering({"yes or no": KeyboardInterrupt}, partial(with_backend, "markdown")))
+    asker = ScriptedAsker(answering({"what next": KeyboardInterrupt}, partial(with_backend, "markdown")))
     with pytest.raises(KeyboardInterrupt):
         run_wizard(asker, Request(), world.environ)
     assert "~/.zeroclaw/config.toml is written" in asker.said[-1]
@@ -110,24 +110,61 @@ def test_a_walk_to_the_end_writes_and_ends_well(make_world: MakeWorld, probes: F
     assert not world.kept_file.exists()
 
 
-@pytest.mark.parametrize("reply", ["yes", "no", ENTER], ids=["yes", "no", "enter"])
-def test_the_inspector_is_opened_only_after_a_yes(reply: Reply, make_world: MakeWorld, probes: FakeProbes) -> None:
+@pytest.mark.parametrize("reply", ["inspect", "nothing", ENTER], ids=["inspector", "nothing", "enter"])
+def test_the_inspector_opens_only_where_it_is_chosen(reply: Reply, make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(OLD)
     world.remembers()
-    asker = ScriptedAsker(answering({"yes or no": reply}, partial(with_backend, "markdown")))
-    opened = world.config_dir if reply == "yes" else None
+    asker = ScriptedAsker(answering({"what next": reply}, partial(with_backend, "markdown")))
+    opened = world.config_dir if reply == "inspect" else None
     assert run_wizard(asker, Request(), world.environ) == Ended(0, opened)
-    assert asker.moments[-1].title == INSPECTOR
+    assert asker.moments[-1].title == NEXT
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_the_inspector_is_not_offered_where_it_has_nothing_to_show(
+def test_the_inspector_is_offered_unless_nothing_is_remembered(
     backend: str, make_world: MakeWorld, probes: FakeProbes
 ) -> None:
     world = make_world(None)
     asker = ScriptedAsker(partial(with_backend, backend))
     assert run_wizard(asker, Request(), world.environ) == Ended(0)
-    assert INSPECTOR not in [moment.title for moment in asker.moments]
+    assert ("inspect" in asker.moments[-1].values) == (backend != "none")
+    assert "is not on PATH yet" in asker.all_said
+
+
+@pytest.mark.parametrize(
+    ("version", "arguments", "first", "told"),
+    [
+        ("0.1.7", ("onboard", "--interactive"), "default_temperature = 0.7", "writes the whole file anew"),
+        ("0.7.5", ("onboard",), "schema_version = 2", "drops keys that it does not know"),
+        ("0.8.4", ("quickstart",), "schema_version = 3", "sets memory.backend again"),
+        ("0.8.5", ("quickstart",), "schema_version = 3", "sets memory.backend again"),
+    ],
+)
+def test_with_a_zeroclaw_there_the_file_is_its_own_and_its_next_step_is_offered(
+    version: str, arguments: tuple[str, ...], first: str, told: str, tmp_path: Path, make_world: MakeWorld
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "zeroclaw").write_text(f"#!/bin/sh\necho zeroclaw {version}\n")
+    (programs / "zeroclaw").chmod(0o755)
+    world = make_world(None, PATH=str(programs))
+    asker = ScriptedAsker(answering({"what next": "real"}))
+    assert run_wizard(asker, Request(), world.environ) == Ended(0, real=arguments)
+    assert world.config_file.read_text().startswith(first)
+    place = "data" if arguments == ("quickstart",) else "workspace"
+    assert f"{world.config_dir / place}/memory/brain.db can be made" in asker.all_said
+    assert asker.all_said.count(told) == 2, "once before anything is asked, once when it is written"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_basics_are_at_most_five_steps(backend: str, make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(None)
+    asker = ScriptedAsker(partial(with_backend, backend), extent="basic")
+    run_wizard(asker, Request(), world.environ)
+    assert len(asker.names()) + 1 <= 5
+    assert asker.names()[0] == "backend"
+    assert asker.moments[-1].kind == "menu"
+    assert f'backend = "{backend}' in world.config_file.read_text()
 
 
 def test_leaving_says_that_nothing_was_changed_and_forgets(make_world: MakeWorld, probes: FakeProbes) -> None:
@@ -289,5 +326,5 @@ def test_flags_are_answers_and_their_questions_are_left_out(make_world: MakeWorl
     asker = ScriptedAsker()
     run_wizard(asker, Request(memory="markdown"), world.environ)
     assert "backend" not in [moment.question.setting.partition(".")[2] for moment in asker.moments if moment.question]
-    assert 'backend = "markdown"' in world.config_file.read_text()
+    assert 'backend = "markdown.default"' in world.config_file.read_text()
     assert len(asker.names()) == len(ids(world.answers(memory="markdown"))) - 1

@@ -66,6 +66,11 @@ class World:
         (self.config_dir / KEY_FILE).write_text(text)
         return self
 
+    def before_0_8(self) -> World:
+        """With the workspace that ZeroClaw up to 0.7.5 made at its start."""
+        (self.config_dir / "workspace").mkdir(parents=True)
+        return self
+
     def situation(self, **other: Any) -> Situation:
         (candidate,) = candidates(self.environ, self.home)
         return replace(asyncio.run(situation_at(candidate, self.environ)), **other)

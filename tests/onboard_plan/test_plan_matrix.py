@@ -90,7 +90,7 @@ def test_an_old_file_in_the_layout_of_the_new_generation_reads_back_too(tmp_path
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_empty_folder_gets_the_defaults_file_of_the_backend(tmp_path: Path, backend: str) -> None:
-    world = World(tmp_path)
+    world = World(tmp_path).before_0_8()
     plan = world.write(*NEEDED.get(backend, ()), memory=backend)
     wanted = flat({"default_temperature": 0.7, **default_values(backend)})
     answered = {path: value for path, value in flat(world.values).items() if path not in wanted}
@@ -107,7 +107,7 @@ def test_an_empty_folder_gets_the_defaults_file_of_the_backend(tmp_path: Path, b
 
 
 def test_a_new_file_holds_an_answer_where_its_comment_stood(tmp_path: Path) -> None:
-    world = World(tmp_path)
+    world = World(tmp_path).before_0_8()
     world.write(*NEEDED["postgres"], "sqlite_open_timeout_secs=9", memory="postgres")
     text = world.file.read_text()
     assert "# db_url" not in text
@@ -120,12 +120,12 @@ def test_a_new_file_holds_an_answer_where_its_comment_stood(tmp_path: Path) -> N
 def test_a_file_that_holds_no_key_gets_what_a_new_one_gets_and_keeps_its_comments(
     tmp_path: Path, backend: str, text: str
 ) -> None:
-    world = World(tmp_path, text)
+    world = World(tmp_path, text).before_0_8()
     world.write(*NEEDED.get(backend, ()), memory=backend)
     written = world.file.read_bytes().decode()
     assert written.startswith(text.rstrip("\r\n"))
     assert world.values["default_temperature"] == 0.7
-    new = World(tmp_path / "other")
+    new = World(tmp_path / "other").before_0_8()
     new.write(*NEEDED.get(backend, ()), memory=backend)
     assert {key: value for key, value in flat(world.values).items() if key[-1] != "db_url"} == {
         key: value for key, value in flat(new.values).items() if key[-1] != "db_url"
@@ -140,7 +140,6 @@ def test_where_0_8_reads_it_a_file_without_keys_begins_in_its_own_form(
 ) -> None:
     kind, _, alias = backend.partition(".")
     world = World(tmp_path, text)
-    (world.config_dir / "data").mkdir(parents=True)
     plan = world.write(*NEEDED.get(kind, ()), memory=backend)
     assert plan.changes[0].name == "schema_version"
     assert world.values["schema_version"] == 3

@@ -52,6 +52,7 @@ def menu_name(values: Sequence[str]) -> str:
         "go on": {"on", "anew"},
         "file changed": {"again", "leave"},
         "yes or no": {"yes", "no"},
+        "what next": {"nothing"},
     }
     for name, needed in known.items():
         if needed <= offered:
@@ -66,7 +67,11 @@ class ScriptedAsker:
     of the test, and so is asking without end.
     """
 
-    def __init__(self, script: Script | Sequence[Reply] = (), *, most: int = 600) -> None:
+    def __init__(
+        self, script: Script | Sequence[Reply] = (), *, most: int = 600, extent: Literal["all", "basic"] = "all"
+    ) -> None:
+        """`extent` answers the wizard's question how much shall be asked."""
+        self._extent = extent
         self._script = script if callable(script) else _from_list(script)
         self._most = most
         self.moments: list[Moment] = []
@@ -107,6 +112,8 @@ class ScriptedAsker:
         values, titles = tuple(choice.value for choice in choices), tuple(choice.title for choice in choices)
         assert len(set(values)) == len(values) > 0
         assert preset is None or preset in values
+        if values == ("basic", "all"):
+            return self._extent
         moment = Moment("menu", menu_name(values), title, values, titles, preset or values[0], back=back)
         reply = self._reply(moment)
         if isinstance(reply, Move):

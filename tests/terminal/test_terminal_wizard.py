@@ -91,8 +91,15 @@ def type_in(screen: Terminal, number: int, *keys: str) -> None:
     screen.press(*keys)
 
 
+def ask_everything(screen: Terminal) -> None:
+    """Answer how much shall be asked."""
+    screen.wait_for("How much shall be asked?", "❯ The basics", "Everything")
+    screen.press("down", "enter")
+
+
 def choose_backend(screen: Terminal, backend: str) -> None:
-    """Answer the first question of a new install."""
+    """Answer the first question of a new install, all of which are asked."""
+    ask_everything(screen)
     screen.wait_for("Where should memory be kept?", "» accept the rest")
     screen.press(*["down"] * BACKENDS.index(backend), "enter")
 

@@ -65,12 +65,14 @@ def backend_of_file(path: Path) -> str | None:
 
 def _without_driver(key: str, error: ModuleNotFoundError) -> DriverMissing:
     """The sentence for a library that is not installed. Raises what is no library's fault again."""
+    from zeroclaw_tui.backends.drivers import command_for
+
     missing = (error.name or "").partition(".")[0]
     if missing in ("", "zeroclaw_tui") or key not in EXTRAS:
         raise error
     return DriverMissing(
         f"The backend {key} needs {missing}, which is not installed.",
-        hint=f"pip install 'zeroclaw_tui[{EXTRAS[key]}]' brings it.",
+        hint=f"`{command_for(EXTRAS[key])}` brings it.",
     )
 
 

@@ -1,10 +1,11 @@
-"""The backend that remembers nothing, as `memory.backend = "none"` asks."""
+"""The backend that remembers nothing, as `memory.backend = "none"` asks, and what stands for a store not made yet."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.backends.answers import THE_TRAIT
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored
 from zeroclaw_tui.memory.change import (
     EDITABLE,
@@ -21,6 +22,8 @@ from zeroclaw_tui.memory.change import (
     Written,
 )
 from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.text import one_line
 
 if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -29,6 +32,8 @@ _CONFIGURED = 'Nothing is stored, because memory.backend is "none".'
 _HOW = 'Set memory.backend to "sqlite" in config.toml and start the agent again to turn memory on.'
 _CHOSEN = 'Nothing is stored: the backend "none" keeps nothing.'
 _IN_USE = "ZeroClaw itself uses {} here."
+MAKES_IT = "`zeroclaw memory store KEY TEXT` makes it now."
+"""What fills a store that is not there yet."""
 _PARTS = (
     "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "kind", "watch", "write", *EDITABLE,
 )  # fmt: skip
@@ -107,3 +112,32 @@ class NoneMemory(Memory):
     async def health(self) -> Health:
         """Says that nothing is stored, and how to turn memory on."""
         return Health(True, "stores nothing", findings=self.notices, facts={"memories": 0})
+
+
+class NotMadeYet(NoneMemory):
+    """Stands for a store that is not there yet, as it is before ZeroClaw's first start: it has 0 memories."""
+
+    def __init__(self, store: Memory) -> None:
+        """`store` is the one that could not be opened because there is nothing yet."""
+        super().__init__()
+        self.name, self.location = store.name, store.location
+        self._trash_name = store.trash_name
+        self.read_only_because = None
+        self.capabilities = THE_TRAIT
+        self.notices = (
+            f"No memories yet: {one_line(store.location)} is not there. ZeroClaw makes it at its first start; "
+            f"{MAKES_IT}",
+        )
+
+    @property
+    def trash_name(self) -> str:
+        """That of the store, whose trash may hold what was in it."""
+        return self._trash_name
+
+    def refuse_to_write(self) -> Refused:
+        """The error for a change of what is not there."""
+        return Refused(f"{self.location} is not there yet.", hint=MAKES_IT)
+
+    async def health(self) -> Health:
+        """Well, for ZeroClaw makes it at its first start."""
+        return Health(True, "not there yet", findings=self.notices, facts={"memories": 0})

@@ -44,7 +44,7 @@ _MENDS = "{} `zeroclaw memory doctor --repair {}` changes that."
 async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace) -> int:
     """Print the health of the store; exit code 1 when it answers but something is wrong, 3 when it does not."""
     try:
-        library = await open_library(configs[0], given.profile)
+        library = await open_library(configs[0], given.profile, may_be_missing=True)
     except InspectorError as error:
         _tell(given, _not_reachable(error), _unopened(configs[0]), configs)
         return NOT_REACHABLE

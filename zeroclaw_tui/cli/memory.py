@@ -107,10 +107,10 @@ async def _answer(given: argparse.Namespace) -> int:
 
 
 async def _target(config: MemoryConfig, given: argparse.Namespace) -> Target:
-    """The store; only for verbs that make it may it not be there."""
+    """The store; before ZeroClaw's first start one of 0 memories, or for verbs that make it none."""
     if given.verb in MAKING:
         return await Target.at(config, given.profile)
-    return Target.of(await open_library(config, given.profile))
+    return Target.of(await open_library(config, given.profile, may_be_missing=True))
 
 
 async def _to_new_store(target: Target, given: argparse.Namespace, now: datetime) -> int:

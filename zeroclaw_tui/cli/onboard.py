@@ -51,7 +51,7 @@ def onboard(given: argparse.Namespace) -> int:
     if _asks(given):
         return _ask(given)
     if given.interactive:
-        note("zeroclaw: There is no terminal to ask in, so the defaults are taken for what is not given.")
+        raise WrongUse("--interactive asks, and there is no terminal to ask in.", hint=_HOW_WITHOUT_ASKING)
     return _answer(given)
 
 
@@ -77,6 +77,12 @@ def _ask(given: argparse.Namespace) -> int:
         ended = run_wizard(terminal_asker(), request, os.environ)
     except EOFError as error:
         raise WrongUse("The input ended while a question was open.", hint=_HOW_WITHOUT_ASKING) from error
+    if ended.real:
+        from zeroclaw_tui.cli.pass_through import hand_over
+
+        if ended.config_dir is not None:
+            os.environ["ZEROCLAW_CONFIG_DIR"] = str(ended.config_dir)
+        hand_over(ended.real)
     return ended.exit_code if ended.inspect is None else _inspect(ended.inspect)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,18 @@ from zeroclaw_tui.config.document.replacing import (
     written_beside,
 )
 from zeroclaw_tui.memory.errors import InspectorError, Refused
+from zeroclaw_tui.memory.text import one_line
 
 KEY_FILE = ".secret_key"
 SEALED = "enc2:"
 MASKED = "enc:"
 ELSEWHERE = "op://"
+WAYS_WITHOUT_KEY = (
+    f"Bring the old {KEY_FILE} back, or take the values that nobody can read out of config.toml; "
+    "[secrets] encrypt = false there keeps new ones as plain text."
+)
+"""What to do about encrypted values whose key file is gone."""
+_NAMES_TOLD = 3
 _VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
@@ -80,13 +87,23 @@ def sealed(plain: str, key: bytes) -> str:
     return seal(plain, key, os.urandom(_NONCE_BYTES))
 
 
-def encrypted_values_in(values: Any) -> bool:
-    """True when any text of a parsed document is one that needs the key file (`enc2:` or `enc:`)."""
+def encrypted_names_in(values: Any, name: str = "") -> tuple[str, ...]:
+    """The dotted names of the texts of a parsed document that need the key file (`enc2:` or `enc:`)."""
     if isinstance(values, str):
-        return values.startswith((SEALED, MASKED))
+        return (name,) if values.startswith((SEALED, MASKED)) else ()
     if isinstance(values, Mapping):
-        return any(encrypted_values_in(value) for value in values.values())
-    return isinstance(values, list | tuple) and any(encrypted_values_in(value) for value in values)
+        below = [encrypted_names_in(value, f"{name}.{key}".lstrip(".")) for key, value in values.items()]
+    else:
+        below = [encrypted_names_in(value, name) for value in values] if isinstance(values, list | tuple) else []
+    return tuple(dict.fromkeys(found for names in below for found in names))
+
+
+def missing_key_words(config_dir: Path, names: Sequence[str]) -> str:
+    """That a config has encrypted values without their key file, in a sentence that names some of them."""
+    shown = ", ".join(map(one_line, names[:_NAMES_TOLD]))
+    more = f" and {len(names) - _NAMES_TOLD} more" if len(names) > _NAMES_TOLD else ""
+    are = "is" if len(names) == 1 else "are"
+    return f"{shown}{more} {are} encrypted with a key that is not here, {config_dir / KEY_FILE}."
 
 
 def new_key_text() -> str:

@@ -10,6 +10,7 @@ from typing import get_args
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.none import MAKES_IT, NotMadeYet
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
 from zeroclaw_tui.curation.recall import recall_memories, recall_steps
@@ -21,7 +22,7 @@ from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.embeddings.patient import PatientEmbedder
 from zeroclaw_tui.embeddings.remote_calls import Tell
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import NotThere
+from zeroclaw_tui.memory.errors import BeforeFirstStart, NothingYet, NotThere
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.scanner import ScanMode, scan
@@ -150,11 +151,24 @@ class Library:
             await self.embedder.close()
 
 
-async def open_library(config: MemoryConfig, profile: str | None = None) -> Library:
-    """Open the store a config names. Raises InspectorError kinds; `profile` is a ZeroClaw version."""
+async def open_library(config: MemoryConfig, profile: str | None = None, *, may_be_missing: bool = False) -> Library:
+    """Open the store a config names. Raises InspectorError kinds; `profile` is a ZeroClaw version.
+
+    The store of an install that ZeroClaw has not made yet raises BeforeFirstStart, or is one of 0 memories where it
+    `may_be_missing`; one that was named, or lost what it held, raises NothingYet.
+    """
     memory = create_memory(config)
     try:
-        await memory.open()
+        try:
+            await memory.open()
+        except NothingYet as nothing:
+            if not _is_before_first_start(config, memory):
+                raise
+            if not may_be_missing:
+                told = f"{one_line(memory.location)} is not there yet: ZeroClaw makes it at its first start."
+                raise BeforeFirstStart(told, hint=MAKES_IT) from nothing
+            await memory.close()
+            memory = NotMadeYet(memory)
         choice = await choose_profile(config, memory, profile)
         trash = Trash(config.install, _trash_name(config, memory, memory.location), _now)
         if memory.also_kept_as is not None:
@@ -165,6 +179,13 @@ async def open_library(config: MemoryConfig, profile: str | None = None) -> Libr
         raise
     embedder, because = create_embedder(config.embedding)
     return Library(config, memory, choice, scoring_settings(config), embedder, trash, because)
+
+
+def _is_before_first_start(config: MemoryConfig, memory: Memory) -> bool:
+    """True for the own store of an install with a config.toml; an empty file in its place may have been full before."""
+    config_file = config.install.config_file
+    is_own = config.location is None and config_file is not None and config_file.exists()
+    return is_own and not (memory.file is not None and memory.file.exists())
 
 
 def _trash_name(config: MemoryConfig, memory: Memory, location: str) -> str:

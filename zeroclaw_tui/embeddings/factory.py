@@ -14,7 +14,7 @@ _LOCAL = "zeroclaw_tui.embeddings.local:LocalEmbedder"
 _ENDPOINT = "zeroclaw_tui.embeddings.patient:PatientEmbedder"
 _CLASSES = {"local": _LOCAL, "openai": _ENDPOINT, "openrouter": _ENDPOINT, CUSTOM: _ENDPOINT}
 ZEROCLAW_NAMES = "openai, openrouter or custom:<url>"
-_NAMES = "openai, openrouter, custom:<url> or local"
+_NAMES = "openai, openrouter or custom:<url>"
 _LONGEST_NAME_SHOWN = 60
 
 

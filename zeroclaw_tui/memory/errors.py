@@ -94,6 +94,12 @@ class NothingYet(Unreadable):
     title = "Nothing there yet"
 
 
+class BeforeFirstStart(NothingYet):
+    """The own store of an install that has a config and was never started: it has 0 memories, and nothing is wrong."""
+
+    title = "No memories yet"
+
+
 class NotReachable(InspectorError):
     """A server that cannot be reached, does not let in, or went away in the middle."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,12 +14,13 @@ from zeroclaw_tui.config.document.saving import read_config
 from zeroclaw_tui.config.environment import OTHERS_DB_URL, OUR_DB_URLS
 from zeroclaw_tui.config.form import NEWEST_SCHEMA, form_of
 from zeroclaw_tui.config.install import Install
-from zeroclaw_tui.config.layouts import data_install
+from zeroclaw_tui.config.layouts import data_install, is_folder
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.config.notes import Notes
 from zeroclaw_tui.config.real_binary import real_zeroclaw
 from zeroclaw_tui.config.schema import STORAGE_KEYS, kind_of
+from zeroclaw_tui.config.secrets import KEY_FILE, WAYS_WITHOUT_KEY, encrypted_names_in, missing_key_words
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.curation.profile_choice import answered_version
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
@@ -43,6 +45,8 @@ class Situation:
     raw: bytes | None
     document: ConfigDocument
     target: Target
+    binary: Path | None = None
+    """The real zeroclaw on PATH."""
     version_source: str = ""
     """Where `target.version` is known from, "" when it is not known."""
     backend: str = "sqlite"
@@ -114,7 +118,10 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
     binary = real_zeroclaw(environ)
     version = await known_version(binary)
     target = target_of(document, install, version)
-    config = load_config(_as_read(install, target), _without_ours(environ), version=version)
+    read = _as_read(install, target)
+    if not is_folder(install.root):
+        install = read
+    config = load_config(read, _without_ours(environ), version=version)
     folders = agent_folders(config)
     found, has_vectors = await look_at_stores(install, folders.values())
     return Situation(
@@ -124,10 +131,11 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
         raw=raw,
         document=document,
         target=target,
+        binary=binary,
         version_source=f"{binary} --version" if version else "",
         backend=config.zeroclaw_backend,
         found=found,
-        warnings=tuple(mask_secrets(warning) for warning in config.warnings),
+        warnings=(*_of_secrets(document, config_file.parent), *map(mask_secrets, config.warnings)),
         environ=environ,
         has_vectors=has_vectors,
         agent_folders=folders,
@@ -167,16 +175,29 @@ def target_of(document: ConfigDocument, install: Install, version: str | None) -
     """What the file's own form and the layout say is written to.
 
     ZeroClaw >= 0.8.0 is also told by its installed program, before it has moved anything, and by aliases, which no
-    older one reads. A file that holds no key yet is written in its newest form where it reads it.
+    older one reads. A file that holds no key yet is written in the form of the installed program; where there is none
+    and no folder of an older one either, in the newest.
     """
     values = dict(document.values)
     form = form_of(values, install, Notes())
     has_aliases = form.schema >= NEWEST_SCHEMA or spells_aliases(values)
     is_new_binary = version is not None and parse_version(version) >= (0, 8, 0)
     is_modern = form.is_modern or has_aliases or is_new_binary
-    if is_modern and not values:
-        return Target(NEWEST_SCHEMA, True, True, version)
+    if not values:
+        is_modern = is_modern or (version is None and _is_untouched(install))
+        schema = NEWEST_SCHEMA if is_modern else _schema_written_by(version)
+        return Target(schema, is_modern, is_modern, version)
     return Target(form.schema, has_aliases, is_modern, version)
+
+
+def _is_untouched(install: Install) -> bool:
+    """True where no ZeroClaw has left anything, and nobody named a workspace, which only those up to 0.7.5 have."""
+    return not (is_folder(install.root) or install.rule.startswith("--workspace"))
+
+
+def _schema_written_by(version: str | None) -> int:
+    """The schema of a new file of ZeroClaw up to 0.7.5, which has a number from 0.7.3 on."""
+    return 2 if version is not None and parse_version(version) >= (0, 7, 3) else 1
 
 
 def spells_aliases(values: Mapping[str, Any]) -> bool:
@@ -188,6 +209,13 @@ def spells_aliases(values: Mapping[str, Any]) -> bool:
         return True
     tables = [storage[kind] for kind in STORAGE_KEYS if isinstance(storage.get(kind), Mapping)]
     return any(isinstance(below, Mapping) for table in tables for below in table.values())
+
+
+def _of_secrets(document: ConfigDocument, config_dir: Path) -> tuple[str, ...]:
+    names = encrypted_names_in(document.values)
+    if not names or os.path.lexists(config_dir / KEY_FILE):
+        return ()
+    return (f"{missing_key_words(config_dir, names)} {WAYS_WITHOUT_KEY}",)
 
 
 def _as_read(install: Install, target: Target) -> Install:

@@ -40,6 +40,7 @@ def found_lines(situation: Situation) -> list[Line]:
     ]
     lines += [[("", " " * _LABEL_CELLS), ("", one_line(fact))] for fact in situation.found]
     lines += [_note(warning) for warning in situation.warnings]
+    lines.append([("dim", f"Providers and channels are not asked for here. {hand_off_words(situation)}")])
     return lines
 
 
@@ -105,10 +106,14 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
         lines.append([("", "  encrypted can be read, so keep a copy of it with your backups.")])
     lines.append([("", "  A running ZeroClaw reads it at its next start.")])
     lines += export_lines(plan)
-    lines.append([("", "Providers and channels are set up by the real zeroclaw:")])
-    lines.append(_command(real_command(situation)))
-    lines.append([("", "What the agent remembers:")])
+    lines.append([("", f"Providers and channels are still to be set up. {hand_off_words(situation, is_written=True)}")])
+    if situation.binary is not None:
+        lines.append(_command(real_command(situation)))
+    if plan.answers.backend() == "none":
+        return lines
+    lines.append([("", "What the agent remembers, and a first memory:")])
     lines.append(_command(f"zeroclaw-tui{option}"))
+    lines.append(_command(f'zeroclaw memory store user_lang "User prefers Rust"{option}'))
     return lines
 
 
@@ -123,17 +128,34 @@ def export_lines(plan: Plan) -> list[Line]:
     return [[("", told)], *(_command(line) for line in exports)]
 
 
-def real_command(situation: Situation) -> str:
+def hand_off_words(situation: Situation, *, is_written: bool = False) -> str:
+    """Who sets up the rest, which of both should run first, and what the other does to this file: ZeroClaw up to 0.7.2
+    writes it anew, 0.7.3 to 0.7.5 drop what they do not know, quickstart of 0.8 sets the backend again."""
+    if situation.binary is None:
+        return "ZeroClaw does that itself, and is not on PATH yet; memory can be set up and used without it."
+    command = f"`zeroclaw {' '.join(real_arguments(situation))}`"
+    does = f"{command} does that{'' if is_written else ', best before this'}: it"
+    version = parse_version(situation.target.reading_version)
+    if version >= (0, 8, 0):
+        return f"{does} keeps this file's lines, but sets memory.backend again to what is chosen there."
+    if version >= (0, 7, 3):
+        return f"{does} keeps comments, and drops keys that it does not know."
+    return f"{does} writes the whole file anew, without its comments."
+
+
+def real_arguments(situation: Situation) -> tuple[str, ...]:
     """What sets up providers and channels in this generation: 0.1.x asks only with `--interactive`, 0.2.1 to 0.7.5 by
     itself, and from 0.8.0 on `onboard` is gone for `quickstart`."""
     target = situation.target
     version = parse_version(target.version) if target.version else None
     if target.is_modern if version is None else version >= (0, 8, 0):
-        command = "quickstart"
-    elif version is not None and version <= (0, 1, 8):
-        command = "onboard --interactive"
-    else:
-        command = "onboard"
+        return ("quickstart",)
+    return ("onboard", "--interactive") if version is not None and version <= (0, 1, 8) else ("onboard",)
+
+
+def real_command(situation: Situation) -> str:
+    """The same as it is typed here."""
+    command = " ".join(real_arguments(situation))
     by_option = place_option(situation.rule, situation.config_dir)
     place = f"ZEROCLAW_CONFIG_DIR={shell_word(str(situation.config_dir))} " if by_option else ""
     return f"{place}zeroclaw --real {command}"
@@ -250,9 +272,10 @@ def _generation(situation: Situation) -> str:
         newer = profile_for(target.version)
         if newer.newer is not None:
             told += f", newer than what I know; its settings are taken for those of {newer.version}"
+    elif situation.has_no_key:
+        told = f"none found on PATH; the file is written for {target.reading_version}"
     else:
-        told = "0.8.0 or later" if target.is_modern else "up to 0.7.5"
-        told += ", going by the files" if not situation.is_new else ", version not known"
+        told = f"{'0.8.0 or later' if target.is_modern else 'up to 0.7.5'}, going by the files"
     form = "storage by alias" if target.has_aliases else "plain backend names"
     return f"{told}; schema {target.schema}, {form}"
 

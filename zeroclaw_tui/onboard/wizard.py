@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zeroclaw_tui.config.document.saving import read_config
@@ -12,17 +12,25 @@ from zeroclaw_tui.config.locations import home_folder
 from zeroclaw_tui.memory.errors import DONE, Refused, Unreadable
 from zeroclaw_tui.onboard.answers.answers import Answers, gather
 from zeroclaw_tui.onboard.asker import Asker, Line
-from zeroclaw_tui.onboard.places import stores_of
 from zeroclaw_tui.onboard.planning.plan import Plan, apply_plan
 from zeroclaw_tui.onboard.questions.catalogue import Choice, asked
 from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
-from zeroclaw_tui.onboard.summary import after_lines, found_lines, place_option, shown_path
+from zeroclaw_tui.onboard.summary import (
+    after_lines,
+    found_lines,
+    place_option,
+    real_arguments,
+    shown_path,
+)
 from zeroclaw_tui.onboard.walk import resume
 from zeroclaw_tui.onboard.walk.flow import Walked, walk
 from zeroclaw_tui.onboard.walk.review import problem_lines
 from zeroclaw_tui.onboard.walk.route import REVIEW
 
-_YES, _NO = Choice("yes", "Yes"), Choice("no", "No")
+_BASIC = Choice("basic", "The basics", "at most five steps; the rest is left at what it is")
+_ALL = Choice("all", "Everything", "every setting of memory, one by one")
+_NOTHING = Choice("nothing", "Nothing now")
+_INSPECT = Choice("inspect", "Open the inspector")
 _WELCOME: Sequence[Line] = (
     [("title", "The agent's memory")],
     [("dim", "Nothing is written before the review at the end; Ctrl-C stops at any time.")],
@@ -45,10 +53,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The exit code, and the config dir when the person wants the inspector now."""
+    """The exit code, and what the person wants now: the config dir to inspect, or the real zeroclaw's arguments."""
 
     exit_code: int
     inspect: Path | None = None
+    real: tuple[str, ...] = ()
+    config_dir: Path | None = None
+    """The config dir that it has to be told, where it would not find it by itself."""
 
 
 def run_wizard(asker: Asker, request: Request, environ: Mapping[str, str]) -> Ended:
@@ -144,13 +155,13 @@ class _Wizard:
         )
         kept = resume.kept(situation)
         if kept is None:
-            return answers, ()
+            return self._asked_how_much(answers), ()
         before = resume.put_below(answers, kept.answers)
         choices = (Choice("on", "Go on"), Choice("anew", "Start anew", "the kept answers are dropped"))
         chosen = self._asker.choose(_offer(before, kept.question_id), choices, preset="on", back=False)
         if chosen != "on":
             self._forget()
-            return answers, ()
+            return self._asked_how_much(answers), ()
         again = [
             question.id
             for question in asked(before)
@@ -161,6 +172,10 @@ class _Wizard:
         if again:
             self._asker.say([[("", "Secrets are not kept, so what was one is asked again first.")]])
         return before, (*again, kept.question_id)
+
+    def _asked_how_much(self, answers: Answers) -> Answers:
+        chosen = self._asker.choose("How much shall be asked?", (_BASIC, _ALL), preset=_BASIC.value, back=False)
+        return replace(answers, is_basic=chosen == _BASIC.value)
 
     def _write(self, plan: Plan) -> bool:
         """Write it, and say what comes after; False when the file is no longer what the plan was made for."""
@@ -185,7 +200,7 @@ class _Wizard:
             [[("warning", "The config was changed by someone else meanwhile, so nothing was written. It is now:")]]
         )
         situation = self._look(candidate)
-        return Answers(situation, answers.given, wants_defaults=answers.wants_defaults)
+        return replace(answers, situation=situation)
 
     def _goes_on_with_new_file(self) -> bool:
         choices = (Choice("again", "Review the same answers on the new file"), Choice("leave", "Leave as it was"))
@@ -201,12 +216,21 @@ class _Wizard:
         return Ended(DONE)
 
     def _after(self, plan: Plan) -> Ended:
-        """Offer the inspector where it has something to show; enter alone ends here."""
+        """Offer ZeroClaw's own next step where it is installed, and the inspector; enter alone ends here."""
         situation = plan.answers.situation
-        if not _has_memories(plan.answers):
+        choices = [_NOTHING]
+        if situation.binary is not None:
+            told = f"zeroclaw {' '.join(real_arguments(situation))}"
+            choices.append(Choice("real", "Set up providers and channels", told))
+        if plan.answers.backend() != "none":
+            choices.append(_INSPECT)
+        if len(choices) == 1:
             return Ended(DONE)
-        chosen = self._asker.choose("Open the inspector now?", (_YES, _NO), preset="no", back=False)
-        return Ended(DONE, situation.config_dir if chosen == "yes" else None)
+        chosen = self._asker.choose("What next?", choices, preset=_NOTHING.value, back=False)
+        if chosen == "real":
+            is_named = bool(place_option(situation.rule, situation.config_dir))
+            return Ended(DONE, real=real_arguments(situation), config_dir=situation.config_dir if is_named else None)
+        return Ended(DONE, situation.config_dir if chosen == _INSPECT.value else None)
 
     def _forget(self) -> None:
         if self._situation is None or self._request.dry_run:
@@ -215,14 +239,6 @@ class _Wizard:
             resume.forget(self._situation)
         except Unreadable as problem:
             self._asker.say(problem_lines(problem))
-
-
-def _has_memories(answers: Answers) -> bool:
-    """True where the backend's own files are there already; servers are not looked at."""
-    stores = stores_of(answers.situation.install)
-    if answers.backend() in ("sqlite", "lucid"):
-        return any(store.database for store in stores)
-    return answers.backend() == "markdown" and any(store.markdown_fact for store in stores)
 
 
 def _offer(answers: Answers, question_id: str) -> str:

@@ -21,7 +21,7 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
 
-from zeroclaw_tui.memory.errors import DONE, REFUSED, InspectorError
+from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui import opening
@@ -234,6 +234,25 @@ class InspectorApp(App[int]):
                 self, self._configs[self._chosen], self._options.profile, partial(screen.dismiss, "again")
             )
 
+    def action_make_empty_store(self) -> None:
+        """Make the store that ZeroClaw would make at its first start, once a person wants that."""
+        self.run_worker(self._make_empty(), group="open", exclusive=True)
+
+    async def _make_empty(self) -> None:
+        try:
+            target = await opening.open_copy_target(self._configs[self._chosen], self._options.profile)
+            try:
+                await target.make()
+            finally:
+                await target.close()
+        except InspectorError as error:
+            self.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
+            return
+        from zeroclaw_tui.tui.rooms.error import ErrorScreen
+
+        if isinstance(self.screen, ErrorScreen):
+            self.screen.dismiss("again")
+
     def on_browser_room_installs_wanted(self) -> None:
         """Show the candidates."""
         self._choose_install()
@@ -295,7 +314,7 @@ class InspectorApp(App[int]):
             self._chosen = min(chosen, len(self._configs) - 1)
             library = await self._opener(self._configs[self._chosen], self._options.profile)
         except InspectorError as error:
-            self._exit_code = error.exit_code
+            self._exit_code = DONE if isinstance(error, BeforeFirstStart) else error.exit_code
             snapshot = await self._snapshot_to_make_from()
             has_others, knows_stores = len(self._configs) > 1, bool(self._configs)
             from zeroclaw_tui.tui.rooms.error import ErrorScreen

@@ -248,8 +248,10 @@ def _driver() -> Any:
     try:
         import asyncpg
     except ImportError:
+        from zeroclaw_tui.backends.drivers import command_for
+
         raise DriverMissing(
-            "PostgreSQL cannot be reached without its driver.", hint="pip install 'zeroclaw_tui[postgres]' brings it."
+            "PostgreSQL cannot be reached without its driver.", hint=f"`{command_for('postgres')}` brings it."
         ) from None
     return asyncpg
 

@@ -304,8 +304,10 @@ class Connection:
             from redis.asyncio import connection as kinds
             from redis.asyncio.retry import Retry
         except ImportError:
+            from zeroclaw_tui.backends.drivers import command_for
+
             raise Refused(
-                "The driver of Redis is not installed.", hint="pip install 'zeroclaw_tui[redis]' brings it."
+                "The driver of Redis is not installed.", hint=f"`{command_for('redis')}` brings it."
             ) from None
         address = self.address
         options: dict[str, Any] = {

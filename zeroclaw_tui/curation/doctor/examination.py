@@ -7,11 +7,9 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import Health, Memory
-from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.config.layouts import file_size, names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -26,11 +24,11 @@ from zeroclaw_tui.curation.doctor.database import (
     size,
 )
 from zeroclaw_tui.curation.doctor.repairs import backups_of
-from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.snapshot.text import NAME as SNAPSHOT
 from zeroclaw_tui.curation.superseded import among_fact, superseded_hidden
 from zeroclaw_tui.files.database import wal_file
-from zeroclaw_tui.memory.errors import InspectorError, Locked
+from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, Locked
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, one_line
 
@@ -274,12 +272,7 @@ async def examine(config: MemoryConfig, library: Library | None, *, deep: bool =
 async def _of_closed_store(config: MemoryConfig) -> list[DoctorFinding]:
     """Why it does not open; nothing where it does by now."""
     try:
-        memory = create_memory(config)
-        try:
-            await memory.open()
-        finally:
-            with suppress(InspectorError):
-                await memory.close()
+        await (await open_library(config)).close()
     except InspectorError as error:
         return [await asyncio.to_thread(_not_open_finding, config, error)]
     return []
@@ -355,6 +348,8 @@ def _not_open_finding(config: MemoryConfig, error: InspectorError) -> DoctorFind
         if config.location is None and snapshot.is_file():
             details.append(("snapshot", str(snapshot)))
             hints.append(f"`zeroclaw memory hydrate` makes a database of {SNAPSHOT}, which holds the core memories.")
+    if isinstance(error, BeforeFirstStart) and not details:
+        return DoctorFinding("not-open", error.message, "fine", "", target=str(config.database))
     return DoctorFinding(
         "not-open",
         error.message,

@@ -29,7 +29,6 @@ from zeroclaw_tui.onboard.answers.answers_file import answers_file_text, read_an
 from zeroclaw_tui.onboard.answers.backend_names import backend_answer
 from zeroclaw_tui.onboard.answers.from_environment import (
     backend_in_environment,
-    others_database,
     settings_in_environment,
 )
 from zeroclaw_tui.onboard.answers.from_flags import flag_answers
@@ -41,6 +40,7 @@ __all__ = ["Answers", "Given", "Source", "answers_text", "gather", "read_answers
 
 _DB_URL = "storage.postgres.db_url"
 _PROVIDER = "memory.embedding_provider"
+_AUTO_SAVE = "memory.auto_save"
 _NEEDED = {"postgres": _DB_URL, "qdrant": "storage.qdrant.url"}
 
 
@@ -53,9 +53,8 @@ class Answers:
 
     situation: Situation = field(repr=False)
     given: Mapping[str, Given] = field(default_factory=dict)
-    wants_defaults: bool = False
-    """True where a backend was asked for by a flag or an answers file: the defaults of its file are then written for
-    keys that are not there, even when the backend stays."""
+    is_basic: bool = False
+    """True where a person wants to be asked only what nobody else can know."""
 
     def backend(self) -> str:
         """The bare kind answered for, else the one in use today."""
@@ -86,8 +85,12 @@ class Answers:
         return tuple(str(name) for name, below in found if name and isinstance(below, Mapping))
 
     def changes_backend(self) -> bool:
-        """True when the kind differs from the one in use, or no [memory] is there yet."""
-        return self.backend() != self.situation.backend or not self.situation.document.has(("memory",))
+        """True when the kind differs from the one in use, or is asked for where no [memory] is there yet."""
+        if self.backend() != self.situation.backend:
+            return True
+        answer = self.given.get(BACKEND)
+        is_asked = answer is not None and answer.source != "environment"
+        return not self.situation.document.has(("memory",)) and (is_asked or self.situation.has_no_key)
 
     def current(self, name: str) -> Any:
         """What the file says, secrets as plain text where they can be read (else as they stand); None when nothing."""
@@ -123,8 +126,8 @@ class Answers:
     def fallback(self, name: str) -> Any:
         """What counts where nobody answers by name: the current value, but for the five keys of a backend's profile
         when the backend changes; retention that this would shorten or switch on stays as it is today. Without a
-        current value: the default of the backend's file when defaults are written (new [memory], backend changed,
-        `wants_defaults`), else ZeroClaw's own default."""
+        current value: the default of the backend's file when defaults are written (new [memory], backend changed),
+        else ZeroClaw's own default."""
         current = self.current(name)
         if name == BACKEND:
             in_use = self.situation.backend
@@ -138,20 +141,22 @@ class Answers:
     def proposed(self, name: str) -> Any:
         """What the defaults would put in the place of a setting that nobody answers, before retention is guarded; None
         where they leave it as it is, as they leave the profile's five while the backend stays."""
+        if name == _AUTO_SAVE and self.current(name) is False and self.situation.backend != "none":
+            # Not to keep what users say is a choice about them, and goes with no backend.
+            return None
         if name in PROFILE_SETTINGS:
             profile = backend_profile(self.backend()) if self.changes_backend() else None
             key = "uses_hygiene" if name == "memory.hygiene_enabled" else name.removeprefix("memory.")
             return None if profile is None else getattr(profile, key)
-        writes_defaults = self.changes_backend() or self.wants_defaults
-        return _defaults(self.backend()).get(name) if writes_defaults and self.current(name) is None else None
+        is_due = self.changes_backend() and self.current(name) is None
+        return _defaults(self.backend()).get(name) if is_due else None
 
     def with_given(self, name: str, given: Given) -> Answers:
         """A copy with one more answer. Raises WrongUse for a backend this ZeroClaw does not know, or a setting that
         neither its config.toml nor its environment reads."""
         own = {other: answer for other, answer in self.given.items() if answer.source != "environment"}
         own[setting_name(name)] = self._checked(setting_name(name), given)
-        asks_for_defaults = name == BACKEND and given.source in ("flag", "answers file")
-        return replace(self, given=own, wants_defaults=self.wants_defaults or asks_for_defaults).with_environment()
+        return replace(self, given=own).with_environment()
 
     def _checked(self, name: str, given: Given) -> Given:
         target = self.situation.target
@@ -169,7 +174,7 @@ class Answers:
         own = {
             other: answer for other, answer in self.given.items() if other != name and answer.source != "environment"
         }
-        return replace(self, given=own, wants_defaults=self.wants_defaults and name != BACKEND).with_environment()
+        return replace(self, given=own).with_environment()
 
     def with_environment(self) -> Answers:
         """A copy with what the environment says of this backend, above the answers file and below everything else.
@@ -182,12 +187,7 @@ class Answers:
         if backend is not None and answers._is_open(BACKEND):
             answers = answers._put({BACKEND: answers._from_environment(backend)})
         found = settings_in_environment(situation.environ, situation.target, answers.backend(), answers.alias())
-        answers = answers._put({name: answer for name, answer in found.items() if answers._is_open(name)})
-        others = others_database(situation.environ)
-        is_wanted = answers.backend() == "postgres" and is_read(_DB_URL, situation.target)
-        if others is not None and is_wanted and _DB_URL not in answers.given and _is_blank(answers.current(_DB_URL)):
-            answers = answers._put({_DB_URL: others})
-        return answers
+        return answers._put({name: answer for name, answer in found.items() if answers._is_open(name)})
 
     def _from_environment(self, backend: Given) -> Given:
         try:
@@ -241,14 +241,14 @@ def gather(
 
     From the environment: ZEROCLAW_STORAGE_PROVIDER, _DB_URL, _CONNECT_TIMEOUT_SECS (<= 0.7.5), ZEROCLAW_POSTGRES_URL,
     ZEROCLAW_DB_URL, QDRANT_URL, QDRANT_COLLECTION, QDRANT_API_KEY, ZEROCLAW_LUCID_*, and ZEROCLAW_memory__… and
-    ZEROCLAW_storage__…. DATABASE_URL is often another program's: it only fills in where neither the answers file nor
-    the config has a URL. Only those of the backend's own store count. A setting of an answers file that this ZeroClaw
+    ZEROCLAW_storage__…. DATABASE_URL is often another program's and is never taken unasked. Only those of the backend's
+    own store count. A setting of an answers file that this ZeroClaw
     does not read is left out where it has ZeroClaw's own default. Raises WrongUse (exit 2) for what cannot be read,
     BrokenConfig for a broken answers file.
     """
     flags, aliases = flag_answers(memory, assignments)
     from_file = _file_answers(answers_file, situation) if answers_file else {}
-    answers = Answers(situation, wants_defaults=BACKEND in from_file)
+    answers = Answers(situation)
     # The backend first, for the environment and the aliases go by it.
     for name, answer in sorted({**from_file, **flags}.items(), key=lambda item: item[0] != BACKEND):
         answers = _with_told(answers, name, answer)

@@ -9,18 +9,21 @@ from typing import Any
 
 from zeroclaw_tui.config.document.document import ConfigDocument, KeyPath
 from zeroclaw_tui.config.document.saving import save_config
+from zeroclaw_tui.config.environment import OTHERS_DB_URL
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.secrets import make_key_file
 from zeroclaw_tui.config.setting_names import SETTINGS, environment_lines, is_read
 from zeroclaw_tui.config.validation import check_change
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.answers.from_environment import others_database
 from zeroclaw_tui.onboard.planning.new_file import first_key, new_document
 from zeroclaw_tui.onboard.planning.reasons import notes_of
 from zeroclaw_tui.onboard.planning.sealing import seal_values
 from zeroclaw_tui.onboard.planning.wanted import (
     PROVIDER,
     before_of,
+    is_backend_asked,
     is_changed,
     path_of,
     provider_wanted,
@@ -72,11 +75,11 @@ class Plan:
 
 def make_plan(answers: Answers) -> Plan:
     """What would be written: exactly the given answers that differ from the file; the missing keys of the backend's
-    defaults file where the backend changes, [memory] is new, or defaults were asked for; `backend` and `auto_save`
-    always where [memory] is touched; `storage.provider.config.provider` put right where it names another backend.
+    defaults file where the backend changes or is asked for without a [memory]; what this ZeroClaw does not start
+    without where [memory] is touched; `storage.provider.config.provider` put right where it names another backend.
 
     A new file is the commented defaults file of the backend; it, and a file that holds no key, begins with
-    `default_temperature = 0.7`, or with `schema_version = 3` where ZeroClaw 0.8.0 or later reads it. Raises WrongUse
+    `default_temperature = 0.7`, or with the `schema_version` where ZeroClaw 0.7.3 or later reads it. Raises WrongUse
     naming the flag for each missing answer and for what ZeroClaw's own validation would refuse, BrokenConfig for a
     wrong type in a key that would be edited, SecretUnreadable where a secret must be encrypted and the key file is
     missing beside encrypted values, or damaged.
@@ -125,7 +128,10 @@ def apply_plan(plan: Plan) -> str | None:
 
 
 def _check_complete(answers: Answers) -> None:
+    """Raise WrongUse for what is missing; an address that nobody asks about may lie in ZeroClaw's own environment."""
     missing = answers.missing()
+    if not is_backend_asked(answers):
+        missing = tuple(name for name in missing if name.startswith("memory."))
     if not missing:
         return
     needs = " and ".join(_NEEDS.get(name, name) for name in missing)
@@ -133,9 +139,16 @@ def _check_complete(answers: Answers) -> None:
     tables = " or ".join(f"--memory {answers.backend()}.{shown(alias)}" for alias in _other_aliases(answers, missing))
     raise WrongUse(
         f"The backend {answers.backend()} needs {needs}, and there is no default for that.",
-        hint=f"Give it: {flags}" + (f", or name the one meant: {tables}" if tables else ""),
+        hint=f"Give it: {flags}" + (f", or name the one meant: {tables}" if tables else "") + _others(answers, missing),
         title="An answer is missing",
     )
+
+
+def _others(answers: Answers, missing: tuple[str, ...]) -> str:
+    """That another program's variable could be meant, which is nothing to take unasked."""
+    if "storage.postgres.db_url" not in missing or others_database(answers.situation.environ) is None:
+        return ""
+    return f'. The database of {OTHERS_DB_URL} may be another program\'s; to take it: --set db_url="${OTHERS_DB_URL}"'
 
 
 def _other_aliases(answers: Answers, missing: tuple[str, ...]) -> list[str]:

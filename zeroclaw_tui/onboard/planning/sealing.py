@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,12 @@ from zeroclaw_tui.config.document.document import KeyPath
 from zeroclaw_tui.config.secrets import (
     ELSEWHERE,
     KEY_FILE,
-    encrypted_values_in,
+    WAYS_WITHOUT_KEY,
+    SecretUnreadable,
+    encrypted_names_in,
     is_encrypted,
     is_variable,
+    missing_key_words,
     new_key_text,
     read_key,
     sealed,
@@ -53,7 +56,7 @@ def seal_values(values: Mapping[KeyPath, Any], secrets: frozenset[KeyPath], situ
             notes.append(f"{'.'.join(path)} is written as plain text: {why_plain}")
     new_key = None
     if to_seal:
-        key, new_key = _key(situation)
+        key, new_key = _key(situation, to_seal)
         if situation.target.is_modern and (situation.config_dir / KEY_FILE).is_symlink():
             notes.append(f"{KEY_FILE} is a link, and ZeroClaw from 0.8.0 on refuses such a key: put the file there.")
         written |= {path: sealed(values[path], key) for path in to_seal}
@@ -75,10 +78,16 @@ def _why_plain(path: KeyPath, situation: Situation) -> str | None:
     return None
 
 
-def _key(situation: Situation) -> tuple[bytes, str | None]:
+def _key(situation: Situation, to_seal: Sequence[KeyPath]) -> tuple[bytes, str | None]:
     """The 32 bytes to encrypt with, and the text of their file where it has to be made."""
-    is_missing = not os.path.lexists(situation.config_dir / KEY_FILE)
-    if is_missing and not encrypted_values_in(situation.document.values):
-        text = new_key_text()
-        return bytes.fromhex(text.strip()), text
+    if not os.path.lexists(situation.config_dir / KEY_FILE):
+        unreadable = encrypted_names_in(situation.document.values)
+        if not unreadable:
+            text = new_key_text()
+            return bytes.fromhex(text.strip()), text
+        names = " and ".join(".".join(path) for path in to_seal)
+        raise SecretUnreadable(
+            f"{names} cannot be encrypted: {missing_key_words(situation.config_dir, unreadable)}",
+            hint=f"{WAYS_WITHOUT_KEY} The file stays as it is.",
+        )
     return read_key(situation.config_dir), None

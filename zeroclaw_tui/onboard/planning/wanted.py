@@ -11,6 +11,7 @@ from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.schema import kind_of
 from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, default_of, is_read, place_of, written_value
 from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
+from zeroclaw_tui.config.setting_table import Target, version_numbers
 from zeroclaw_tui.memory.errors import BrokenConfig
 from zeroclaw_tui.onboard.answers.answers import Answers
 from zeroclaw_tui.onboard.answers.retention import PROFILE_SETTINGS
@@ -30,7 +31,7 @@ def wanted_settings(answers: Answers) -> dict[str, Any]:
 
     Raises BrokenConfig where the file has a value of a wrong type for one of them.
     """
-    names = list(_default_names(answers)) if writes_defaults(answers) else []
+    names = list(_default_names(answers)) if answers.changes_backend() else []
     names += [name for name in answers.given if name != BACKEND and _is_to_write(answers, name)]
     wanted = {name: answers.value(name) for name in dict.fromkeys(names)}
     found = {name: value for name, value in wanted.items() if value is not None}
@@ -52,11 +53,6 @@ def before_of(answers: Answers, name: str) -> Any:
     written = written_of(answers, name)
     is_secret = name in SETTINGS and SETTINGS[name].is_secret
     return answers.current(name) if is_secret and written is not None else written
-
-
-def writes_defaults(answers: Answers) -> bool:
-    """True when keys that are not there get the value of the backend's defaults file."""
-    return answers.wants_defaults or answers.changes_backend()
 
 
 def is_backend_asked(answers: Answers) -> bool:
@@ -108,7 +104,7 @@ def provider_wanted(answers: Answers, wanted: dict[str, Any]) -> str | None:
         return kind if kind == "postgres" and _is_in_provider_table(answers, wanted) else None
     if named:
         return kind if is_backend_asked(answers) else None
-    return kind if kind == "postgres" and written is None and writes_defaults(answers) else None
+    return kind if kind == "postgres" and written is None and answers.changes_backend() else None
 
 
 def _is_in_provider_table(answers: Answers, wanted: dict[str, Any]) -> bool:
@@ -143,11 +139,8 @@ def _default_names(answers: Answers) -> Iterator[str]:
     names += [f"storage.{kind}.{name}" for name in provider if name != "provider"]
     for name in names:
         is_absent = written_of(answers, name) is None
-        if name in PROFILE_SETTINGS:
-            is_due = answers.changes_backend() or (is_absent and name == AUTO_SAVE)
-        else:
-            is_due = is_absent and (answers.situation.is_new or is_read(name, answers.situation.target))
-        if is_due:
+        is_known = answers.situation.is_new or is_read(name, answers.situation.target)
+        if name in PROFILE_SETTINGS or (is_absent and is_known):
             yield name
 
 
@@ -156,7 +149,7 @@ def _is_to_write(answers: Answers, name: str) -> bool:
     given = answers.given[name]
     if not is_read(name, answers.situation.target):
         return False
-    if given.source == "environment" and not writes_defaults(answers):
+    if given.source == "environment" and not answers.changes_backend():
         # What the shell has set for the agent is no wish to have it in the file; asking for a backend is.
         return False
     is_asked_by_name = given.source in ASKED_BY_NAME
@@ -201,10 +194,16 @@ def _backend_without_name(answers: Answers) -> str:
 
 
 def _needed(answers: Answers) -> dict[str, Any]:
-    """The two keys that ZeroClaw <= 0.7.5 does not start without, where the file lacks them."""
+    """What the file lacks of the keys that a [memory] has to have: ZeroClaw <= 0.7.5 does not start without `backend`
+    and `auto_save`, and 0.8.0 drops the section without `backend`."""
     needed: dict[str, Any] = {}
-    if written_of(answers, BACKEND) is None:
+    target = answers.situation.target
+    if written_of(answers, BACKEND) is None and not _starts_without_backend(target):
         needed[BACKEND] = _backend_without_name(answers)
-    if written_of(answers, AUTO_SAVE) is None:
+    if written_of(answers, AUTO_SAVE) is None and not target.is_modern:
         needed[AUTO_SAVE] = answers.value(AUTO_SAVE)
     return needed
+
+
+def _starts_without_backend(target: Target) -> bool:
+    return target.version is not None and version_numbers(target.version) >= (0, 8, 1)

@@ -31,7 +31,9 @@ async def probe(answers: Answers, seconds: float) -> Finding:
     try:
         found = await memory.readiness(seconds)
     except DriverMissing as error:
-        return Finding(SUBJECT, "not tested", f"PostgreSQL cannot be tested without its driver: {error.hint}")
+        return Finding(
+            SUBJECT, "bad", "PostgreSQL cannot be tested without its driver.", hint=error.hint, exit_code=REFUSED
+        )
     except NotLetIn as error:
         hint = _WITHOUT_TLS if error.only_with_tls else error.hint
         return Finding(SUBJECT, "bad", error.message, hint=hint, exit_code=REFUSED)

@@ -25,9 +25,30 @@ QUESTIONS: tuple[Question, ...] = (
 """All questions in their order."""
 
 
+_BASIC = frozenset(
+    {
+        "backend",
+        "postgres.db_url",
+        "qdrant.url",
+        "embedding_provider",
+        "embedding_address",
+        "embedding_api_key",
+        "conversation_retention_days",
+    }
+)
+"""What nobody else can know, or would miss: with any answers at most four of them, and the review, are asked."""
+
+
 def asked(answers: Answers) -> tuple[Question, ...]:
-    """The questions these answers lead to, in order."""
-    return tuple(question for question in QUESTIONS if question.is_asked(answers))
+    """The questions these answers lead to, in order; only the basic ones where no more is wanted."""
+    questions = (question for question in QUESTIONS if question.is_asked(answers))
+    if not answers.is_basic:
+        return tuple(questions)
+    basic = [question for question in questions if question.id in _BASIC]
+    if any(question.id == "embedding_address" for question in basic):
+        # A server of one's own seldom wants a key; one that does says so when it is tested.
+        basic = [question for question in basic if question.id != "embedding_api_key"]
+    return tuple(basic)
 
 
 def question_of(setting: str) -> Question | None:

@@ -71,6 +71,6 @@ FILE_QUESTIONS = (
         "Snapshot",
         "Fill a missing database from that copy?",
         "MEMORY_SNAPSHOT.md then gives a lost brain.db its core memories, but no ZeroClaw up to 0.8.4 can open it.",
-        when=_LOCAL,
+        when=while_on(_SNAPSHOT, _LOCAL),
     ),
 )

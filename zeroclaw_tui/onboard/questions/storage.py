@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from zeroclaw_tui.config.environment import OTHERS_DB_URL
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.answers.from_environment import others_database
 from zeroclaw_tui.onboard.probes.postgres import store_at
 from zeroclaw_tui.onboard.questions.making import for_backends, make_question
-from zeroclaw_tui.onboard.questions.values import check_web_address
+from zeroclaw_tui.onboard.questions.values import as_text, check_web_address
 
 _SQLITE = for_backends("sqlite")
 _POSTGRES = for_backends("postgres")
@@ -22,13 +24,22 @@ def _encrypts(answers: Answers) -> bool:
 
 def _about_db_url(answers: Answers) -> str:
     kept = "encrypted" if _encrypts(answers) else "as plain text"
-    return f"ZeroClaw connects without TLS, always; the whole address is kept {kept} in config.toml."
+    told = f"ZeroClaw connects without TLS, always; the whole address is kept {kept} in config.toml."
+    is_offered = not answers.value("storage.postgres.db_url") and _offered_db_url(answers)
+    return f"{told} Offered is the database of {OTHERS_DB_URL}, which may be another program's." if is_offered else told
 
 
 def _about_qdrant_key(answers: Answers) -> str:
     if answers.situation.target.is_modern and _encrypts(answers):
         return "Sent with each request and kept encrypted in config.toml; empty is none."
     return "Sent with each request, and kept as plain text, for this ZeroClaw would not decrypt it; empty is none."
+
+
+def _offered_db_url(answers: Answers) -> str:
+    """The address there is; else that of DATABASE_URL, which may be another program's, to be taken or typed over."""
+    value = as_text(answers.value("storage.postgres.db_url"))
+    others = others_database(answers.situation.environ)
+    return value or (str(others.value) if others else "")
 
 
 def _check_db_url(answers: Answers, url: Any) -> None:
@@ -62,6 +73,7 @@ STORAGE_QUESTIONS = (
         when=_POSTGRES,
         empty="required",
         check=_check_db_url,
+        present=_offered_db_url,
     ),
     make_question(
         "storage.postgres.schema",

@@ -48,7 +48,7 @@ def as_text(value: Any) -> str:
 
 def default_value(answers: Answers, setting: str) -> Any:
     """The default that counts for these answers: of the backend's file where that is written, else ZeroClaw's own."""
-    if answers.changes_backend() or answers.wants_defaults:
+    if answers.changes_backend():
         section, _, name = setting.rpartition(".")
         document = default_values(answers.backend())
         for path in _sections(section):

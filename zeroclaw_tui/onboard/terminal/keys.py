@@ -30,11 +30,12 @@ def list_bindings(moves: Sequence[Move], letters: Mapping[str, str]) -> KeyBindi
     def take(event: Any) -> None:
         event.key_processor.feed(KeyPress(Keys.ControlM), first=True)
 
-    if Move.OVERVIEW not in moves:
-        # Else the overview's key, pressed out of habit in a menu without one, would accept the line behind the list.
-        @bindings.add(MOVES[Move.OVERVIEW][0], eager=True)
-        def do_nothing(event: Any) -> None:
-            pass
+    for move in (Move.OVERVIEW, Move.REST):
+        if move not in moves:
+            # Pressed out of habit in a menu without it, it would accept or search the line behind the list.
+            @bindings.add(MOVES[move][0], eager=True)
+            def do_nothing(event: Any) -> None:
+                pass
 
     return bindings
 

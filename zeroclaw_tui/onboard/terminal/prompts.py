@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS, place_of
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import cells, cut, one_line, padded
 from zeroclaw_tui.onboard.answers.answers import Answers
@@ -92,7 +93,8 @@ class TerminalAsker:
         present = self._shown(question, answers)
         default = question.default(answers)
         # A list marks the present value itself.
-        facts = [f"now {present}"] if present and question.kind not in _LISTS else []
+        word = _standing(question, answers)
+        facts = [f"{word} {present}"] if present and word and question.kind not in _LISTS else []
         if default and default != present and question.kind != "choice":
             facts.append(f"default {default}")
         if facts:
@@ -119,8 +121,7 @@ class TerminalAsker:
         text = question.present(answers)
         if not text:
             return ""
-        value = answers.value(question.setting) if question.kind == "secret" else text
-        shown = shown_value(question.setting, value) if question.kind == "secret" else text
+        shown = shown_value(question.setting, text) if question.kind == "secret" else text
         return cut(one_line(shown), _LONGEST_ECHO)
 
     def _ask_list(self, question: Question, answers: Answers) -> str | Move:
@@ -128,7 +129,7 @@ class TerminalAsker:
         present = question.present(answers)
         preset = present if present in [choice.value for choice in choices] else None
         while True:
-            chosen = self._list(choices, preset, tuple(Move), now=present)
+            chosen = self._list(choices, preset, tuple(Move), now=(present, _standing(question, answers)))
             if isinstance(chosen, Move):
                 return chosen
             complaint = _complaint(question, answers, chosen)
@@ -165,8 +166,14 @@ class TerminalAsker:
         self.say([[("bad", f"✗ {complaint}")]])
 
     def _list(
-        self, choices: Sequence[Choice], preset: str | None, moves: Sequence[Move], *, now: str | None = None
+        self,
+        choices: Sequence[Choice],
+        preset: str | None,
+        moves: Sequence[Move],
+        *,
+        now: tuple[str, str] | None = None,
     ) -> str | Move:
+        """`now` is the value that holds, with the word for how it does."""
         titles = {choice.value: choice.title for choice in choices}
         while True:
             chosen = self._pointed_at(choices, preset, moves, now)
@@ -177,7 +184,7 @@ class TerminalAsker:
         return chosen
 
     def _pointed_at(
-        self, choices: Sequence[Choice], preset: str | None, moves: Sequence[Move], now: str | None
+        self, choices: Sequence[Choice], preset: str | None, moves: Sequence[Move], now: tuple[str, str] | None
     ) -> str | Move:
         import questionary
 
@@ -203,7 +210,7 @@ class TerminalAsker:
         chosen: str | Move = self._answer(question, list_bindings(moves, letters))
         return chosen
 
-    def _rows(self, choices: Sequence[Choice], now: str | None) -> list[str]:
+    def _rows(self, choices: Sequence[Choice], now: tuple[str, str] | None) -> list[str]:
         """The titles, in a wide terminal with what is said about each, aligned; no row is wider than the screen."""
         width = self._painter.width() - 4
         longest = max(cells(one_line(choice.title)) for choice in choices)
@@ -216,7 +223,7 @@ class TerminalAsker:
                 row = f"{padded(row, longest)}  {one_line(choice.about)}"
             elif _is_beside(choice):
                 row = f"{padded(cut_at_word(row, room), room)}  {one_line(choice.about)}"
-            mark = "  (now)" if now is not None and choice.value == now else ""
+            mark = f"  ({now[1]})" if now is not None and now[1] and choice.value == now[0] else ""
             rows.append(self._painter.drawn(cut(row, width - len(mark)) + mark))
         return rows
 
@@ -264,6 +271,15 @@ class TerminalAsker:
         return question.unsafe_ask()
 
 
+def _standing(question: Question, answers: Answers) -> str:
+    """The word for how the value shown holds: nothing holds "now" before there is a config."""
+    source = answers.source(question.setting)
+    if answers.situation.has_no_key:
+        value = answers.value(question.setting)
+        return "default" if source == "default" and value is not None else ""
+    return "now" if source in ("config", "default") else ""
+
+
 def _is_beside(choice: Choice) -> bool:
     """True for words so few that a narrow list has room for them too, as the values of the overview are."""
     return 0 < cells(one_line(choice.about)) <= _FEW_CELLS
@@ -274,5 +290,12 @@ def _complaint(question: Question, answers: Answers, text: str) -> str | None:
     try:
         question.read(answers, text)
     except WrongUse as problem:
-        return str(problem)
+        return str(problem).replace(question.setting, _name_in_file(question, answers))
     return None
+
+
+def _name_in_file(question: Question, answers: Answers) -> str:
+    """The setting as this config.toml spells it."""
+    situation = answers.situation
+    alias = answers.alias() if question.setting.startswith("storage.") else DEFAULT_ALIAS
+    return ".".join(place_of(question.setting, situation.document, situation.target, alias))

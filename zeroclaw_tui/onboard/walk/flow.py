@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from zeroclaw_tui.memory.errors import Unreadable
@@ -168,6 +168,9 @@ class _Walk:
             if tested.way == "on":
                 self._move_to(position)
                 continue
+            if tested.way == "fix":
+                # What is wrong may be what was not asked.
+                self._answers = replace(self._answers, is_basic=False)
             self._only_missing = self._from_review
             self._first = [position] if tested.way == "address" else []
             self._move_to(self._last(back_to) if tested.way == "back" else question_to_fix(subject, self._answers))
@@ -189,6 +192,8 @@ class _Walk:
             ending: Ending = "write" if reviewed.decision == "write" else "leave"
             return Walked(ending, answers, reviewed.plan)
         if reviewed.decision == "change":
+            # Here everything can be changed, also what was not asked.
+            self._answers = replace(self._answers, is_basic=False)
             self._from_review = self._only_missing = True
             self._jump("")
         else:

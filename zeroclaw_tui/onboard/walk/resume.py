@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ def keep(answers: Answers, question_id: str) -> None:
     document["format"] = _FORMAT
     document["question"] = question_id
     document["config"] = _mark(answers.situation)
+    document["basic"] = answers.is_basic
     document["secrets"] = [name for name in by_hand if name not in open_ones]
     document["answers"] = open_ones
     write_private(_file(answers.situation), tomlkit.dumps(document).encode())
@@ -61,7 +62,8 @@ def kept(situation: Situation) -> Kept | None:
     if not (isinstance(values, dict) and isinstance(question, str) and isinstance(secrets, list) and is_ours):
         return None
     try:
-        return Kept(_put_on(Answers(situation), values), question, tuple(map(str, secrets)))
+        before = _put_on(Answers(situation, is_basic=document.get("basic") is True), values)
+        return Kept(before, question, tuple(map(str, secrets)))
     except WrongUse:
         return None
 
@@ -72,7 +74,7 @@ def put_below(answers: Answers, before: Answers) -> Answers:
         present = answers.given.get(name)
         if given.source == "answered" and (present is None or present.source == "environment"):
             answers = answers.with_given(name, given)
-    return answers
+    return replace(answers, is_basic=before.is_basic)
 
 
 def forget(situation: Situation) -> None:

@@ -45,7 +45,10 @@ class AnswerTests:
             if self._is_tested(subject, counted):
                 continue
             questions = _questions_of(subject, counted)
-            if not questions or place_in_order(questions[-1].id) < before:
+            # An address is tried as soon as it is typed, and again with what follows it.
+            is_typed_first = subject == "postgres" and subject not in self._found
+            last = questions[0 if is_typed_first else -1] if questions else None
+            if last is None or place_in_order(last.id) < before:
                 return subject
         return None
 

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from zeroclaw_tui.memory.errors import InspectorError, NoInstall
+from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.tui.format import with_tilde
 from zeroclaw_tui.tui.looks import STRONG
@@ -34,6 +34,7 @@ class ErrorScreen(Screen["WayOn | Path"]):
         Binding("enter", "dismiss('demo')", "look at the demo", id="error.demo"),
         Binding("O", "open_path", "open a file or folder", id="error.open"),
         Binding("S", "make_store", "make the database from the snapshot", id="error.make"),
+        Binding("n", "make_empty_store", "make it now, empty", id="error.make_empty"),
         Binding("b", "choose_store", "another store", id="error.backend"),
         Binding("i", "dismiss('installs')", "another install", id="error.installs"),
         Binding("q", "app.quit", "quit", id="error.quit"),
@@ -52,7 +53,8 @@ class ErrorScreen(Screen["WayOn | Path"]):
         """Title, sentence, hint, keys."""
         yield Static(Content.styled("zeroclaw", STRONG), id="name")
         with Vertical(id="error"):
-            yield Static(Content(f"✗ {_clean(self._error.title)}"), id="title")
+            mark = "" if isinstance(self._error, BeforeFirstStart) else "✗ "
+            yield Static(Content(f"{mark}{_clean(self._error.title)}"), id="title")
             yield Static(Content(_clean(self._error.message)), id="sentence")
             if self._error.hint:
                 yield Static(Content(_clean(self._error.hint)), id="hint")
@@ -62,11 +64,14 @@ class ErrorScreen(Screen["WayOn | Path"]):
         yield Footer(show_command_palette=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Another install or store can only be chosen where one is known, a database only be made from a snapshot."""
+        """Another install or store can only be chosen where one is known, a database only be made from a snapshot, and
+        an empty store only before ZeroClaw's first start."""
         if action == "choose_store":
             return self._knows_stores
         if action == "make_store":
             return self._snapshot is not None
+        if action == "make_empty_store":
+            return isinstance(self._error, BeforeFirstStart) and self._snapshot is None
         if parameters == ("demo",):
             return isinstance(self._error, NoInstall)
         return self._has_others or parameters != ("installs",)
@@ -89,6 +94,10 @@ class ErrorScreen(Screen["WayOn | Path"]):
     async def action_make_store(self) -> None:
         """Have the database made from the snapshot."""
         await self.run_action("app.make_store")
+
+    async def action_make_empty_store(self) -> None:
+        """Have the store made."""
+        await self.run_action("app.make_empty_store")
 
 
 def _clean(text: str) -> str:
