@@ -10,9 +10,10 @@ from support import small_store
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.snapshot.hydrate import OnConflict, hydrate, plan_hydrate
+from zeroclaw_tui.curation.snapshot.hydrate import hydrate, plan_hydrate
 from zeroclaw_tui.curation.snapshot.snapshot import snapshot_file, write_snapshot
 from zeroclaw_tui.curation.snapshot.text import SIDE_CAR
+from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.memory.change import Clashes, Edit
 from zeroclaw_tui.memory.errors import NotThere, Refused
 
@@ -40,7 +41,7 @@ def _database(library: Library) -> Path:
     return library.config.database
 
 
-async def _brought(library: Library, file: Path, on_conflict: OnConflict = "skip") -> int:
+async def _brought(library: Library, file: Path, on_conflict: OnClash = "skip") -> int:
     outcome = await hydrate(library, await plan_hydrate(library, file), on_conflict)
     return outcome.count
 
@@ -101,7 +102,7 @@ async def test_each_conflict_ends_as_decided_for_it_and_one_undo_takes_all_back(
     library: Library, tmp_path: Path
 ) -> None:
     entries = await library.memory.list("core")
-    policies: dict[str, OnConflict] = dict(
+    policies: dict[str, OnClash] = dict(
         zip((entry.key for entry in entries), ("skip", "overwrite", "rename"), strict=False)
     )
     assert set(policies.values()) == {"skip", "overwrite", "rename"}
@@ -126,7 +127,7 @@ async def test_each_conflict_ends_as_decided_for_it_and_one_undo_takes_all_back(
 
 @pytest.mark.parametrize("on_conflict", ["skip", "overwrite", "rename"])
 async def test_one_undo_takes_all_of_it_back_and_doing_it_twice_adds_nothing(
-    library: Library, hand_made: Path, on_conflict: OnConflict
+    library: Library, hand_made: Path, on_conflict: OnClash
 ) -> None:
     before = rows_in(_database(library))
     await _brought(library, hand_made, on_conflict)

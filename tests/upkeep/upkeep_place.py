@@ -17,8 +17,7 @@ from support.whole_store import everything, hits
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.audit.audit import audit_memories
-from zeroclaw_tui.curation.audit.remedies import merge, plan_merge, recategorise
+from zeroclaw_tui.curation.audit.audit import audit_memories, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.hygiene.plan import plan_hygiene
 from zeroclaw_tui.curation.hygiene.run import run_hygiene

@@ -25,7 +25,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.imports import ImportPlan, Wish, import_memories, plan_import
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.curation.transfer.words import category_words, lost_words, preview_words, source_words
+from zeroclaw_tui.curation.words import category_words, lost_words, preview_words, source_words
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused
 from zeroclaw_tui.memory.text import counted, one_line
 

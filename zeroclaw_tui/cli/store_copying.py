@@ -25,7 +25,6 @@ from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, document, note, write_lines
 from zeroclaw_tui.curation.changes import note_nothing
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.superseded import left_out_words
 from zeroclaw_tui.curation.transfer.copy import (
     CopyOutcome,
     CopyPlan,
@@ -35,7 +34,7 @@ from zeroclaw_tui.curation.transfer.copy import (
 )
 from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
 from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.curation.transfer.words import plan_facts
+from zeroclaw_tui.curation.words import left_out_words, plan_facts
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused
 from zeroclaw_tui.memory.text import counted, first_names, mask_secrets, one_line
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.listing import moment
@@ -25,7 +25,6 @@ from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation.files import look_at_files, put_files_back
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.side_databases import put_rows_back
-from zeroclaw_tui.curation.superseded import superseded_hidden
 from zeroclaw_tui.curation.trash.trash import REVERSING, Action, TrashRow, Verb
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
@@ -121,9 +120,6 @@ def _all_folders(config: MemoryConfig) -> Iterator[Path]:
     for root in roots:
         yield from (root / name for name in _BELOW_ROOT)
 
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
 
 _MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
 _ON_HIT = ("reject", "block-on-read", "block_on_read")
@@ -268,7 +264,7 @@ def plan_of(stamps: Iterable[Stamp], filter: MemoryFilter | None = None, superse
 async def plan_purge(library: Library, filter: MemoryFilter) -> PurgePlan:
     """The plan for every memory a filter leaves."""
     stamps = await library.memory.stamps(filter)
-    return plan_of(stamps, filter, await superseded_hidden(library, filter))
+    return plan_of(stamps, filter, await library.superseded_hidden(filter))
 
 
 def _first_and_last(timestamps: Iterable[str]) -> tuple[str | None, str | None]:
@@ -376,7 +372,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, a
         written = await library.memory.update(id, Edit(values), expected, keep, vector=vector)
         return Outcome("edit", 1, row=written.change.after, notes=(*written.notes, *notes))
 
-    key = _shown(row.entry().key)
+    key = _shown(row.key)
     summary = f"showed {key} again" if list(values) == [SUPERSEDED_BY] else f"edited {key} ({', '.join(values)})"
     return await carried_out(library, "edit", summary, work)
 
@@ -554,7 +550,7 @@ async def restore(
                 _check_restorable(library, await library.trash.row(number))
         return await _taken_back(library, "restore", action, wanted, clash, advance)
 
-    one = (await library.trash.row(wanted[0])).row.entry().key
+    one = (await library.trash.row(wanted[0])).row.key
     what = _shown(one) if len(wanted) == 1 else counted(len(wanted))
     return await carried_out(library, "restore", f"restored {what}", work, advance)
 

@@ -22,6 +22,7 @@ from zeroclaw_tui.embeddings.patient import PatientEmbedder
 from zeroclaw_tui.embeddings.remote_calls import Tell
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere
+from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.scanner import ScanMode, scan
@@ -94,6 +95,14 @@ class Library:
             while len(self._findings) > FINDINGS_KEPT:
                 self._findings.pop(next(iter(self._findings)))
         return self._findings[state]
+
+    async def superseded_hidden(self, filter: MemoryFilter) -> int:
+        """How many memories a filter leaves out for no other reason than that a newer one replaced them; 0 where it
+        shows them or the store has none such."""
+        if filter.superseded is not Superseded.HIDE or not self.memory.capabilities.superseded:
+            return 0
+        _, total = await self.memory.order_part(filter.but(superseded=Superseded.ONLY), NEWEST_STORED, 0, 0)
+        return total
 
     async def recall(self, request: RecallRequest, settings: ScoringSettings | None = None) -> RecallResult:
         """What ZeroClaw of this profile recalls, with every part of the score; `settings` in place of the config's."""

@@ -17,7 +17,7 @@ from textual.screen import Screen
 
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.curation.superseded import stay_words
+from zeroclaw_tui.curation.words import stay_words
 from zeroclaw_tui.memory.change import MEMORIES
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line

@@ -17,10 +17,9 @@ from textual.content import Content
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
-from zeroclaw_tui.curation.superseded import left_out_words, superseded_hidden
 from zeroclaw_tui.curation.transfer.export import Exported, export_file
 from zeroclaw_tui.curation.transfer.imports import ImportPlan, import_memories, plan_import
-from zeroclaw_tui.curation.transfer.words import lost_words, preview_words, source_words
+from zeroclaw_tui.curation.words import left_out_words, lost_words, preview_words, source_words
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -68,7 +67,7 @@ async def export_shown(
 ) -> str | None:
     """Ask where to, and export what a filter leaves; gives what was done, None when a person left it."""
     count = (await library.memory.facets(filter, now.isoformat())).total
-    if hidden := await superseded_hidden(library, filter):
+    if hidden := await library.superseded_hidden(filter):
         narrowed = f"{narrowed}\n{hidden_words(hidden)}"
     path = Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"
     form = export_form(count, narrowed, path, has_vectors=library.memory.capabilities.vectors)

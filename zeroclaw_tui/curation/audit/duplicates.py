@@ -19,7 +19,7 @@ LOOKED_AT = 20_000
 """Characters: of longer contents only the beginning is compared."""
 BANDS, ROWS = 16, 4
 """Two texts that share 80 % of their pairs have a band in common in 99.98 of 100 cases, at 90 % practically always."""
-_BATCH = 100_000
+_BATCH = 50_000
 """Bytes of words that are hashed together."""
 _SIGNED_AT_ONCE = 2_000
 _MIX = 0x9E3779B97F4A7C15

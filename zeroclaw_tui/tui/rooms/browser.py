@@ -747,12 +747,11 @@ class BrowserRoom(Screen[None]):
 
     async def _delete(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import plan_of
-        from zeroclaw_tui.curation.superseded import superseded_hidden
 
         marks = self.rows.marks
         every, without = marks.every, marks.without
         stamps = await self._chosen_stamps(library)
-        hidden = 0 if every is None else await superseded_hidden(library, every.but(blocks=False))
+        hidden = 0 if every is None else await library.superseded_hidden(every.but(blocks=False))
         # The plan names the filter only where it means all that passes it.
         plan = await asyncio.to_thread(plan_of, stamps, None if without else every, hidden)
         outcome = await self.changes.remove(library, plan)
