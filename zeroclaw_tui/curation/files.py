@@ -19,8 +19,7 @@ from zeroclaw_tui.memory.change import FILE, Batches, Clash, Clashes, ClashFound
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 
 LARGEST = 200_000_000
-"""Up to so many bytes of a file are kept."""
-
+"""Files of more bytes are neither kept nor read where all of one has to be in memory at once."""
 
 _AT_ONCE = 1 << 20
 _PRIVATE = 0o600

@@ -20,7 +20,7 @@ from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.backends.session_ids import sanitised
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
-from zeroclaw_tui.curation.files import FileVanished, write_file
+from zeroclaw_tui.curation.files import LARGEST, FileVanished, write_file
 from zeroclaw_tui.curation.formats.jsonl import (
     Header,
     Identity,
@@ -211,8 +211,6 @@ def _date(value: Value) -> str | None:
     return None
 
 
-LARGEST = 200_000_000
-"""Files of more bytes are not read: what a snapshot brings is looked at as a whole."""
 ALL_LOST = "The file holds no id, session, namespace, importance or vector of any memory."
 
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
