@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled, date_shown, size_shown
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import PurgePlan, plan_of
-from zeroclaw_tui.curation.copies.copies import Copy, planned_words
+from zeroclaw_tui.curation.copies.copies import planned_words
+from zeroclaw_tui.curation.copies.places import Copy
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, stay_words
 from zeroclaw_tui.memory.entry import MemoryEntry

@@ -25,7 +25,8 @@ from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation.files import look_at_files, put_files_back
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.side_databases import put_rows_back
-from zeroclaw_tui.curation.trash.trash import REVERSING, Action, TrashRow, Verb
+from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Verb
+from zeroclaw_tui.curation.trash.trash import TrashRow
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
     FILE,

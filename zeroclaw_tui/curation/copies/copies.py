@@ -53,11 +53,6 @@ from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Keep, RowChange
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.text import first_names, one_line
 
-__all__ = [
-    "Copy", "Kind", "Text", "find_copies", "left_words", "living_in", "place_words", "planned_words", "summary",
-    "texts_of", "texts_of_plan",
-]  # fmt: skip
-
 Answer = TypeVar("Answer")
 
 _ROWS_AT_ONCE = 500

@@ -378,8 +378,6 @@ def _moment(nanoseconds: int) -> str:
         return "before the calendar"
 
 
-__all__ = ["HygieneItem", "HygienePlan", "audit_file", "has_folder", "plan_hygiene"]
-
 _ORDER: Mapping[RuleName, int] = {name: at for at, name in enumerate(get_args(RuleName))}
 _COUNTED_AS: Mapping[str, tuple[RuleName, ...]] = {
     "archived_memory_files": ("archive memory files",),

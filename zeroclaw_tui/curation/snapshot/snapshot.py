@@ -422,11 +422,6 @@ def differences(
     return tuple(sorted(found, key=lambda difference: _ORDER.index(difference.where)))
 
 
-__all__ = [
-    "Difference", "SnapshotPlan", "Where", "compare", "load_snapshot", "place_of", "plan_snapshot", "snapshot_file",
-    "write_snapshot",
-]  # fmt: skip
-
 MOST_VECTOR_BYTES = 32_000_000
 """Up to so many bytes of vectors go into the lossless copy: it is written, and kept for an undo, as a whole."""
 

@@ -51,7 +51,7 @@ from zeroclaw_tui.curation.transfer.fit import (
     read_line,
 )
 from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.curation.trash.trash import Verb
+from zeroclaw_tui.curation.trash.journal import Verb
 from zeroclaw_tui.memory.change import AGENTS, Advance, Clash, RowChange, See, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, WrongUse

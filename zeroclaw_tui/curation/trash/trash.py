@@ -9,11 +9,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar, cast
+from typing import TypeVar
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.config.install import Install
@@ -23,7 +23,7 @@ from zeroclaw_tui.curation.side_databases import present_now
 from zeroclaw_tui.curation.trash import file as trash_file
 from zeroclaw_tui.curation.trash import journal
 from zeroclaw_tui.curation.trash.file import Places
-from zeroclaw_tui.curation.trash.journal import ActionFacts, KeptFacts, States
+from zeroclaw_tui.curation.trash.journal import REVERSING, Action, KeptFacts, States, Verb
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, Batches, Keep, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotThere
 
@@ -39,32 +39,7 @@ _COUNTED = (MEMORIES, FILE, AUDIT_LOG)
 
 Answer = TypeVar("Answer")
 
-Verb = Literal[
-    "store", "edit", "forget", "purge", "clear", "restore", "undo", "redo", "clean", "hygiene", "snapshot", "hydrate",
-    "import", "merge", "recategorise", "copy",
-]  # fmt: skip
-"""What a person did. "restore" brings chosen rows back from the trash, "clean" removes copies of a text elsewhere."""
-REVERSING: tuple[Verb, ...] = ("undo", "redo")
-"""What is done to another action: an undo takes it back, a redo does again what an undo took back."""
 _TAKING_BACK = (*REVERSING, "restore")
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """Something a person did to one store. `at` is RFC 3339, `size` in bytes, `until` when the trash lets go of it.
-
-    `count` is how many rows it changed, `open` how many of them are not taken back yet. `store` names the store.
-    """
-
-    number: int
-    verb: Verb
-    at: str
-    summary: str
-    count: int
-    open: int
-    size: int
-    until: str
-    store: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +191,7 @@ class _ActionUnderWay:
         with self._written_further():
             journal.strike(self._connection, numbers)
 
-    def finish(self, nothing: str | None = None) -> journal.ActionFacts | None:
+    def finish(self, nothing: str | None = None) -> Action | None:
         """End it, drop what is too old or too much, and give up the lock; None when nothing was kept.
 
         Then it is struck out, or noted with `nothing` for its summary.
@@ -605,39 +580,34 @@ class Trash:
         with trash_file.explained(self.file, "written"), closing(trash_file.for_writing(self.file)) as connection:
             yield connection
 
-    def _empty(self, numbers: Sequence[int] | None) -> int:
+    @contextmanager
+    def _wiping(self) -> Iterator[sqlite3.Connection]:
+        """One transaction; what it lets go of is zeroed once it is durable."""
         with self._writing() as connection:
             with trash_file.transaction(connection):
-                going = self._let_go(connection, numbers)
+                yield connection
             try:
                 trash_file.wipe(connection)
             except sqlite3.Error as error:
                 raise self._not_wiped(error) from error
-        return going
+
+    def _empty(self, numbers: Sequence[int] | None) -> int:
+        with self._wiping() as connection:
+            return self._let_go(connection, numbers)
 
     def _forget(self, action: int) -> None:
-        with self._writing() as connection:
-            with trash_file.transaction(connection):
-                journal.forget_numbers(connection, journal.numbers_of_action(connection, action, only_open=False))
-                journal.drop_actions(connection, [action])
-                journal.count_anew(connection)
-            try:
-                trash_file.wipe(connection)
-            except sqlite3.Error as error:
-                raise self._not_wiped(error) from error
+        with self._wiping() as connection:
+            journal.forget_numbers(connection, journal.numbers_of_action(connection, action, only_open=False))
+            journal.drop_actions(connection, [action])
+            journal.count_anew(connection)
 
     def _erase(self, holds: Callable[[str | bytes], bool]) -> int:
-        with self._writing() as connection:
-            with trash_file.transaction(connection):
-                going = journal.holding(connection, holds)
-                journal.strike(connection, going)
-                journal.count_anew(connection)
-                journal.unname(connection, holds)
-            try:
-                trash_file.wipe(connection)
-            except sqlite3.Error as error:
-                raise self._not_wiped(error) from error
-        return len(going)
+        with self._wiping() as connection:
+            going = journal.holding(connection, holds)
+            journal.strike(connection, going)
+            journal.count_anew(connection)
+            journal.unname(connection, holds)
+            return len(going)
 
     def _not_wiped(self, error: sqlite3.Error) -> InspectorError:
         try:
@@ -664,7 +634,7 @@ class Trash:
         found = await self._read(lambda connection: journal.kept_rows(connection, choose(connection)))
         here = self._places.here
         return [
-            Version(kept.number, kept.action, _verb(kept.verb), kept.at, here(kept.before), here(kept.after))
+            Version(kept.number, kept.action, kept.verb, kept.at, here(kept.before), here(kept.after))
             for kept in found or []
             if kept.before != kept.after
         ]
@@ -690,18 +660,9 @@ class Trash:
             for batch in journal.batches(connection, choose(connection)):
                 yield [RowChange(here(kept.before), here(kept.after), number=kept.number) for kept in batch]
 
-    def _action(self, facts: ActionFacts) -> Action:
-        return Action(
-            number=facts.number,
-            verb=_verb(facts.verb),
-            at=facts.at,
-            summary=facts.summary,
-            count=facts.count,
-            open=facts.open,
-            size=facts.size,
-            until=self._until(facts.at),
-            store=facts.store,
-        )
+    def _action(self, action: Action) -> Action:
+        """The same with the moment at which it goes."""
+        return replace(action, until=_later(action.at, trash_limits(self._install)[0]))
 
     def _trash_rows(self, found: Sequence[KeptFacts]) -> list[TrashRow]:
         days, _ = trash_limits(self._install)
@@ -709,7 +670,7 @@ class Trash:
             TrashRow(
                 kept.number,
                 kept.action,
-                _verb(kept.verb),
+                kept.verb,
                 kept.at,
                 _later(kept.at, days),
                 kept.before.size,
@@ -720,13 +681,6 @@ class Trash:
             if kept.before is not None
         ]
 
-    def _until(self, at: str) -> str:
-        return _later(at, trash_limits(self._install)[0])
-
 
 def _later(at: str, days: int) -> str:
     return (datetime.fromisoformat(at) + timedelta(days=days)).isoformat()
-
-
-def _verb(text: str) -> Verb:
-    return cast(Verb, text)

@@ -39,7 +39,7 @@ from zeroclaw_tui.tui.widgets.header import StoreHeader
 # The panes are imported behind the first frame, and what a change needs when one is made.
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.copies.copies import Copy
+    from zeroclaw_tui.curation.copies.places import Copy
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.change import Stamp, StoredRow
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -842,7 +842,8 @@ class BrowserRoom(Screen[None]):
             banner.hide()
 
     async def _show_copies(self, library: Library) -> None:
-        from zeroclaw_tui.curation.copies.copies import Text, find_copies
+        from zeroclaw_tui.curation.copies.copies import find_copies
+        from zeroclaw_tui.curation.copies.texts import Text
         from zeroclaw_tui.tui.rooms.copies import CopiesScreen
 
         banner = self.panes.copies_banner
