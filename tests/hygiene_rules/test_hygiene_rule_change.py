@@ -10,7 +10,6 @@ import pytest
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.hygiene.rules import (
-    RuleChange,
     Value,
     plan_rule_change,
     rules_for,
@@ -20,6 +19,7 @@ from zeroclaw_tui.curation.hygiene.rules import (
     with_rules_of_file,
 )
 from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.setting_change import SettingChange
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, Refused, WrongUse
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -46,7 +46,7 @@ def config_of(tmp_path: Path, text: str = OLD, environ: dict[str, str] | None = 
     return configs_for(OpenOptions(config_dir=folder), {"HOME": str(tmp_path), **(environ or {})})[0]
 
 
-def text_after(change: RuleChange) -> str:
+def text_after(change: SettingChange) -> str:
     return change.after.decode()
 
 

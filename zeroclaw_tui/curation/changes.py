@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.listing import moment
@@ -60,6 +60,20 @@ _ZEROCLAWS = re.compile(
 _UNKNOWN = re.compile(r"\.[a-z0-9_]{8}\.tmp")
 """A name as many programs give one to a file that is not whole yet."""
 _BELOW_ROOT = ("", "state", "memory", "memory/archive", "sessions", "sessions/archive")
+
+_MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
+_ON_HIT = ("reject", "block-on-read", "block_on_read")
+_DEFAULT_NAMESPACE = "default"
+_LONG = 20_000
+_CATEGORIES = "secret, api_key, private_key, email, or phone"
+TYPED_FROM = 11
+"""From so many memories on, the number is typed to confirm."""
+SAMPLES = 3
+_LONGEST_KEY_SHOWN = 60
+_OF_ONE_ROW = ("store", "edit")
+_WORDS_STAY = "Single words of it may stay in the keyword index until ZeroClaw's SQLite merges that."
+_NOT_NOTED = "This is done{}; only its end could not be noted, which the next change here does."
+_NOT_CLEANED = "This is done, but what the trash held of it may still be read in its file until the next change here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +134,6 @@ def _all_folders(config: MemoryConfig) -> Iterator[Path]:
         roots.append(Path(config.location))
     for root in roots:
         yield from (root / name for name in _BELOW_ROOT)
-
-
-_MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
-_ON_HIT = ("reject", "block-on-read", "block_on_read")
-_DEFAULT_NAMESPACE = "default"
-_LONG = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +209,6 @@ def look_at(policy: Mapping[str, Any], content: str, namespace: str | None) -> V
     return Verdict(content, redacted, refusal)
 
 
-_CATEGORIES = "secret, api_key, private_key, email, or phone"
-
-
 def _invalid(key: str, found: str, expected: str) -> str:
     return f"invalid memory.policy.{key} {found}; expected {expected}"
 
@@ -213,11 +218,6 @@ def _value(policy: Mapping[str, Any], name: str) -> Any:
     key = MEMORY_KEYS[f"policy.{name}"]
     value = policy.get(name, key.default)
     return value if fits(key.kind, value) else key.default
-
-
-TYPED_FROM = 11
-"""From so many memories on, the number is typed to confirm."""
-SAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,15 +276,6 @@ def _first_and_last(timestamps: Iterable[str]) -> tuple[str | None, str | None]:
 
 def _by_count(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
-
-
-_LONGEST_KEY_SHOWN = 60
-_OF_ONE_ROW = ("store", "edit")
-_WORDS_STAY = "Single words of it may stay in the keyword index until ZeroClaw's SQLite merges that."
-_NOT_NOTED = "This is done{}; only its end could not be noted, which the next change here does."
-_NOT_CLEANED = "This is done, but what the trash held of it may still be read in its file until the next change here."
-
-Done = TypeVar("Done")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ _AT_ONCE = 1 << 20
 _PRIVATE = 0o600
 """The mode of a file that was gone: nobody knows who was meant to read it."""
 
+Held = TypeVar("Held")
+
 
 @dataclass(frozen=True, slots=True)
 class Looks:
@@ -151,9 +153,6 @@ def path_in(row: StoredRow | None, name: str) -> Path | None:
 
 def _unreadable(path: Path, error: OSError) -> Unreadable:
     return Unreadable(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.")
-
-
-Held = TypeVar("Held")
 
 
 class FileVanished(Exception):

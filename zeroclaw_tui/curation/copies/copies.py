@@ -82,6 +82,9 @@ _PLURALS: Mapping[Kind, str] = {
 }
 _LUCID = "ZeroClaw also gave these memories to the lucid program, which keeps them in its own store and has no delete."
 
+Cut = Callable[[list[str]], tuple[list[str], set[Text]]]
+"""From the lines of a file to those that stay, and the texts that go with the others."""
+
 
 async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
     """Every place beside the store itself where one of these texts still lies (ZeroClaw's own files only).
@@ -368,10 +371,6 @@ def _summed(kind: Kind, copies: Sequence[Copy]) -> str:
     else:
         name = Path(copies[0].place).name if kind in _PLURALS else kind
     return one_line(f"{name} ({sum(counts):,})" if counts else name)
-
-
-Cut = Callable[[list[str]], tuple[list[str], set[Text]]]
-"""From the lines of a file to those that stay, and the texts that go with the others."""
 
 
 class ChangedMeanwhile(Refused):

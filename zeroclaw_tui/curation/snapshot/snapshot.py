@@ -64,6 +64,22 @@ _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?([+-]\d\d:\d\d|Z)
 _NOT_FITTING = "Vectors that do not fit this store's are left out; `zeroclaw memory reindex` makes new ones."
 _TEXTS_SAID, _OWNER_SAID = 0b011, 0b100
 
+ALL_LOST = "The file holds no id, session, namespace, importance or vector of any memory."
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
+_JSONL = (".jsonl", ".ndjson")
+_NAME_ONE = f"Name a {NAME}, or a JSONL file that `zeroclaw memory export` wrote."
+Where = Literal["only here", "only there", "changed", "same"]
+"""Here is the store, there the snapshot."""
+_ORDER: Sequence[Where] = ("changed", "only here", "only there", "same")
+_TOLD_EVERY = 200
+MOST_VECTOR_BYTES = 32_000_000
+"""Up to so many bytes of vectors go into the lossless copy: it is written, and kept for an undo, as a whole."""
+_CORE = MemoryFilter(category=("core",), superseded=Superseded.SHOW)
+_LEFT_OUT = ("the whole memory: it is no UTF-8 text, and ZeroClaw leaves it out",)
+_NO_VECTORS = f"{SIDE_CAR} has no vectors, as they are too many; `zeroclaw memory reindex` makes them anew."
+_FOREIGN_COPY = f"{SIDE_CAR} is no export of this program."
+_REPLACE = "Move it away, or replace it with --replace-foreign; undo brings it back."
+
 
 @dataclass(slots=True)
 class SnapshotFit(Fit):
@@ -211,13 +227,6 @@ def _date(value: Value) -> str | None:
     return None
 
 
-ALL_LOST = "The file holds no id, session, namespace, importance or vector of any memory."
-
-_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
-_JSONL = (".jsonl", ".ndjson")
-_NAME_ONE = f"Name a {NAME}, or a JSONL file that `zeroclaw memory export` wrote."
-
-
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A file's memories. `is_exact` is False where they went through ZeroClaw's format; `header` is that of JSONL."""
@@ -363,13 +372,6 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-Where = Literal["only here", "only there", "changed", "same"]
-"""Here is the store, there the snapshot."""
-
-_ORDER: Sequence[Where] = ("changed", "only here", "only there", "same")
-_TOLD_EVERY = 200
-
-
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One key. `here` is the store's memory (an excerpt is never in it), `there` the file's; None where it has none.
@@ -420,16 +422,6 @@ def differences(
     if advance is not None:
         advance(len(loaded.rows))
     return tuple(sorted(found, key=lambda difference: _ORDER.index(difference.where)))
-
-
-MOST_VECTOR_BYTES = 32_000_000
-"""Up to so many bytes of vectors go into the lossless copy: it is written, and kept for an undo, as a whole."""
-
-_CORE = MemoryFilter(category=("core",), superseded=Superseded.SHOW)
-_LEFT_OUT = ("the whole memory: it is no UTF-8 text, and ZeroClaw leaves it out",)
-_NO_VECTORS = f"{SIDE_CAR} has no vectors, as they are too many; `zeroclaw memory reindex` makes them anew."
-_FOREIGN_COPY = f"{SIDE_CAR} is no export of this program."
-_REPLACE = "Move it away, or replace it with --replace-foreign; undo brings it back."
 
 
 @dataclass(frozen=True, slots=True)
