@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, Literal
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -17,7 +16,6 @@ from zeroclaw_tui.curation.setting_change import (
     config_as_it_is,
     config_file_of,
     planned_change,
-    save_change,
     target_of,
     variable_above,
     without_effect,
@@ -323,11 +321,6 @@ def plan_rule_change(config: MemoryConfig, values: Mapping[str, Value]) -> Setti
     wanted = {name: checked_value(_known(name), value) for name, value in values.items()}
     present = {name: _present(config, name) for name in (*_NAMES, *_OF_CATEGORIES)}
     return planned_change(config, wanted, tuple(warnings_of(present, wanted, config)))
-
-
-def save_rule_change(config: MemoryConfig, change: SettingChange, now: datetime) -> None:
-    """Save it with a backup. Raises Refused when the file changed meanwhile, Unreadable."""
-    save_change(config, change, now)
 
 
 def with_rules(config: MemoryConfig, values: Mapping[str, Value]) -> MemoryConfig:

@@ -459,11 +459,6 @@ def place_of(config: MemoryConfig) -> Path:
     return install.root / NAME
 
 
-def snapshot_file(library: Library) -> Path:
-    """Where ZeroClaw looks for it. Raises Refused for a lone store that has no such place."""
-    return place_of(library.config)
-
-
 def load_snapshot(path: Path) -> tuple[Snapshot, tuple[MemoryEntry, ...]]:
     """A MEMORY_SNAPSHOT.md, or one of our JSONL exports, as memories to compare and hydrate from. It blocks.
 
@@ -477,7 +472,7 @@ def load_snapshot(path: Path) -> tuple[Snapshot, tuple[MemoryEntry, ...]]:
 
 async def plan_snapshot(library: Library) -> SnapshotPlan:
     """What writing the snapshot would write and lose."""
-    file = snapshot_file(library)
+    file = place_of(library.config)
     core = await _core(library)
     return await asyncio.to_thread(_planned, file, core)
 
@@ -489,7 +484,7 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
     is only replaced with `replaces_foreign`.
     """
     refuse_read_only(library)
-    file = snapshot_file(library)
+    file = place_of(library.config)
     core = await _core(library, with_vectors=True)
     count = sum(core.written)
     if not count:

@@ -236,7 +236,7 @@ class SnapshotPane(UpkeepPane):
     async def _compare(self) -> _Compared:
         path = self._path
         if path is None:
-            path = self._path = await asyncio.to_thread(snapshots.snapshot_file, self.library)
+            path = self._path = await asyncio.to_thread(snapshots.place_of, self.library.config)
         snapshot, entries = await asyncio.to_thread(snapshots.load_snapshot, path)
         differences = await snapshots.compare(self.library, path, self._advance)
         return _Compared(path, snapshot, len(entries), differences)
