@@ -14,10 +14,9 @@ from support import small_store
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.audit import remedies
-from zeroclaw_tui.curation.audit.audit import audit_memories
+from zeroclaw_tui.curation.audit import audit
+from zeroclaw_tui.curation.audit.audit import audit_memories, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.audit.findings import Finding, FindingKind
-from zeroclaw_tui.curation.audit.remedies import merge, plan_merge, recategorise
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.change import Stamp, StoredRow
@@ -56,7 +55,7 @@ async def _state(library: Library) -> list[tuple[Any, ...]]:
     return sorted(rows, key=str)
 
 
-def _going(finding: Finding, keeps: remedies.Keeps, **more: Any) -> set[str]:
+def _going(finding: Finding, keeps: audit.Keeps, **more: Any) -> set[str]:
     return {stamp.id for stamp in plan_merge(finding, keeps, **more).going.stamps}
 
 
@@ -156,7 +155,7 @@ async def _rows(library: Library) -> list[StoredRow]:
 async def test_rows_that_changed_or_went_are_left_alone_and_told(
     opened: Any, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(remedies, "_AT_ONCE", at_once)
+    monkeypatch.setattr(audit, "_GIVEN_AT_ONCE", at_once)
     library = await opened("G4", ROWS)
     stamps = await _stamps(library)
     _by_another(library, "UPDATE memories SET content = 'theirs', updated_at = '2026-04-01' WHERE id = 'other'")
@@ -173,7 +172,7 @@ async def test_a_row_that_changes_between_the_look_and_the_write_is_left_to_whoe
 ) -> None:
     library = await opened("G2", ROWS)
     stamps = await _stamps(library)
-    given: Callable[..., Any] = remedies.InCategory._change
+    given: Callable[..., Any] = audit.InCategory._change
     written: list[str] = []
 
     def change(self: Any, stamp: Stamp, row: StoredRow | None) -> Any:
@@ -185,7 +184,7 @@ async def test_a_row_that_changes_between_the_look_and_the_write_is_left_to_whoe
             )
         return found
 
-    monkeypatch.setattr(remedies.InCategory, "_change", change)
+    monkeypatch.setattr(audit.InCategory, "_change", change)
     outcome = await recategorise(library, stamps, "noise")
     assert outcome.changed == ("newest",)
     assert outcome.count == len(ROWS) - 1
@@ -194,7 +193,7 @@ async def test_a_row_that_changes_between_the_look_and_the_write_is_left_to_whoe
 
 
 async def test_large_rows_are_read_a_few_at_a_time(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remedies, "_MOST_BYTES", 2000)
+    monkeypatch.setattr(audit, "_GIVEN_BYTES", 2000)
     library = await opened("G4", [{"content": "x " * 600} for _ in range(7)])
     asked: list[int] = []
     whole = library.memory.stored_of

@@ -16,7 +16,8 @@ from support import small_store
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory
-from zeroclaw_tui.curation.copies.copies import Text, find_copies
+from zeroclaw_tui.curation.copies.copies import find_copies
+from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.files.database import wal_file

@@ -17,7 +17,9 @@ from support.left_texts import cache, snapshot
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.copies import databases, texts
-from zeroclaw_tui.curation.copies.copies import Copy, Text, find_copies, summary
+from zeroclaw_tui.curation.copies.copies import find_copies, summary
+from zeroclaw_tui.curation.copies.places import Copy
+from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import configs_for
 

@@ -20,7 +20,9 @@ from support.left_texts import AUDIT, SESSIONS
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.copies import copies as looking
 from zeroclaw_tui.curation.copies import texts
-from zeroclaw_tui.curation.copies.copies import Copy, Text, clean_copies, find_copies
+from zeroclaw_tui.curation.copies.copies import clean_copies, find_copies
+from zeroclaw_tui.curation.copies.places import Copy
+from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.files import database as connections
 
 Make = Callable[..., Place]

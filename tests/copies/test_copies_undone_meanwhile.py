@@ -11,7 +11,8 @@ from copies_samples import SECRET, Place
 
 from zeroclaw_tui.curation import files as files_beside
 from zeroclaw_tui.curation.changes import undo
-from zeroclaw_tui.curation.copies.copies import Text, clean_copies, find_copies
+from zeroclaw_tui.curation.copies.copies import clean_copies, find_copies
+from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Clash, Clashes, Keep, RowChange
 from zeroclaw_tui.memory.errors import Refused

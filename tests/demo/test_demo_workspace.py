@@ -12,14 +12,15 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.demo import AGENTS, DIMENSIONS, make_demo
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
-from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.memory.text import display_text
@@ -146,8 +147,9 @@ async def recalled(demo: Path, query: str, version: str, limit: int) -> RecallRe
     await memory.open()
     embedder = LocalEmbedder(EmbeddingConfig("local", "local", DIMENSIONS))
     request = RecallRequest(query, limit, as_of=NOW.isoformat())
-    choice = ProfileChoice.by_hand(version)
-    result = await recall_memories(memory, embedder, choice, ScoringSettings(), request, None)
+    missing: Any = None
+    library = Library(missing, memory, ProfileChoice.by_hand(version), ScoringSettings(), embedder, missing)
+    result = await library.recall(request)
     await memory.close()
     return result
 

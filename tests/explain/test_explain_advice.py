@@ -12,7 +12,6 @@ from support import golden
 from support.replaying import AS_OF, RecordedEmbedder, library_of, trial
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.prompt import advised, explained_by, gather_evidence
 from zeroclaw_tui.curation.recall import recall_memories
 
@@ -49,8 +48,7 @@ async def test_all_advice_holds_to_the_end(version: str, tmp_path: Path) -> None
                 if told.advice.key == "e":
                     continue
                 tried = told.advice.trial
-                choice = ProfileChoice(tried.profile, "option")
-                again = await recall_memories(memory, library.embedder, choice, tried.settings, tried.request, None)
+                again = await recall_memories(library, tried)
                 assert [scored.entry.id for scored in again.results if scored.injected].count(entry.id) == 1, told
     finally:
         await memory.close()

@@ -10,16 +10,15 @@ import pytest
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.hygiene.rules import (
-    RuleChange,
     Value,
     plan_rule_change,
     rules_for,
-    save_rule_change,
     settings_of,
     with_rules,
     with_rules_of_file,
 )
 from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.setting_change import SettingChange, save_change
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, Refused, WrongUse
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -46,7 +45,7 @@ def config_of(tmp_path: Path, text: str = OLD, environ: dict[str, str] | None = 
     return configs_for(OpenOptions(config_dir=folder), {"HOME": str(tmp_path), **(environ or {})})[0]
 
 
-def text_after(change: RuleChange) -> str:
+def text_after(change: SettingChange) -> str:
     return change.after.decode()
 
 
@@ -168,7 +167,7 @@ def test_a_value_or_a_name_that_cannot_be_is_wrong_use(tmp_path: Path, name: str
 def test_saving_keeps_the_old_file_and_counts_at_once(tmp_path: Path) -> None:
     config = config_of(tmp_path)
     change = plan_rule_change(config, {"memory.conversation_retention_days": 7, "memory.core_max_rows": 50})
-    save_rule_change(config, change, NOW)
+    save_change(config, change, NOW)
     assert config.install.config_file is not None
     assert config.install.config_file.read_bytes() == change.after
     assert [path.read_text() for path in config.install.own_dir.rglob("backups/*")] == [OLD]
@@ -190,7 +189,7 @@ def test_the_preview_is_what_saving_gives(tmp_path: Path, version: str) -> None:
     }
     config = config_of(tmp_path)
     seen = rules_for(with_rules(config, wanted), version)
-    save_rule_change(config, plan_rule_change(config, wanted), NOW)
+    save_change(config, plan_rule_change(config, wanted), NOW)
     assert rules_for(with_rules_of_file(config, {}), version) == seen
     assert rules_for(config, version) != seen
 
@@ -201,7 +200,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
     assert config.install.config_file is not None
     config.install.config_file.write_text(OLD + "# by hand\n")
     with pytest.raises(Refused):
-        save_rule_change(config, change, NOW)
+        save_change(config, change, NOW)
     assert config.install.config_file.read_text() == OLD + "# by hand\n"
 
 
@@ -210,7 +209,7 @@ def test_read_only_saves_nothing(tmp_path: Path) -> None:
     options = OpenOptions(config_dir=tmp_path / "zc", read_only=True)
     config = configs_for(options, {"HOME": str(tmp_path)})[0]
     with pytest.raises(Refused):
-        save_rule_change(config, plan_rule_change(config, {"memory.purge_after_days": 3}), NOW)
+        save_change(config, plan_rule_change(config, {"memory.purge_after_days": 3}), NOW)
 
 
 def test_without_a_config_there_is_nothing_to_change(tmp_path: Path) -> None:

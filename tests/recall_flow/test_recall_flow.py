@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.base import Capabilities, StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
-from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, WrongUse
@@ -98,9 +98,10 @@ async def recalled(
     settings: ScoringSettings | None = None,
     why_no_vectors: str | None = None,
 ) -> RecallResult:
-    choice = ProfileChoice(profile_for(version), "assumed")
-    wanted = request or RecallRequest("rust", as_of=NOW.isoformat())
-    return await recall_memories(memory, embedder, choice, settings or ScoringSettings(), wanted, why_no_vectors)
+    missing: Any = None
+    choice, numbers = ProfileChoice(profile_for(version), "assumed"), settings or ScoringSettings()
+    library = Library(missing, memory, choice, numbers, embedder, missing, why_no_vectors)
+    return await library.recall(request or RecallRequest("rust", as_of=NOW.isoformat()))
 
 
 def ids(entries: Sequence[ScoredEntry]) -> list[str]:

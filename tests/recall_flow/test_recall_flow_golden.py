@@ -15,8 +15,8 @@ from support import golden
 from support.test_embedder import embed
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
-from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import profile_for
 from zeroclaw_tui.scoring.scanner import scan
@@ -60,13 +60,15 @@ if golden.IS_WHOLE:
 async def _assert_head_of_window(memory: SqliteMemory, embedder: str, runs: list[dict[str, Any]]) -> None:
     flagged = {entry.id for entry in await memory.list() if scan(entry.content, "on")}
     vectors = None if embedder == "none" else RecordedEmbedder(embedder)
+    missing: Any = None
     choice = ProfileChoice(profile_for("0.8.4"), "option")
+    library = Library(missing, memory, choice, ScoringSettings(), vectors, missing)
     assert len(runs) > 200
     for run in runs:
         vector_weight, keyword_weight = run.get("weights") or (0.7, 0.3)
         settings = ScoringSettings(vector_weight, keyword_weight, search_mode=run.get("search_mode") or "hybrid")
         request = RecallRequest(run["query"], 5, run["session"])
-        result = await recall_memories(memory, vectors, choice, settings, request, None)
+        result = await library.recall(request, settings)
         expected = [found for found in run["results"] if found[0] not in flagged][:5]
         assert [scored.entry.id for scored in result.results] == [found[0] for found in expected], run["query"]
         scores = [found[1] for found in expected]

@@ -65,8 +65,7 @@ def _trial(run: dict[str, Any]) -> Trial:
 
 
 async def _recalled(library: Library, trial: Trial) -> RecallResult:
-    memory, choice = library.memory, library.profile
-    return await recall_memories(memory, library.embedder, choice, trial.settings, trial.request, None)
+    return await recall_memories(library, trial)
 
 
 def _is_like(found: Pairs, recorded: list[list[Any]], names: Any) -> bool:

@@ -23,7 +23,7 @@ from support import kill_points, killing
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.snapshot.hydrate import is_empty_store, make_store, plan_making
-from zeroclaw_tui.curation.snapshot.snapshot import load, snapshot_file, write_snapshot
+from zeroclaw_tui.curation.snapshot.snapshot import load, place_of, write_snapshot
 from zeroclaw_tui.curation.snapshot.text import NAME, SIDE_CAR
 
 ROWS = [{"key": f"k{at}", "content": f"memory {at}\n---\n{'word ' * (at % 50)}"} for at in range(60)]
@@ -61,7 +61,7 @@ async def make(folder: Path) -> None:
 async def check_written(folder: Path) -> None:
     """The old file or the new one, whole; the copy beside is used only where it says the same; an undo restores."""
     library = await opened(folder)
-    file = snapshot_file(library)
+    file = place_of(library.config)
     is_old = file.read_bytes() == EARLIER
     loaded = load(file)
     assert len(loaded.rows) == (1 if is_old else len(ROWS)), "half a snapshot"

@@ -10,9 +10,10 @@ from support import small_store
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.snapshot.hydrate import OnConflict, hydrate, plan_hydrate
-from zeroclaw_tui.curation.snapshot.snapshot import snapshot_file, write_snapshot
+from zeroclaw_tui.curation.snapshot.hydrate import hydrate, plan_hydrate
+from zeroclaw_tui.curation.snapshot.snapshot import place_of, write_snapshot
 from zeroclaw_tui.curation.snapshot.text import SIDE_CAR
+from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.memory.change import Clashes, Edit
 from zeroclaw_tui.memory.errors import NotThere, Refused
 
@@ -40,7 +41,7 @@ def _database(library: Library) -> Path:
     return library.config.database
 
 
-async def _brought(library: Library, file: Path, on_conflict: OnConflict = "skip") -> int:
+async def _brought(library: Library, file: Path, on_conflict: OnClash = "skip") -> int:
     outcome = await hydrate(library, await plan_hydrate(library, file), on_conflict)
     return outcome.count
 
@@ -101,7 +102,7 @@ async def test_each_conflict_ends_as_decided_for_it_and_one_undo_takes_all_back(
     library: Library, tmp_path: Path
 ) -> None:
     entries = await library.memory.list("core")
-    policies: dict[str, OnConflict] = dict(
+    policies: dict[str, OnClash] = dict(
         zip((entry.key for entry in entries), ("skip", "overwrite", "rename"), strict=False)
     )
     assert set(policies.values()) == {"skip", "overwrite", "rename"}
@@ -126,7 +127,7 @@ async def test_each_conflict_ends_as_decided_for_it_and_one_undo_takes_all_back(
 
 @pytest.mark.parametrize("on_conflict", ["skip", "overwrite", "rename"])
 async def test_one_undo_takes_all_of_it_back_and_doing_it_twice_adds_nothing(
-    library: Library, hand_made: Path, on_conflict: OnConflict
+    library: Library, hand_made: Path, on_conflict: OnClash
 ) -> None:
     before = rows_in(_database(library))
     await _brought(library, hand_made, on_conflict)
@@ -143,8 +144,8 @@ async def test_a_store_has_all_of_its_own_snapshot(library: Library, keeps_copy:
     """Also of what ZeroClaw's format trims, and of lines in it that look like entries."""
     await write_snapshot(library)
     if not keeps_copy:
-        snapshot_file(library).with_name(SIDE_CAR).unlink()
-    plan = await plan_hydrate(library, snapshot_file(library))
+        place_of(library.config).with_name(SIDE_CAR).unlink()
+    plan = await plan_hydrate(library, place_of(library.config))
     assert (plan.new, plan.conflicts) == ((), ())
     assert plan.same >= 4
 
@@ -154,7 +155,7 @@ async def test_lost_memories_come_back_out_of_the_copy_with_everything(library: 
     await write_snapshot(library)
     before = rows_in(_database(library))
     small_store.change(_database(library), "DELETE FROM memories WHERE category = 'core'")
-    assert await _brought(library, snapshot_file(library)) == 4
+    assert await _brought(library, place_of(library.config)) == 4
     assert rows_in(_database(library)) == before
 
 
@@ -163,7 +164,7 @@ async def test_an_id_that_is_taken_by_now_is_given_anew(library: Library) -> Non
     row = await library.memory.stored("id-001")
     assert row is not None
     await changes.edit_memory(library, "id-001", Edit({"key": "cat"}), row.fingerprint)
-    plan = await plan_hydrate(library, snapshot_file(library))
+    plan = await plan_hydrate(library, place_of(library.config))
     assert [found.key for found in plan.new] == ["pet"]
     await hydrate(library, plan, "skip")
     assert {entry.id for entry in await library.memory.with_key("cat")} == {"id-001"}
@@ -191,7 +192,7 @@ async def test_what_an_older_schema_cannot_hold_is_said(library: Library, tmp_pa
     await write_snapshot(library)
     make_install(tmp_path / "old", "G1", [])
     old = await opened(tmp_path / "old")
-    plan = await plan_hydrate(old, snapshot_file(library))
+    plan = await plan_hydrate(old, place_of(library.config))
     told = " ".join(plan.notes)
     assert "namespace" in told
     assert "superseded_by" in told
@@ -210,7 +211,7 @@ async def test_vectors_of_another_model_are_left_out(library: Library, tmp_path:
         f"{config.read_text()}embedding_provider = 'custom:http://127.0.0.1:1'\nembedding_dimensions = 3\n"
     )
     other = await opened(tmp_path / "other")
-    plan = await plan_hydrate(other, snapshot_file(library))
+    plan = await plan_hydrate(other, place_of(library.config))
     assert any("do not fit" in note for note in plan.notes)
     await hydrate(other, plan, "skip")
     (pet,) = await other.memory.with_key("pet")
@@ -222,7 +223,7 @@ async def test_an_agents_memories_go_back_to_that_agent(agents: Library) -> None
     await write_snapshot(agents)
     before = rows_in(_database(agents))
     small_store.change(_database(agents), "DELETE FROM memories WHERE key = 'lang'")
-    plan = await plan_hydrate(agents, snapshot_file(agents))
+    plan = await plan_hydrate(agents, place_of(agents.config))
     assert {(found.agent, found.content) for found in plan.new} == {
         ("default", "Rust, says default"), ("writer", "Rust, says writer"),
     }  # fmt: skip

@@ -14,7 +14,7 @@ from snapshot_samples import config_of, entry, make_install, opened, real_snapsh
 from support import golden
 
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate, is_empty_store, make_store, plan_hydrate, plan_making
-from zeroclaw_tui.curation.snapshot.snapshot import load, snapshot_file, write_snapshot
+from zeroclaw_tui.curation.snapshot.snapshot import load, place_of, write_snapshot
 from zeroclaw_tui.curation.snapshot.text import NAME
 from zeroclaw_tui.files.database import is_wal
 from zeroclaw_tui.memory.change import Draft
@@ -194,13 +194,13 @@ async def test_everything_of_the_copy_beside_goes_into_a_schema_that_can_hold_it
     before = rows_in(root / "memory" / "brain.db", columns)
     (root / "memory" / "brain.db").unlink()
     config = config_of(tmp_path / "zc")
-    plan = plan_making(config, snapshot_file(library), version="0.8.4")
+    plan = plan_making(config, place_of(library.config), version="0.8.4")
     assert not any("left out" in note for note in plan.notes)
     made = make_store(config, plan.new, "0.8.4", rows=plan.rows)
     assert rows_in(made, columns) == before
     with closing(sqlite3.connect(made)) as connection:
         assert connection.execute("SELECT alias FROM agents").fetchall() == [("default",)]
-    told = " ".join(plan_making(config, snapshot_file(library)).notes)
+    told = " ".join(plan_making(config, place_of(library.config)).notes)
     assert all(name in told for name in ("namespace", "importance", "superseded_by", "kind", "pinned"))
 
 

@@ -14,7 +14,7 @@ from support import small_store
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate, make_store, plan_hydrate, plan_making
-from zeroclaw_tui.curation.snapshot.snapshot import compare, snapshot_file, write_snapshot
+from zeroclaw_tui.curation.snapshot.snapshot import compare, place_of, write_snapshot
 from zeroclaw_tui.curation.snapshot.text import SIDE_CAR, read_snapshot
 
 _any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -32,7 +32,7 @@ async def _there_and_back(folder: Path, rows: list[dict[str, Any]]) -> None:
     before = rows_in(database)
     library = await opened(folder)
     await write_snapshot(library)
-    file = snapshot_file(library)
+    file = place_of(library.config)
     assert {difference.where for difference in await compare(library, file)} == {"same"}
     small_store.change(database, "DELETE FROM memories")
     await hydrate(library, await plan_hydrate(library, file), "skip")
@@ -80,6 +80,6 @@ async def test_bytes_that_are_no_text_come_back_too(tmp_path: Path) -> None:
     library = await opened(tmp_path / "zc")
     await write_snapshot(library)
     small_store.change(database, "DELETE FROM memories WHERE key = 'bad'")
-    await hydrate(library, await plan_hydrate(library, snapshot_file(library)), "skip")
+    await hydrate(library, await plan_hydrate(library, place_of(library.config)), "skip")
     await library.close()
     assert rows_in(database) == before

@@ -18,8 +18,8 @@ from zeroclaw_tui.curation.snapshot.snapshot import (
     compare,
     load,
     load_snapshot,
+    place_of,
     plan_snapshot,
-    snapshot_file,
     write_snapshot,
 )
 from zeroclaw_tui.curation.snapshot.text import NAME, SIDE_CAR, read_snapshot
@@ -31,7 +31,7 @@ async def test_written_it_lies_where_zeroclaw_looks_with_every_core_memory_in_it
     """The last updated first; those that were replaced by newer ones too."""
     outcome = await write_snapshot(library)
     file = library.config.install.root / NAME
-    assert snapshot_file(library) == file
+    assert place_of(library.config) == file
     assert outcome.count == 4
     assert [found.key for found in read_snapshot(file.read_text()).entries] == ["lang", "old", "hard", "bogus", "pet"]
     snapshot, there = load_snapshot(file)
@@ -41,7 +41,7 @@ async def test_written_it_lies_where_zeroclaw_looks_with_every_core_memory_in_it
 
 async def test_the_copy_beside_it_loses_nothing(library: Library) -> None:
     await write_snapshot(library)
-    rows = {row.id: row for row in load(snapshot_file(library)).rows}
+    rows = {row.id: row for row in load(place_of(library.config)).rows}
     assert len(rows) == 4
     for name, row in rows.items():
         assert row == await library.memory.stored(name)
@@ -77,7 +77,7 @@ async def test_the_plan_says_what_zeroclaws_format_loses_and_what_is_replaced(li
 
 
 async def test_an_undo_brings_back_the_files_that_were_there(library: Library) -> None:
-    file = snapshot_file(library)
+    file = place_of(library.config)
     await write_snapshot(library)
     first = file.read_bytes(), file.with_name(SIDE_CAR).read_bytes()
     await changes.store_memory(library, Draft("new", "stored later"))
@@ -93,7 +93,7 @@ async def test_an_undo_brings_back_the_files_that_were_there(library: Library) -
 
 async def test_a_snapshot_zeroclaw_wrote_since_stays_when_ours_is_undone(library: Library) -> None:
     """ZeroClaw writes it anew at each start."""
-    file = snapshot_file(library)
+    file = place_of(library.config)
     await write_snapshot(library)
     file.write_text("### 🔑 `lang`\n\nwritten by the agent since\n")
     outcome = await changes.undo(library)
@@ -102,7 +102,7 @@ async def test_a_snapshot_zeroclaw_wrote_since_stays_when_ours_is_undone(library
 
 
 async def test_another_programs_file_is_only_replaced_when_asked_to(library: Library) -> None:
-    file = snapshot_file(library)
+    file = place_of(library.config)
     file.write_text(OTHERS_FILE)
     plan = await plan_snapshot(library)
     assert plan.replaces is not None
@@ -119,7 +119,7 @@ async def test_another_programs_file_is_only_replaced_when_asked_to(library: Lib
 
 
 async def test_another_programs_file_beside_it_is_not_overwritten_either(library: Library) -> None:
-    beside = snapshot_file(library).with_name(SIDE_CAR)
+    beside = place_of(library.config).with_name(SIDE_CAR)
     beside.write_text('{"events": []}\n')
     with pytest.raises(Refused, match="no export of this program"):
         await write_snapshot(library)
@@ -183,7 +183,7 @@ async def test_vectors_that_are_too_many_are_left_out_and_said(
     assert not (await plan_snapshot(library)).vectors
     outcome = await write_snapshot(library)
     assert "reindex" in outcome.notes[0]
-    assert all(row.values.get("embedding") is None for row in load(snapshot_file(library)).rows)
+    assert all(row.values.get("embedding") is None for row in load(place_of(library.config)).rows)
 
 
 async def test_a_difference_is_told_for_each_key(library: Library) -> None:
@@ -198,7 +198,7 @@ async def test_a_difference_is_told_for_each_key(library: Library) -> None:
         Edit({"category": "daily"}),
         (await library.memory.stored("id-001")).fingerprint,  # type: ignore[union-attr]
     )
-    found = await compare(library, snapshot_file(library))
+    found = await compare(library, place_of(library.config))
     told = [(difference.where, difference.key) for difference in found]
     assert told == [
         ("changed", "lang"), ("only here", "new"), ("only there", "pet"), ("same", "old"), ("same", "hard"),
@@ -213,7 +213,7 @@ async def test_a_difference_is_told_for_each_key(library: Library) -> None:
 async def test_right_after_it_was_written_store_and_snapshot_are_the_same(library: Library, keeps_copy: bool) -> None:
     """Also through ZeroClaw's format, which trims contents and makes entries of lines that look like them."""
     await write_snapshot(library)
-    file = snapshot_file(library)
+    file = place_of(library.config)
     if not keeps_copy:
         file.with_name(SIDE_CAR).unlink()
     found = await compare(library, file)
@@ -224,7 +224,7 @@ async def test_right_after_it_was_written_store_and_snapshot_are_the_same(librar
 
 async def test_a_copy_beside_that_contradicts_the_snapshot_is_said_and_not_used(library: Library) -> None:
     await write_snapshot(library)
-    file = snapshot_file(library)
+    file = place_of(library.config)
     file.write_text(file.read_text().replace("User prefers Rust", "User prefers Haskell"))
     snapshot, there = load_snapshot(file)
     assert "holds other memories and is not used" in snapshot.notes[0]
@@ -239,7 +239,7 @@ async def test_agents_that_hold_the_same_key_are_told_apart(agents: Library) -> 
     plan = await plan_snapshot(agents)
     assert [(key, lost[0][:36]) for key, lost in plan.lossy] == [("lang", "the whole memory: one of that key st")]
     await write_snapshot(agents)
-    file = snapshot_file(agents)
+    file = place_of(agents.config)
     assert [difference.where for difference in await compare(agents, file)] == ["same"] * 3
     file.with_name(SIDE_CAR).unlink()
     told = {(difference.where, difference.key) for difference in await compare(agents, file)}

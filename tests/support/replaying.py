@@ -63,9 +63,7 @@ def trial(query: str, version: str = "0.8.4", settings: ScoringSettings | None =
 
 async def recalled(library: Library, tried: Trial) -> RecallResult:
     """The recall of a trial, asked of the store."""
-    choice = ProfileChoice(tried.profile, library.profile.source)
-    memory, embedder = library.memory, library.embedder
-    return await recall_memories(memory, embedder, choice, tried.settings, tried.request, library.why_no_vectors)
+    return await recall_memories(library, tried)
 
 
 class KnownEvidence:

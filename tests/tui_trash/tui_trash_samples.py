@@ -17,7 +17,8 @@ from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
-from zeroclaw_tui.curation.trash.trash import Trash, Verb
+from zeroclaw_tui.curation.trash.journal import Verb
+from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import RowChange, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.scoring.profiles import profile_for

@@ -17,15 +17,14 @@ from support.whole_store import everything, hits
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.audit.audit import audit_memories
-from zeroclaw_tui.curation.audit.remedies import merge, plan_merge, recategorise
+from zeroclaw_tui.curation.audit.audit import audit_memories, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.hygiene.plan import plan_hygiene
 from zeroclaw_tui.curation.hygiene.run import run_hygiene
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate, plan_hydrate
-from zeroclaw_tui.curation.snapshot.snapshot import snapshot_file, write_snapshot
+from zeroclaw_tui.curation.snapshot.snapshot import place_of, write_snapshot
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import Draft, Edit
@@ -175,7 +174,7 @@ async def _recategorise(library: Library, place: Place, number: int) -> Outcome 
 
 
 async def _hydrate(library: Library, place: Place, number: int) -> Outcome | None:
-    plan = await plan_hydrate(library, snapshot_file(library))
+    plan = await plan_hydrate(library, place_of(library.config))
     return await hydrate(library, plan, CLASHES[number % 3])  # type: ignore[arg-type]
 
 

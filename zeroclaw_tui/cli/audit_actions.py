@@ -16,13 +16,13 @@ from zeroclaw_tui.cli.told import (
     tell_document,
 )
 from zeroclaw_tui.cli.told_done import Copies, copies_left, copies_of_plan, tell_done
+from zeroclaw_tui.curation.audit.audit import MergePlan, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.audit.findings import Finding, Sample
-from zeroclaw_tui.curation.audit.remedies import MergePlan, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, note_nothing, plan_of, remove_memories
-from zeroclaw_tui.curation.copies.copies import Copy
+from zeroclaw_tui.curation.copies.places import Copy
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.trash.trash import Verb
+from zeroclaw_tui.curation.trash.journal import Verb
 from zeroclaw_tui.memory.change import Advance, Stamp, category_meant
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused

@@ -37,12 +37,11 @@ from zeroclaw_tui.cli.output import (
     write_lines,
 )
 from zeroclaw_tui.cli.told import stamp_as_json
-from zeroclaw_tui.curation.audit.audit import audit_memories
+from zeroclaw_tui.curation.audit.audit import audit_memories, plan_merge
 from zeroclaw_tui.curation.audit.findings import KINDS, AuditReport, Finding, FindingKind, Sample
-from zeroclaw_tui.curation.audit.remedies import plan_merge
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.superseded import among_fact
+from zeroclaw_tui.curation.words import among_fact
 from zeroclaw_tui.memory.change import category_meant
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, SearchInterrupted, WrongUse
 from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded

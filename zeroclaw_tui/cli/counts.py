@@ -11,7 +11,7 @@ from zeroclaw_tui.cli.tables import facets_lines
 from zeroclaw_tui.cli.zeroclaw_words import stats_lines
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.stats import full_stats, memory_stats
-from zeroclaw_tui.curation.superseded import OPTION, hidden_fact, superseded_hidden
+from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, hidden_fact
 from zeroclaw_tui.memory.errors import DONE
 from zeroclaw_tui.memory.query import MemoryFilter
 
@@ -20,7 +20,7 @@ async def facets(library: Library, given: argparse.Namespace, now: datetime) -> 
     """Print how many memories the filter leaves, by each value."""
     wanted = filter_given(given, now)
     found = await library.memory.facets(wanted, now.isoformat())
-    hidden = await superseded_hidden(library, wanted)
+    hidden = await library.superseded_hidden(wanted)
     if not given.json:
         write_lines(facets_lines(found, hidden, library.memory.name, library.memory.location))
         return DONE
@@ -59,10 +59,10 @@ async def stats(library: Library, given: argparse.Namespace, now: datetime) -> i
             by_category=whole.by_category if left is None else left.category,
         )
     )
-    if hidden := await superseded_hidden(library, wanted):
+    if hidden := await library.superseded_hidden(wanted):
         if left is None:
             are, it = ("is", "it") if hidden == 1 else ("are", "them")
             note(f"zeroclaw: {hidden:,} of the total {are} superseded; the categories leave {it} out.")
         else:
-            note(f"zeroclaw: {hidden_fact(hidden)}; {OPTION} counts {'it' if hidden == 1 else 'them'} too.")
+            note(f"zeroclaw: {hidden_fact(hidden)}; {SHOWS_SUPERSEDED} counts {'it' if hidden == 1 else 'them'} too.")
     return DONE

@@ -13,7 +13,7 @@ from zeroclaw_tui.cli.finding import HOW_TO_FIND, exactly, filter_given, nothing
 from zeroclaw_tui.cli.output import BOLD, DIM, Line, Styled, document, note, write_lines
 from zeroclaw_tui.cli.zeroclaw_words import entry_lines, in_one_line, list_lines, prefix_lines
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.superseded import OPTION, hidden_fact, superseded_hidden
+from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, hidden_fact
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere, Refused
 from zeroclaw_tui.memory.query import NEWEST_UPDATED
@@ -28,7 +28,7 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
         raise Refused(f"{library.memory.name} has no blocks to show.", hint="Only Markdown files are read in blocks.")
     wanted = filter_given(given, now)
     hidden, (handles, total) = await asyncio.gather(
-        superseded_hidden(library, wanted),
+        library.superseded_hidden(wanted),
         library.memory.order_part(wanted.but(blocks=given.blocks), NEWEST_UPDATED, given.offset, given.limit),
     )
     entries = [entry async for page in _pages(library, handles) for entry in page]
@@ -49,7 +49,7 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
     indented = parse_version(library.profile.profile.version) < (0, 8, 0)
     write_lines(list_lines(entries, total=total, offset=given.offset, limit=given.limit, indented_hint=indented))
     if hidden:
-        note(f"zeroclaw: {hidden_fact(hidden)}; {OPTION} lists {'it' if hidden == 1 else 'them'} too.")
+        note(f"zeroclaw: {hidden_fact(hidden)}; {SHOWS_SUPERSEDED} lists {'it' if hidden == 1 else 'them'} too.")
     return DONE
 
 

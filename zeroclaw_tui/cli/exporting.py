@@ -20,8 +20,8 @@ from zeroclaw_tui.cli.guarding import Progress
 from zeroclaw_tui.cli.output import GREEN, Styled, document, note, size_shown, write_lines
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.superseded import left_out_words, superseded_hidden
 from zeroclaw_tui.curation.transfer.export import Exported, Form, export_bundle, export_file, export_memories
+from zeroclaw_tui.curation.words import left_out_words
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, display_text
@@ -138,7 +138,7 @@ async def _to_bundle(library: Library, given: argparse.Namespace, wanted: Memory
 
 async def _left_out(library: Library, wanted: MemoryFilter, exported: Exported) -> tuple[int, int]:
     """How many superseded memories were left out, and how many others by the filters."""
-    hidden = await superseded_hidden(library, wanted)
+    hidden = await library.superseded_hidden(wanted)
     return hidden, 0 if wanted.is_empty else max(0, await library.memory.count() - exported.count - hidden)
 
 

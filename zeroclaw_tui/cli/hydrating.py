@@ -37,7 +37,6 @@ from zeroclaw_tui.curation.changes import Outcome, note_nothing
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.snapshot.hydrate import (
     HydratePlan,
-    OnConflict,
     generation_of,
     is_empty_store,
     make_store,
@@ -46,6 +45,7 @@ from zeroclaw_tui.curation.snapshot.hydrate import (
 )
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate as bring_in
 from zeroclaw_tui.curation.snapshot.snapshot import place_of
+from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
@@ -163,9 +163,9 @@ def _file(config: MemoryConfig, given: argparse.Namespace) -> Path:
         raise
 
 
-def _resolution(plan: HydratePlan, given: argparse.Namespace) -> dict[str, OnConflict]:
+def _resolution(plan: HydratePlan, given: argparse.Namespace) -> dict[str, OnClash]:
     """What happens to each conflict, by the id of the file's memory. Raises NotThere for a key that is no conflict."""
-    named: tuple[tuple[OnConflict, list[str]], ...] = (
+    named: tuple[tuple[OnClash, list[str]], ...] = (
         ("skip", given.skip_key), ("overwrite", given.overwrite_key), ("rename", given.rename_key),
     )  # fmt: skip
     apart = {key: policy for policy, keys in named for key in keys}

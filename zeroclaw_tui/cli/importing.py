@@ -18,18 +18,16 @@ from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.exporting import expanded
 from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, Line, Styled, note, write_lines
-from zeroclaw_tui.cli.store_copying import fact_lines
+from zeroclaw_tui.cli.store_copying import fact_lines, renamed_lines
 from zeroclaw_tui.cli.told import tell_document, tell_notes
 from zeroclaw_tui.curation.changes import Outcome, note_nothing
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.imports import ImportPlan, Wish, import_memories, plan_import
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.curation.transfer.words import category_words, lost_words, preview_words, source_words
+from zeroclaw_tui.curation.words import category_words, lost_words, preview_words, source_words
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused
 from zeroclaw_tui.memory.text import counted, one_line
-
-MOST_RENAMED = 10
 
 
 async def import_(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -117,10 +115,7 @@ def _done_lines(plan: ImportPlan, outcome: Outcome, on_clash: OnClash) -> Iterat
     yield (Styled("✓", GREEN), f" Imported {counted(outcome.count)} from {one_line(plan.path.name)}.")
     if on_clash == "skip" and plan.taken:
         yield (f"Left out {counted(plan.taken)} whose id or key is taken.",)
-    for old, new in list(outcome.renamed.items())[:MOST_RENAMED]:
-        yield (f"{one_line(old)} came in as {one_line(new)}.",)
-    if len(outcome.renamed) > MOST_RENAMED:
-        yield (Styled(f"… {len(outcome.renamed) - MOST_RENAMED:,} more.", DIM),)
+    yield from renamed_lines(outcome.renamed)
     if outcome.action is not None:
         yield ("`zeroclaw memory undo` takes it back.",)
 

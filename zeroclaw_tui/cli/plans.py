@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled, date_shown, size_shown
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import PurgePlan, plan_of
-from zeroclaw_tui.curation.copies.copies import Copy, planned_words
+from zeroclaw_tui.curation.copies.copies import planned_words
+from zeroclaw_tui.curation.copies.places import Copy
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.superseded import OPTION, stay_words
+from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, stay_words
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
@@ -41,7 +42,7 @@ async def plan_lines(
 
 def spared_lines(plan: PurgePlan, verb: str) -> list[Line]:
     """The memories that stay although the filters leave them; none where there are none."""
-    way = "`zeroclaw memory purge --superseded only` takes" if verb == "clear" else f"{OPTION} takes"
+    way = "`zeroclaw memory purge --superseded only` takes" if verb == "clear" else f"{SHOWS_SUPERSEDED} takes"
     spared = stay_words(plan.superseded_hidden, way)
     return [(Styled(f"  {spared}", YELLOW),)] if spared else []
 

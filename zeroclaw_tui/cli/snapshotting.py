@@ -33,8 +33,8 @@ from zeroclaw_tui.curation.snapshot.snapshot import (
     Where,
     compare,
     load_snapshot,
+    place_of,
     plan_snapshot,
-    snapshot_file,
     write_snapshot,
 )
 from zeroclaw_tui.curation.snapshot.text import Snapshot
@@ -193,7 +193,7 @@ def _file(library: Library, given: argparse.Namespace) -> Path:
     if given.file is not None:
         return Path(given.file).expanduser()
     try:
-        return snapshot_file(library)
+        return place_of(library.config)
     except Refused as refused:
         refused.hint = "--file PATH names a snapshot to compare with."
         raise

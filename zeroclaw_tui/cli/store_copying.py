@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -25,7 +25,6 @@ from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, document, note, write_lines
 from zeroclaw_tui.curation.changes import note_nothing
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.superseded import left_out_words
 from zeroclaw_tui.curation.transfer.copy import (
     CopyOutcome,
     CopyPlan,
@@ -35,7 +34,7 @@ from zeroclaw_tui.curation.transfer.copy import (
 )
 from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
 from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.curation.transfer.words import plan_facts
+from zeroclaw_tui.curation.words import left_out_words, plan_facts
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused
 from zeroclaw_tui.memory.text import counted, first_names, mask_secrets, one_line
 
@@ -132,6 +131,14 @@ def fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
         yield (Styled(f"  {indent}{words}", _STYLES[fact.tone]),) if fact.tone in _STYLES else (f"  {indent}", words)
 
 
+def renamed_lines(renamed: Mapping[str, str]) -> Iterator[Line]:
+    """Under which keys memories came in whose own were taken."""
+    for old, new in list(renamed.items())[:MOST_NAMED]:
+        yield (f"{one_line(old)} came in as {one_line(new)}.",)
+    if len(renamed) > MOST_NAMED:
+        yield (Styled(f"… {len(renamed) - MOST_NAMED:,} more.", DIM),)
+
+
 def _tell_plan(library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan) -> int:
     count = plan.brings(given.on_clash)
     if given.json:
@@ -179,10 +186,7 @@ def _done_lines(target: Target, plan: CopyPlan, outcome: CopyOutcome) -> Iterato
         yield ("  ", first_names(outcome.differing, outcome.differs, most=MOST_NAMED))
     if outcome.left:
         yield (f"Left out {counted(outcome.left)}: the id or key is taken, or it cannot be kept there.",)
-    for old, new in list(outcome.renamed.items())[:MOST_NAMED]:
-        yield (f"{one_line(old)} came in as {one_line(new)}.",)
-    if len(outcome.renamed) > MOST_NAMED:
-        yield (Styled(f"… {len(outcome.renamed) - MOST_NAMED:,} more.", DIM),)
+    yield from renamed_lines(outcome.renamed)
     if outcome.action is not None:
         yield (_undo(target),)
 

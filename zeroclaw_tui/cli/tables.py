@@ -7,7 +7,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.base import Health
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled, width
-from zeroclaw_tui.curation.superseded import hidden_fact
+from zeroclaw_tui.curation.words import hidden_fact
 from zeroclaw_tui.memory.query import Facets
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.output import DIM, YELLOW, Line, Styled, date_shown, document, note
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-from zeroclaw_tui.curation.copies.copies import Copy, left_words, place_words
+from zeroclaw_tui.curation.copies.copies import left_words, place_words
+from zeroclaw_tui.curation.copies.places import Copy
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.trash.trash import Action
+from zeroclaw_tui.curation.trash.journal import Action
 from zeroclaw_tui.memory.change import Stamp, StoredRow
 from zeroclaw_tui.memory.text import counted, first_names, one_line
 

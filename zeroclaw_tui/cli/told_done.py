@@ -20,7 +20,9 @@ from zeroclaw_tui.cli.told import (
     trash_lines,
 )
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-from zeroclaw_tui.curation.copies.copies import Copy, Text, clean_copies, find_copies, texts_of, texts_of_plan
+from zeroclaw_tui.curation.copies.copies import clean_copies, find_copies, texts_of, texts_of_plan
+from zeroclaw_tui.curation.copies.places import Copy
+from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError
 from zeroclaw_tui.memory.text import counted

@@ -33,7 +33,7 @@ from zeroclaw_tui.curation.changes import redo as do_again
 from zeroclaw_tui.curation.changes import undo as take_back
 from zeroclaw_tui.curation.hygiene.words import COMES_AGAIN, is_taken_back_hygiene
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.trash.trash import REVERSING, Action
+from zeroclaw_tui.curation.trash.journal import REVERSING, Action
 from zeroclaw_tui.curation.trash.words import reversal_words, summary_words
 from zeroclaw_tui.memory.change import Batches, RowChange
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal
 
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.listing import moment
@@ -25,8 +25,8 @@ from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation.files import look_at_files, put_files_back
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.side_databases import put_rows_back
-from zeroclaw_tui.curation.superseded import superseded_hidden
-from zeroclaw_tui.curation.trash.trash import REVERSING, Action, TrashRow, Verb
+from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Verb
+from zeroclaw_tui.curation.trash.trash import TrashRow
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
     FILE,
@@ -60,6 +60,20 @@ _ZEROCLAWS = re.compile(
 _UNKNOWN = re.compile(r"\.[a-z0-9_]{8}\.tmp")
 """A name as many programs give one to a file that is not whole yet."""
 _BELOW_ROOT = ("", "state", "memory", "memory/archive", "sessions", "sessions/archive")
+
+_MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
+_ON_HIT = ("reject", "block-on-read", "block_on_read")
+_DEFAULT_NAMESPACE = "default"
+_LONG = 20_000
+_CATEGORIES = "secret, api_key, private_key, email, or phone"
+TYPED_FROM = 11
+"""From so many memories on, the number is typed to confirm."""
+SAMPLES = 3
+_LONGEST_KEY_SHOWN = 60
+_OF_ONE_ROW = ("store", "edit")
+_WORDS_STAY = "Single words of it may stay in the keyword index until ZeroClaw's SQLite merges that."
+_NOT_NOTED = "This is done{}; only its end could not be noted, which the next change here does."
+_NOT_CLEANED = "This is done, but what the trash held of it may still be read in its file until the next change here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +134,6 @@ def _all_folders(config: MemoryConfig) -> Iterator[Path]:
         roots.append(Path(config.location))
     for root in roots:
         yield from (root / name for name in _BELOW_ROOT)
-
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
-
-_MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
-_ON_HIT = ("reject", "block-on-read", "block_on_read")
-_DEFAULT_NAMESPACE = "default"
-_LONG = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,9 +209,6 @@ def look_at(policy: Mapping[str, Any], content: str, namespace: str | None) -> V
     return Verdict(content, redacted, refusal)
 
 
-_CATEGORIES = "secret, api_key, private_key, email, or phone"
-
-
 def _invalid(key: str, found: str, expected: str) -> str:
     return f"invalid memory.policy.{key} {found}; expected {expected}"
 
@@ -216,11 +218,6 @@ def _value(policy: Mapping[str, Any], name: str) -> Any:
     key = MEMORY_KEYS[f"policy.{name}"]
     value = policy.get(name, key.default)
     return value if fits(key.kind, value) else key.default
-
-
-TYPED_FROM = 11
-"""From so many memories on, the number is typed to confirm."""
-SAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +265,7 @@ def plan_of(stamps: Iterable[Stamp], filter: MemoryFilter | None = None, superse
 async def plan_purge(library: Library, filter: MemoryFilter) -> PurgePlan:
     """The plan for every memory a filter leaves."""
     stamps = await library.memory.stamps(filter)
-    return plan_of(stamps, filter, await superseded_hidden(library, filter))
+    return plan_of(stamps, filter, await library.superseded_hidden(filter))
 
 
 def _first_and_last(timestamps: Iterable[str]) -> tuple[str | None, str | None]:
@@ -279,15 +276,6 @@ def _first_and_last(timestamps: Iterable[str]) -> tuple[str | None, str | None]:
 
 def _by_count(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
-
-
-_LONGEST_KEY_SHOWN = 60
-_OF_ONE_ROW = ("store", "edit")
-_WORDS_STAY = "Single words of it may stay in the keyword index until ZeroClaw's SQLite merges that."
-_NOT_NOTED = "This is done{}; only its end could not be noted, which the next change here does."
-_NOT_CLEANED = "This is done, but what the trash held of it may still be read in its file until the next change here."
-
-Done = TypeVar("Done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +364,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, a
         written = await library.memory.update(id, Edit(values), expected, keep, vector=vector)
         return Outcome("edit", 1, row=written.change.after, notes=(*written.notes, *notes))
 
-    key = _shown(row.entry().key)
+    key = _shown(row.key)
     summary = f"showed {key} again" if list(values) == [SUPERSEDED_BY] else f"edited {key} ({', '.join(values)})"
     return await carried_out(library, "edit", summary, work)
 
@@ -554,7 +542,7 @@ async def restore(
                 _check_restorable(library, await library.trash.row(number))
         return await _taken_back(library, "restore", action, wanted, clash, advance)
 
-    one = (await library.trash.row(wanted[0])).row.entry().key
+    one = (await library.trash.row(wanted[0])).row.key
     what = _shown(one) if len(wanted) == 1 else counted(len(wanted))
     return await carried_out(library, "restore", f"restored {what}", work, advance)
 

@@ -390,7 +390,7 @@ async def evaluate(
     of_run = Evaluation(label, 0, ())
     for done, asked in enumerate(queries, 1):
         trial = trial_for(asked)
-        result = await _recalled(library, trial)
+        result = await recall_memories(library, trial)
         if done == 1:
             of_run = _empty_run(label, trial, result)
         figures.append(figures_of(asked, result))
@@ -429,13 +429,6 @@ def _empty_run(label: str, trial: Trial, result: RecallResult) -> Evaluation:
         threshold=result.threshold,
         search_mode=trial.settings.search_mode,
         as_of=result.request.as_of,
-    )
-
-
-async def _recalled(library: Library, trial: Trial) -> RecallResult:
-    choice = replace(library.profile, profile=trial.profile)
-    return await recall_memories(
-        library.memory, library.embedder, choice, trial.settings, trial.request, library.why_no_vectors
     )
 
 

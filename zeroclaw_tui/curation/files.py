@@ -19,12 +19,13 @@ from zeroclaw_tui.memory.change import FILE, Batches, Clash, Clashes, ClashFound
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 
 LARGEST = 200_000_000
-"""Up to so many bytes of a file are kept."""
-
+"""Files of more bytes are neither kept nor read where all of one has to be in memory at once."""
 
 _AT_ONCE = 1 << 20
 _PRIVATE = 0o600
 """The mode of a file that was gone: nobody knows who was meant to read it."""
+
+Held = TypeVar("Held")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +153,6 @@ def path_in(row: StoredRow | None, name: str) -> Path | None:
 
 def _unreadable(path: Path, error: OSError) -> Unreadable:
     return Unreadable(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.")
-
-
-Held = TypeVar("Held")
 
 
 class FileVanished(Exception):

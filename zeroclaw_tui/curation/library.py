@@ -23,10 +23,11 @@ from zeroclaw_tui.embeddings.patient import PatientEmbedder
 from zeroclaw_tui.embeddings.remote_calls import Tell
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import BeforeFirstStart, NothingYet, NotThere
+from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.scanner import ScanMode, scan
-from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, SearchMode
+from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, SearchMode, Trial
 
 SCANNED_AT_ONCE = 20_000
 """Up to so many characters a scan takes well under a millisecond; longer contents go to a thread."""
@@ -96,16 +97,22 @@ class Library:
                 self._findings.pop(next(iter(self._findings)))
         return self._findings[state]
 
+    async def superseded_hidden(self, filter: MemoryFilter) -> int:
+        """How many memories a filter leaves out for no other reason than that a newer one replaced them; 0 where it
+        shows them or the store has none such."""
+        if filter.superseded is not Superseded.HIDE or not self.memory.capabilities.superseded:
+            return 0
+        _, total = await self.memory.order_part(filter.but(superseded=Superseded.ONLY), NEWEST_STORED, 0, 0)
+        return total
+
     async def recall(self, request: RecallRequest, settings: ScoringSettings | None = None) -> RecallResult:
         """What ZeroClaw of this profile recalls, with every part of the score; `settings` in place of the config's."""
-        why = self.why_no_vectors
-        return await recall_memories(self.memory, self.embedder, self.profile, settings or self.settings, request, why)
+        return await recall_memories(self, Trial(request, self.profile.profile, settings or self.settings))
 
     def recall_steps(self, request: RecallRequest) -> AsyncGenerator[RecallResult, None]:
         """The same in steps: while an endpoint is asked for the query's vector, first what the words alone find, marked
         `awaits_vector`; the last step is the answer. To be closed by who does not take all steps."""
-        why = self.why_no_vectors
-        return recall_steps(self.memory, self.embedder, self.profile, self.settings, request, why)
+        return recall_steps(self, Trial(request, self.profile.profile, self.settings))
 
     def tell_before_first_call(self, tell: Tell) -> None:
         """Tell once, before the first text leaves this machine for its vector."""

@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, get_args
 
-from zeroclaw_tui.curation.recall import query_vector, recall_memories
+from zeroclaw_tui.curation.recall import dated, query_vector, recall_memories
 from zeroclaw_tui.embeddings.prices import tokens_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
@@ -71,7 +70,7 @@ class GatheredEvidence:
     def replayed_now(self, trial: Trial) -> RecallResult | None:
         """The recall as the trial has it, without waiting; None when rows have to be read first, or so much is to be
         ranked that it belongs in a thread."""
-        trial = _dated(trial)
+        trial = dated(trial)
         if self._takes_long(trial):
             return None
         decision = decide(self.evidence, trial)
@@ -79,7 +78,7 @@ class GatheredEvidence:
 
     async def replayed(self, trial: Trial) -> RecallResult:
         """The recall as the trial has it; what is not read yet is read."""
-        trial = _dated(trial)
+        trial = dated(trial)
         decision = await self._decide(trial)
         if self._takes_long(trial) or self._is_long(decision):
             return await asyncio.to_thread(self._result, decision)
@@ -87,7 +86,7 @@ class GatheredEvidence:
 
     async def way(self, trial: Trial, entry: MemoryEntry) -> Way:
         """The way of one memory (with its whole content) through that recall."""
-        trial = _dated(trial)
+        trial = dated(trial)
         return await asyncio.to_thread(way_of, await self._decide(trial), self.rows, entry)
 
     async def _decide(self, trial: Trial) -> Decision:
@@ -155,7 +154,7 @@ class GatheredEvidence:
 
 def trial_of(library: Library, request: RecallRequest) -> Trial:
     """The recall as it is: this library's profile and settings, `as_of` filled in."""
-    return _dated(Trial(request, library.profile.profile, library.settings))
+    return dated(Trial(request, library.profile.profile, library.settings))
 
 
 async def gather_evidence(library: Library, trial: Trial, *, whole_store: bool = False) -> GatheredEvidence:
@@ -165,13 +164,10 @@ async def gather_evidence(library: Library, trial: Trial, *, whole_store: bool =
     contents of all rows found are read too, in the background's thread; of more than ALL_AT_ONCE the first of each
     stage.
     """
-    trial, memory = _dated(trial), library.memory
+    trial, memory = dated(trial), library.memory
     if memory.not_read_because is not None and (memory.program is None or trial.request.layer == "agent"):
         raise Refused(memory.not_read_because, hint="What reaches an agent cannot be told of them.")
-    request, profile, settings = trial.request, trial.profile, trial.settings
-    vector, notes = await query_vector(
-        memory, library.embedder, profile, settings, request.query, library.why_no_vectors
-    )
+    vector, notes = await query_vector(library, trial)
     evidence = await _evidence(library, trial, vector)
     gathered = GatheredEvidence(library, evidence, notes)
     # What every decision needs is worked out here, where the time is not missed.
@@ -221,12 +217,6 @@ def _without_collecting() -> Iterator[None]:
     finally:
         if is_on:
             gc.enable()
-
-
-def _dated(trial: Trial) -> Trial:
-    if trial.request.as_of:
-        return trial
-    return replace(trial, request=replace(trial.request, as_of=datetime.now().astimezone().isoformat()))
 
 
 _WEIGHTS = ((0.5, 0.5), (0.3, 0.7), (0.9, 0.1), (0.1, 0.9), (1.0, 0.0), (0.0, 1.0))
@@ -428,10 +418,7 @@ async def prompt_for(library: Library, trial: Trial) -> Prompt:
     It is always what reaches the agent, whatever layer the request names.
     """
     request = replace(trial.request, layer="agent", own_fusion=False)
-    choice = replace(library.profile, profile=trial.profile)
-    result = await recall_memories(
-        library.memory, library.embedder, choice, trial.settings, request, library.why_no_vectors
-    )
+    result = await recall_memories(library, replace(trial, request=request))
     text = context_block(result.results, trial.profile, request.rule)
     return Prompt(
         text=text,

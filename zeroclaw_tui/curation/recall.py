@@ -6,67 +6,48 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
-from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.embeddings.patient import PatientEmbedder, query_with
+from zeroclaw_tui.embeddings.patient import query_with
 from zeroclaw_tui.memory.errors import EmbeddingFailed
-from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule
+from zeroclaw_tui.memory.recall import UNLIMITED, RecallResult, Rule
 from zeroclaw_tui.scoring.decide import answer, asked_of_store, decide, of_program, takes_long
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.rerank import pool_size
-from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
+from zeroclaw_tui.scoring.settings import Trial
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from zeroclaw_tui.curation.library import Library
 
 KEYWORD_HITS_ONLY = "Keyword hits only."
 """Part of the note of a recall whose query's vector could not be had."""
 
 
-async def recall_memories(
-    memory: Memory,
-    embedder: Embedder | None,
-    choice: ProfileChoice,
-    settings: ScoringSettings,
-    request: RecallRequest,
-    why_no_vectors: str | None,
-) -> RecallResult:
+async def recall_memories(library: Library, trial: Trial) -> RecallResult:
     """The answer to a recall, judged for injection. Raises InspectorError kinds and SearchInterrupted.
 
     Layer "agent" drops what the store gives no agent and what the content scanner of ZeroClaw >= 0.8.4 flags, and tells
     it in `withheld`; layer "store" is the store's own recall. A query whose vector cannot be had is answered by
     keywords alone, with a note.
     """
-    query = request.query
-    vector, notes = await query_vector(memory, embedder, choice.profile, settings, query, why_no_vectors)
-    return await _decided(memory, choice, settings, _dated(request), vector, notes)
+    return await _decided(library, dated(trial), *await query_vector(library, trial))
 
 
-async def recall_steps(
-    memory: Memory,
-    embedder: Embedder | None,
-    choice: ProfileChoice,
-    settings: ScoringSettings,
-    request: RecallRequest,
-    why_no_vectors: str | None,
-) -> AsyncGenerator[RecallResult, None]:
+async def recall_steps(library: Library, trial: Trial) -> AsyncGenerator[RecallResult, None]:
     """The same in steps: while an endpoint is asked for the query's vector, first what the words alone find, marked
     `awaits_vector`; the last step is the answer of `recall_memories`. Leaving it between two steps ends the asking."""
-    request = _dated(request)
-    wanted = partial(query_vector, memory, embedder, choice.profile, settings, request.query, why_no_vectors)
-    if not await _waits(memory, embedder, choice.profile, settings, request.query):
-        yield await _decided(memory, choice, settings, request, *await wanted())
+    trial = dated(trial)
+    if not await _waits(library, trial):
+        yield await _decided(library, trial, *await query_vector(library, trial))
         return
-    by_words = await _decided(memory, choice, settings, request, None, ())
+    by_words = await _decided(library, trial, None, ())
     # Asked while the first answer is looked at; not before that, as typing on would make every request in vain.
-    asking = asyncio.ensure_future(wanted())
+    asking = asyncio.ensure_future(query_vector(library, trial))
     try:
         yield replace(by_words, awaits_vector=True)
         vector, notes = await asking
@@ -76,26 +57,20 @@ async def recall_steps(
     if vector is None:
         yield replace(by_words, notes=(*notes, *by_words.notes))
     else:
-        yield await _decided(memory, choice, settings, request, vector, notes)
+        yield await _decided(library, trial, vector, notes)
 
 
-async def query_vector(
-    memory: Memory,
-    embedder: Embedder | None,
-    profile: ScoringProfile,
-    settings: ScoringSettings,
-    query: str,
-    why_no_vectors: str | None,
-) -> tuple[np.ndarray | None, tuple[str, ...]]:
+async def query_vector(library: Library, trial: Trial) -> tuple[np.ndarray | None, tuple[str, ...]]:
     """The query's vector where this recall uses one, and notes on why there is none."""
-    if not _uses_vector(memory, profile, settings, query):
+    embedder, has_vectors = library.embedder, library.memory.capabilities.vectors
+    if not _uses_vector(library, trial) or (embedder is None and not has_vectors):
+        # Where the store has no vectors either nobody expects them: its notices say it, not every recall.
         return None, ()
-    if embedder is None and not memory.capabilities.vectors:
-        # Nobody expects vectors here: the store's notices say it, not every recall.
-        return None, ()
-    if embedder is None or not memory.capabilities.vectors:
-        return None, (why_no_vectors,) if why_no_vectors else ()
-    cached = await _cached(memory, embedder, query)
+    if embedder is None or not has_vectors:
+        why = library.why_no_vectors
+        return None, (why,) if why else ()
+    query = trial.request.query
+    cached = await _cached(library, query)
     if cached is not None:
         return cached, ()
     try:
@@ -104,49 +79,43 @@ async def query_vector(
         return None, (f"{failure.message} {KEYWORD_HITS_ONLY} {failure.hint}".strip(),)
 
 
-def _uses_vector(memory: Memory, profile: ScoringProfile, settings: ScoringSettings, query: str) -> bool:
+def _uses_vector(library: Library, trial: Trial) -> bool:
     """Whether recall asks for the vector of this query, if it can."""
-    if memory.embeds_itself or not words(query) or lists_recent(query, profile):
+    query, profile = trial.request.query, trial.profile
+    if library.memory.embeds_itself or not words(query) or lists_recent(query, profile):
         return False
-    return not (profile.search_modes and settings.search_mode == "bm25")
+    return not (profile.search_modes and trial.settings.search_mode == "bm25")
 
 
-async def _waits(
-    memory: Memory, embedder: Embedder | None, profile: ScoringProfile, settings: ScoringSettings, query: str
-) -> bool:
+async def _waits(library: Library, trial: Trial) -> bool:
     """Whether the query's vector has to be fetched from an endpoint."""
-    if not isinstance(embedder, PatientEmbedder) or not embedder.waits_for(query):
+    query = trial.request.query
+    if not library.waits_for(query) or not library.memory.capabilities.vectors or not _uses_vector(library, trial):
         return False
-    if not memory.capabilities.vectors or not _uses_vector(memory, profile, settings, query):
-        return False
-    return await _cached(memory, embedder, query) is None
+    return await _cached(library, query) is None
 
 
-async def _cached(memory: Memory, embedder: Embedder, query: str) -> np.ndarray | None:
+async def _cached(library: Library, query: str) -> np.ndarray | None:
     """The vector the store has of a query, where its length fits."""
-    cached = await memory.cached_vector(query)
-    return cached if cached is not None and len(cached) == embedder.dimensions else None
+    cached, embedder = await library.memory.cached_vector(query), library.embedder
+    return cached if cached is not None and embedder is not None and len(cached) == embedder.dimensions else None
 
 
-def _dated(request: RecallRequest) -> RecallRequest:
-    return replace(request, as_of=request.as_of or datetime.now().astimezone().isoformat())
+def dated(trial: Trial) -> Trial:
+    """The trial with a moment from which ages count: now, unless its request names one."""
+    if trial.request.as_of:
+        return trial
+    return replace(trial, request=replace(trial.request, as_of=datetime.now().astimezone().isoformat()))
 
 
-async def _decided(
-    memory: Memory,
-    choice: ProfileChoice,
-    settings: ScoringSettings,
-    request: RecallRequest,
-    vector: np.ndarray | None,
-    notes: tuple[str, ...],
-) -> RecallResult:
+async def _decided(library: Library, trial: Trial, vector: np.ndarray | None, notes: tuple[str, ...]) -> RecallResult:
     """The recall with this vector: the store's hits for each session scope, decided."""
-    trial = Trial(request, choice.profile, settings)
+    memory = library.memory
     if memory.program is not None:
         trial = of_program(trial)
-        request, settings = trial.request, trial.settings
+    request, settings, profile = trial.request, trial.settings, trial.profile
     evidence = [
-        await memory.recall_evidence(asked_of_store(trial, session), choice.profile, settings, vector)
+        await memory.recall_evidence(asked_of_store(trial, session), profile, settings, vector)
         for session in request.scopes
     ]
     decision = decide(evidence, trial)
@@ -160,8 +129,8 @@ async def _decided(
         request=request,
         backend=memory.name,
         location=memory.location,
-        profile=choice.profile.version,
-        profile_source=choice.source,
+        profile=profile.version,
+        profile_source=library.profile.source,
         mode=answered.mode,
         weights=(settings.vector_weight, settings.keyword_weight),
         threshold=settings.threshold,

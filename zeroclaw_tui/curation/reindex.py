@@ -181,7 +181,7 @@ class _Reindexing:
         embedding = self._library.config.embedding
         vectors: list[NewVector] = []
         for row, found in zip(rows, made, strict=True):
-            name = one_line(row.entry().key)[:_LONGEST_KEY_SHOWN]
+            name = one_line(row.key)[:_LONGEST_KEY_SHOWN]
             if isinstance(found, TextRefused):
                 self.failed.append(f"{name}: {found.message}")
                 continue

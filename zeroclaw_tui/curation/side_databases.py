@@ -121,7 +121,7 @@ def let_go_of_words(file: Path) -> None:
     InspectorError kinds.
     """
     with _connected(file, zero=True) as connection:
-        for name, _ in _indexes(connection):
+        for name, _ in keyword_indexes(connection):
             connection.execute(f"INSERT INTO {quoted(name)}({quoted(name)}) VALUES ('optimize')")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
@@ -278,7 +278,7 @@ def _update(connection: sqlite3.Connection, row: StoredRow) -> None:
     )
 
 
-def _indexes(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+def keyword_indexes(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     """The keyword indexes of a database, each with the statement that made it."""
     found = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE '%USING fts5%'")
     return [(as_text(name), as_text(sql)) for name, sql in found]
@@ -288,7 +288,7 @@ def _check_triggers(connection: sqlite3.Connection, file: Path, table: str) -> N
     """Raises Refused where a keyword index of the table would not hear of a change."""
     found = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?", (table,))
     triggers = [as_text(sql) for (sql,) in found]
-    for name, made in _indexes(connection):
+    for name, made in keyword_indexes(connection):
         follows = any(name in trigger and "UPDATE" in trigger.upper() for trigger in triggers)
         if table in made.replace("=", " ").replace("'", " ").replace(",", " ").split() and not follows:
             raise Refused(

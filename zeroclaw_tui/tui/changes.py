@@ -17,7 +17,7 @@ from textual.screen import Screen
 
 from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.curation.superseded import stay_words
+from zeroclaw_tui.curation.words import stay_words
 from zeroclaw_tui.memory.change import MEMORIES
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line
@@ -32,9 +32,9 @@ from zeroclaw_tui.tui.words import memories_words
 # What a change needs is imported when one is made: none of it must delay the first frame.
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-    from zeroclaw_tui.curation.copies.copies import Copy, Kind
+    from zeroclaw_tui.curation.copies.places import Copy, Kind
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.trash.trash import Action
+    from zeroclaw_tui.curation.trash.journal import Action
     from zeroclaw_tui.memory.change import Advance, Batches, Clash, Clashes, ClashFound, RowChange, StoredRow
     from zeroclaw_tui.memory.entry import MemoryEntry
 

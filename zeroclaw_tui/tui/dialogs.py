@@ -29,7 +29,7 @@ from zeroclaw_tui.tui.looks import ACCENT, MUTED, WARNING
 from zeroclaw_tui.tui.widgets.writing import LineInput, OneOf
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.hygiene.rules import RuleChange
+    from zeroclaw_tui.curation.setting_change import SettingChange
 
 _SIGN_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
 Value = TypeVar("Value")
@@ -235,14 +235,14 @@ def profile_question(current: str) -> Question[str]:
     return choice("Score like which ZeroClaw?", answers, current)
 
 
-def review_question(change: RuleChange, effect: str = "") -> Question[bool]:
+def review_question(change: SettingChange, effect: str = "") -> Question[bool]:
     """Whether what changes in config.toml shall be saved; `effect` is what it comes to."""
     body = Content.assemble(change_content(change), f"\n{display_text(effect)}" if effect else "")
     answer = Answer("y", "Save it", True, "the file of before is kept as a backup")
     return Question("This changes in config.toml", body, "Leave config.toml as it is", [answer])
 
 
-def change_content(change: RuleChange) -> Content:
+def change_content(change: SettingChange) -> Content:
     """The lines of config.toml that change, and what is to be thought of."""
     parts: list[str | tuple[str, str]] = [
         (f"{sign} {display_text(text)}\n", _SIGN_LOOKS[sign]) for sign, text in change.lines

@@ -17,10 +17,9 @@ from textual.content import Content
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
-from zeroclaw_tui.curation.superseded import left_out_words, superseded_hidden
 from zeroclaw_tui.curation.transfer.export import Exported, export_file
 from zeroclaw_tui.curation.transfer.imports import ImportPlan, import_memories, plan_import
-from zeroclaw_tui.curation.transfer.words import lost_words, preview_words, source_words
+from zeroclaw_tui.curation.words import left_out_words, lost_words, preview_words, source_words
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -68,7 +67,7 @@ async def export_shown(
 ) -> str | None:
     """Ask where to, and export what a filter leaves; gives what was done, None when a person left it."""
     count = (await library.memory.facets(filter, now.isoformat())).total
-    if hidden := await superseded_hidden(library, filter):
+    if hidden := await library.superseded_hidden(filter):
         narrowed = f"{narrowed}\n{hidden_words(hidden)}"
     path = Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"
     form = export_form(count, narrowed, path, has_vectors=library.memory.capabilities.vectors)
@@ -295,17 +294,7 @@ def _line(sentence: str) -> str:
 
 def import_answers(plan: ImportPlan) -> list[Answer[OnClash]]:
     """The ways to bring them in; none where nothing is to be brought."""
-    new, taken = count_text(plan.new), count_text(plan.taken)
-    if not plan.taken:
-        return [Answer("y", f"Import the {new} new", "skip")] if plan.new else []
-    only: list[Answer[OnClash]] = []
-    if plan.new:
-        only = [Answer("s", f"Only the {new} new", "skip", f"the other {taken} stay as here")]
-    return [
-        *only,
-        Answer("o", f"Overwrite {taken}", "overwrite", "what is here goes to the trash"),
-        Answer("r", f"Put {taken} beside", "rename", "under keys that are free"),
-    ]
+    return _answers(plan, "Import", "here", "what is here goes to the trash")
 
 
 def imported_words(outcome: Outcome) -> str:
@@ -337,15 +326,19 @@ def copy_body(plan: CopyPlan, lines: int) -> Content:
 
 def copy_answers(plan: CopyPlan) -> list[Answer[OnClash]]:
     """The ways to copy; none where there is nothing to copy."""
+    return _answers(plan, "Copy", "there", "what is there goes to its trash")
+
+
+def _answers(plan: Plan, does: str, where: str, replaced: str) -> list[Answer[OnClash]]:
     new, taken = count_text(plan.new), count_text(plan.taken)
     over, beside = plan.brings("overwrite") - plan.new, plan.brings("rename") - plan.new
     if not plan.taken:
-        return [Answer("y", f"Copy the {new} new", "skip")] if plan.new else []
+        return [Answer("y", f"{does} the {new} new", "skip")] if plan.new else []
     answers: list[Answer[OnClash]] = []
     if plan.new:
-        answers.append(Answer("s", f"Only the {new} new", "skip", f"the other {taken} stay as there"))
+        answers.append(Answer("s", f"Only the {new} new", "skip", f"the other {taken} stay as {where}"))
     if over:
-        answers.append(Answer("o", f"Overwrite {count_text(over)}", "overwrite", "what is there goes to its trash"))
+        answers.append(Answer("o", f"Overwrite {count_text(over)}", "overwrite", replaced))
     if beside:
         answers.append(Answer("r", f"Put {count_text(beside)} beside", "rename", "under keys that are free"))
     return answers

@@ -10,7 +10,8 @@ from textual.content import Content
 
 from zeroclaw_tui.curation.audit.findings import excerpt_of
 from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.curation.trash.trash import Action, TrashRow, Version
+from zeroclaw_tui.curation.trash.journal import Action
+from zeroclaw_tui.curation.trash.trash import TrashRow, Version
 from zeroclaw_tui.curation.trash.words import summary_words
 from zeroclaw_tui.memory.change import MEMORIES, StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry

@@ -15,7 +15,8 @@ from zeroclaw_tui.cli.arguments import memory_arguments
 from zeroclaw_tui.cli.entries import list_memories
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.changes import plan_of, remove_memories
-from zeroclaw_tui.curation.copies.copies import Text, find_copies, texts_of
+from zeroclaw_tui.curation.copies.copies import find_copies, texts_of
+from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.entry import MemoryEntry

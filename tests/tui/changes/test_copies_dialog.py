@@ -11,7 +11,9 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 from tui_trash_samples import NARROW, WIDE, Sample, ScreenApp, screen_text, screen_words, settled
 
-from zeroclaw_tui.curation.copies.copies import Copy, Text, find_copies
+from zeroclaw_tui.curation.copies.copies import find_copies
+from zeroclaw_tui.curation.copies.places import Copy
+from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.tui.rooms.copies import CopiesScreen
 
 TEXT = Text("id-1", "fav_food", "Likes ramen and rust coloured plates to eat from.")

@@ -13,7 +13,7 @@ from textual.widgets import Input
 from tui_trash_samples import NARROW, WIDE, ScreenApp, screen_words, settled
 
 from zeroclaw_tui.config.install import OpenOptions
-from zeroclaw_tui.curation.copies.copies import Text
+from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.tui.rooms.erase import EraseScreen

@@ -16,7 +16,6 @@ from zeroclaw_tui.curation.copies import databases
 from zeroclaw_tui.curation.copies.databases import Fragments, Stored, cache_hash, read_store, rows_holding
 from zeroclaw_tui.curation.copies.places import (
     HYDRATED,
-    LARGEST,
     LARGEST_CLEANED,
     LARGEST_SEARCHED,
     Copy,
@@ -45,18 +44,14 @@ from zeroclaw_tui.curation.copies.texts import (
     without,
     without_entries,
 )
+from zeroclaw_tui.curation.files import LARGEST, file_row, named_row
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_databases import AT_ONCE, change_values, let_go_of_words, present_now
 from zeroclaw_tui.curation.trash.journal import ids_move
 from zeroclaw_tui.files.disk import Rewritten, replace_bytes
-from zeroclaw_tui.memory.change import FILE, MEMORIES, OTHER_ROW, Keep, RowChange, StoredRow
+from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Keep, RowChange
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.text import first_names, one_line
-
-__all__ = [
-    "Copy", "Kind", "Text", "find_copies", "left_words", "living_in", "place_words", "planned_words", "summary",
-    "texts_of", "texts_of_plan",
-]  # fmt: skip
 
 Answer = TypeVar("Answer")
 
@@ -86,6 +81,9 @@ _PLURALS: Mapping[Kind, str] = {
     "other database": "other databases",
 }
 _LUCID = "ZeroClaw also gave these memories to the lucid program, which keeps them in its own store and has no delete."
+
+Cut = Callable[[list[str]], tuple[list[str], set[Text]]]
+"""From the lines of a file to those that stay, and the texts that go with the others."""
 
 
 async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
@@ -375,10 +373,6 @@ def _summed(kind: Kind, copies: Sequence[Copy]) -> str:
     return one_line(f"{name} ({sum(counts):,})" if counts else name)
 
 
-Cut = Callable[[list[str]], tuple[list[str], set[Text]]]
-"""From the lines of a file to those that stay, and the texts that go with the others."""
-
-
 class ChangedMeanwhile(Refused):
     """Another program wrote the file after it was read; it stays as that program left it."""
 
@@ -479,10 +473,7 @@ def _rewrite(path: Path, cut: Cut, keep: Keep) -> int:
     new = bytes_of(kept)
     if new == data:
         return 0
-    name = str(real)
-    digest = hashlib.sha256(new).hexdigest()
-    before = StoredRow(name, {"path": name, "bytes": data}, table=FILE)
-    keep([RowChange(before, StoredRow(name, {"path": name, "sha256": digest}, table=FILE))])
+    keep([RowChange(file_row(real, data), named_row(real, hashlib.sha256(new).hexdigest()))])
     try:
         replace_bytes(real, data, new)
     except Rewritten as error:

@@ -12,7 +12,6 @@ from pathlib import Path
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.curation.copies.places import (
     AUDITED_KEYS,
-    LARGEST,
     LARGEST_SEARCHED,
     Copy,
     Kind,
@@ -34,6 +33,7 @@ from zeroclaw_tui.curation.copies.texts import (
     fragments_of,
     raw,
 )
+from zeroclaw_tui.curation.files import LARGEST
 from zeroclaw_tui.curation.side_databases import columns_of
 from zeroclaw_tui.files.database import (
     any_text,

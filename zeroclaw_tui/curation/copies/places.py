@@ -26,8 +26,6 @@ Kind = Literal[
     "trash", "audit", "response cache", "other database", "lucid",
 ]  # fmt: skip
 
-LARGEST = 200_000_000
-"""Files of more bytes are not read where all of a file has to be in memory at once."""
 LARGEST_SEARCHED = 1_000_000_000
 """Files of more bytes are not searched."""
 LARGEST_CLEANED = 64_000_000

@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.doctor.database import (
 from zeroclaw_tui.curation.doctor.repairs import backups_of
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.snapshot.text import NAME as SNAPSHOT
-from zeroclaw_tui.curation.superseded import among_fact, superseded_hidden
+from zeroclaw_tui.curation.words import among_fact
 from zeroclaw_tui.files.database import wal_file
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, Locked
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -290,7 +290,7 @@ async def _of_database(config: MemoryConfig, library: Library) -> list[DoctorFin
 async def _counted_too(library: Library) -> list[str]:
     """That the counts hold what a list hides."""
     try:
-        hidden = await superseded_hidden(library, MemoryFilter())
+        hidden = await library.superseded_hidden(MemoryFilter())
     except InspectorError:
         # What damage keeps from being read is among the findings.
         return []

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.curation.copies.databases import cache_hash, opened_as_it_lies
 from zeroclaw_tui.curation.erase.spellings import Spellings
+from zeroclaw_tui.curation.side_databases import keyword_indexes
 from zeroclaw_tui.files.database import as_text, bound, connect_to_write, quoted, translated, wal_file
 from zeroclaw_tui.files.whole_database import alone, check_room
 
@@ -141,7 +142,7 @@ def erase_rows(path: Path, chosen: Chosen, go_on: Callable[[], bool]) -> FoundRo
             if done.going + done.cut == before:
                 break
         _prune_cache(connection)
-        if any(not _is_followed(connection, index, made) for index, made in _indexes(connection)):
+        if any(not _is_followed(connection, index, made) for index, made in keyword_indexes(connection)):
             _fill_indexes(connection)
     return done
 
@@ -303,12 +304,6 @@ def _has_cache(connection: sqlite3.Connection) -> bool:
     return "content_hash" in _names(connection, "SELECT name FROM pragma_table_info(?)", _CACHE)
 
 
-def _indexes(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """The keyword indexes, each with the statement that made it."""
-    found = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE '%USING fts5%'")
-    return [(as_text(name), as_text(sql)) for name, sql in found]
-
-
 def _is_followed(connection: sqlite3.Connection, index: str, made: str) -> bool:
     """Whether a trigger tells an index of deleted rows, so that it need not be built anew while a program runs."""
     triggers = [as_text(sql) for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger'")]
@@ -316,7 +311,7 @@ def _is_followed(connection: sqlite3.Connection, index: str, made: str) -> bool:
 
 
 def _fill_indexes(connection: sqlite3.Connection) -> None:
-    for name, _ in _indexes(connection):
+    for name, _ in keyword_indexes(connection):
         for order in ("rebuild", "optimize"):
             try:
                 connection.execute(f"INSERT INTO {quoted(name)}({quoted(name)}) VALUES (?)", (order,))

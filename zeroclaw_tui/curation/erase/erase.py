@@ -19,7 +19,6 @@ from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.backends.rows import keep_nothing
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_leftovers
-from zeroclaw_tui.curation.copies.places import LARGEST
 from zeroclaw_tui.curation.erase.database_erasure import (
     Chosen,
     FoundRows,
@@ -29,6 +28,7 @@ from zeroclaw_tui.curation.erase.database_erasure import (
 )
 from zeroclaw_tui.curation.erase.install_files import FileKind, InstallFile, NotLookedAt, install_files, take_out
 from zeroclaw_tui.curation.erase.spellings import OtherSpellings
+from zeroclaw_tui.curation.files import LARGEST
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.files.database import FileIdentity, file_identity

@@ -41,6 +41,29 @@ _LARGEST = 2**64 - 1
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)\Z", re.ASCII)
 _RUNS = "so hygiene runs at the next start of the agent."
 
+_NANOSECONDS = 1_000_000_000
+ARCHIVE = "archive"
+_NUMBERED = 10_000
+_SESSIONS_DATABASE = "sessions.db"
+_ORDER: Mapping[RuleName, int] = {name: at for at, name in enumerate(get_args(RuleName))}
+_COUNTED_AS: Mapping[str, tuple[RuleName, ...]] = {
+    "archived_memory_files": ("archive memory files",),
+    "archived_session_files": ("archive session files",),
+    "purged_memory_archives": ("purge memory archives",),
+    "purged_session_archives": ("purge session archives",),
+    "pruned_conversation_rows": ("conversation rows",),
+    "pruned_daily_rows": ("daily rows", "daily budget"),
+    "pruned_core_rows": ("core rows", "core budget"),
+}
+_THEN_PURGED: Mapping[RuleName, RuleName] = {
+    "archive memory files": "purge memory archives",
+    "archive session files": "purge session archives",
+}
+_CATEGORY_RULES: Mapping[str, RuleName] = {
+    "conversation": "conversation rows", "daily": "daily rows", "core": "core rows",
+}  # fmt: skip
+_BUDGET_RULES: Mapping[str, RuleName] = {"core": "core budget", "daily": "daily budget"}
+
 
 @dataclass(frozen=True, slots=True)
 class HygieneState:
@@ -131,9 +154,6 @@ def _no_number(name: str) -> Any:
     raise ValueError(name)
 
 
-_NANOSECONDS = 1_000_000_000
-
-
 @dataclass(frozen=True, slots=True)
 class Cutoff:
     """What is older than some days at a moment. ZeroClaw takes days off the local date, and hours off the clock.
@@ -195,11 +215,6 @@ class HygieneItem:
     stamp: Stamp | None = None
     excerpt: str = ""
     state: str = ""
-
-
-ARCHIVE = "archive"
-_NUMBERED = 10_000
-_SESSIONS_DATABASE = "sessions.db"
 
 
 @dataclass(slots=True)
@@ -376,28 +391,6 @@ def _moment(nanoseconds: int) -> str:
         return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).astimezone().isoformat()
     except (OverflowError, ValueError, OSError):
         return "before the calendar"
-
-
-__all__ = ["HygieneItem", "HygienePlan", "audit_file", "has_folder", "plan_hygiene"]
-
-_ORDER: Mapping[RuleName, int] = {name: at for at, name in enumerate(get_args(RuleName))}
-_COUNTED_AS: Mapping[str, tuple[RuleName, ...]] = {
-    "archived_memory_files": ("archive memory files",),
-    "archived_session_files": ("archive session files",),
-    "purged_memory_archives": ("purge memory archives",),
-    "purged_session_archives": ("purge session archives",),
-    "pruned_conversation_rows": ("conversation rows",),
-    "pruned_daily_rows": ("daily rows", "daily budget"),
-    "pruned_core_rows": ("core rows", "core budget"),
-}
-_THEN_PURGED: Mapping[RuleName, RuleName] = {
-    "archive memory files": "purge memory archives",
-    "archive session files": "purge session archives",
-}
-_CATEGORY_RULES: Mapping[str, RuleName] = {
-    "conversation": "conversation rows", "daily": "daily rows", "core": "core rows",
-}  # fmt: skip
-_BUDGET_RULES: Mapping[str, RuleName] = {"core": "core budget", "daily": "daily budget"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, Literal
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -17,7 +16,6 @@ from zeroclaw_tui.curation.setting_change import (
     config_as_it_is,
     config_file_of,
     planned_change,
-    save_change,
     target_of,
     variable_above,
     without_effect,
@@ -39,6 +37,47 @@ BUDGET_SINCE: Version = (0, 8, 3)
 _SESSIONS_SINCE: Version = (0, 8, 2)
 _ALWAYS_PRUNES_AUDIT: Version = (0, 8, 4)
 _POLICY = "policy.retention_days_by_category"
+
+_ENABLED = "memory.hygiene_enabled"
+_DAYS = {
+    "memory.archive_after_days": "archives daily notes and sessions",
+    "memory.purge_after_days": "deletes archived files",
+    "memory.conversation_retention_days": "deletes conversation rows",
+    "memory.daily_retention_days": "deletes daily rows",
+    "memory.core_retention_days": "deletes core rows",
+    f"{DAYS_BY_CATEGORY}.conversation": "deletes conversation rows",
+    f"{DAYS_BY_CATEGORY}.daily": "deletes daily rows",
+    f"{DAYS_BY_CATEGORY}.core": "deletes core rows",
+    "memory.audit_retention_days": "deletes entries of its audit log",
+}
+_BOUNDS = {
+    "memory.core_max_rows": ("core rows", "row"),
+    "memory.core_max_bytes": ("core rows", "character"),
+    "memory.daily_max_rows": ("daily rows", "row"),
+}
+_COVERED = {f"memory.{name}_retention_days": f"{DAYS_BY_CATEGORY}.{name}" for name in ("conversation", "daily", "core")}
+Value = bool | int | str
+_OWN_FIELDS = (
+    "hygiene_enabled",
+    "archive_after_days",
+    "purge_after_days",
+    "conversation_retention_days",
+    "daily_retention_days",
+    "core_retention_days",
+)
+"""These have a field of their own in MemoryConfig."""
+_NAMES = tuple(
+    f"memory.{name}"
+    for name in (
+        *_OWN_FIELDS,
+        "core_max_rows",
+        "core_max_bytes",
+        "daily_max_rows",
+        "evict_order",
+        "audit_retention_days",
+    )
+)
+_OF_CATEGORIES = tuple(f"{DAYS_BY_CATEGORY}.{name}" for name in ("conversation", "daily", "core"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,26 +246,6 @@ def _aged(name: RuleName, what: str, done: str, never: str, days: int, keys: tup
     return HygieneRule(name, f"{what} older than {days:,} {plural} {done}", True, days=days, keys=keys)
 
 
-_ENABLED = "memory.hygiene_enabled"
-_DAYS = {
-    "memory.archive_after_days": "archives daily notes and sessions",
-    "memory.purge_after_days": "deletes archived files",
-    "memory.conversation_retention_days": "deletes conversation rows",
-    "memory.daily_retention_days": "deletes daily rows",
-    "memory.core_retention_days": "deletes core rows",
-    f"{DAYS_BY_CATEGORY}.conversation": "deletes conversation rows",
-    f"{DAYS_BY_CATEGORY}.daily": "deletes daily rows",
-    f"{DAYS_BY_CATEGORY}.core": "deletes core rows",
-    "memory.audit_retention_days": "deletes entries of its audit log",
-}
-_BOUNDS = {
-    "memory.core_max_rows": ("core rows", "row"),
-    "memory.core_max_bytes": ("core rows", "character"),
-    "memory.daily_max_rows": ("daily rows", "row"),
-}
-_COVERED = {f"memory.{name}_retention_days": f"{DAYS_BY_CATEGORY}.{name}" for name in ("conversation", "daily", "core")}
-
-
 def warnings_of(present: Mapping[str, Any], wanted: Mapping[str, Any], config: MemoryConfig) -> Iterator[str]:
     """A sentence for each setting that takes more from now on, and for each that does nothing.
 
@@ -269,32 +288,6 @@ def _days(days: int) -> str:
     return counted(days, "day")
 
 
-RuleChange = SettingChange
-Value = bool | int | str
-
-_OWN_FIELDS = (
-    "hygiene_enabled",
-    "archive_after_days",
-    "purge_after_days",
-    "conversation_retention_days",
-    "daily_retention_days",
-    "core_retention_days",
-)
-"""These have a field of their own in MemoryConfig."""
-_NAMES = tuple(
-    f"memory.{name}"
-    for name in (
-        *_OWN_FIELDS,
-        "core_max_rows",
-        "core_max_bytes",
-        "daily_max_rows",
-        "evict_order",
-        "audit_retention_days",
-    )
-)
-_OF_CATEGORIES = tuple(f"{DAYS_BY_CATEGORY}.{name}" for name in ("conversation", "daily", "core"))
-
-
 @dataclass(frozen=True, slots=True)
 class RuleSetting:
     """One setting that can be changed. `name` is like "memory.purge_after_days"; `value` what holds now."""
@@ -319,7 +312,7 @@ def settings_of(config: MemoryConfig, version: str) -> tuple[RuleSetting, ...]:
     return tuple(_setting(config, name, target) for name in named)
 
 
-def plan_rule_change(config: MemoryConfig, values: Mapping[str, Value]) -> RuleChange:
+def plan_rule_change(config: MemoryConfig, values: Mapping[str, Value]) -> SettingChange:
     """What changes in the file. Raises WrongUse for a value out of range, BrokenConfig.
 
     Exactly these keys change, but `backend` and `auto_save` are added to a [memory] that has to have them.
@@ -328,11 +321,6 @@ def plan_rule_change(config: MemoryConfig, values: Mapping[str, Value]) -> RuleC
     wanted = {name: checked_value(_known(name), value) for name, value in values.items()}
     present = {name: _present(config, name) for name in (*_NAMES, *_OF_CATEGORIES)}
     return planned_change(config, wanted, tuple(warnings_of(present, wanted, config)))
-
-
-def save_rule_change(config: MemoryConfig, change: RuleChange, now: datetime) -> None:
-    """Save it with a backup. Raises Refused when the file changed meanwhile, Unreadable."""
-    save_change(config, change, now)
 
 
 def with_rules(config: MemoryConfig, values: Mapping[str, Value]) -> MemoryConfig:

@@ -18,8 +18,14 @@ from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.snapshot.fit import SnapshotFit, fitting_vectors, generation_fit, with_new_id
-from zeroclaw_tui.curation.snapshot.snapshot import Loaded, load
+from zeroclaw_tui.curation.snapshot.snapshot import (
+    Loaded,
+    SnapshotFit,
+    fitting_vectors,
+    generation_fit,
+    load,
+    with_new_id,
+)
 from zeroclaw_tui.curation.transfer.fit import DEFAULT_AGENT, VECTOR, known_vectors
 from zeroclaw_tui.curation.transfer.reconcile import (
     Look,
@@ -42,9 +48,7 @@ from zeroclaw_tui.memory.errors import NotThere, Refused
 from zeroclaw_tui.memory.text import counted, first_names, one_line
 from zeroclaw_tui.scoring.generations import SMALLEST, generation_made_by, lacks
 
-OnConflict = OnClash
-"""What becomes of a memory whose key the store has with another content."""
-Resolution = OnConflict | Mapping[str, OnConflict]
+Resolution = OnClash | Mapping[str, OnClash]
 """One policy for all conflicts of a plan, or one for each by the file's memory's id; those not named are skipped."""
 
 _FIRST_TAKEN = "Of memories with the same key the first is taken."
@@ -194,7 +198,7 @@ def picked(loaded: Loaded, keys: Collection[str] | None) -> Loaded:
     for key in keys:
         if key not in known:
             raise NotThere(f"The file has no memory with the key {one_line(key)!r}.", hint="Without --pick all come.")
-    rows = tuple(row for row in loaded.rows if row.entry().key in keys)
+    rows = tuple(row for row in loaded.rows if row.key in keys)
     return Loaded(loaded.snapshot, rows, loaded.is_exact, loaded.header)
 
 
@@ -244,7 +248,7 @@ async def hydrate(
     return replace(outcome, notes=(*outcome.notes, note))
 
 
-def policy_of(resolution: Resolution, there: MemoryEntry) -> OnConflict:
+def policy_of(resolution: Resolution, there: MemoryEntry) -> OnClash:
     """What happens to one conflict."""
     return resolution if isinstance(resolution, str) else resolution.get(there.id, "skip")
 

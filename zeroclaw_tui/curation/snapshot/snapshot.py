@@ -4,47 +4,227 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.clock import local_now
+from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.profiles import has_database
-from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.backends.session_ids import sanitised
+from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
-from zeroclaw_tui.curation.files import FileVanished, write_file
-from zeroclaw_tui.curation.formats.jsonl import Header, header_line, header_of_line, line_of, storable_row_of_line
+from zeroclaw_tui.curation.files import LARGEST, FileVanished, write_file
+from zeroclaw_tui.curation.formats.jsonl import (
+    Header,
+    Identity,
+    header_line,
+    header_of_line,
+    line_of,
+    storable_row_of_line,
+)
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.snapshot.fit import SnapshotFit
 from zeroclaw_tui.curation.snapshot.text import (
     NAME,
     SIDE_CAR,
     Snapshot,
     SnapshotEntry,
-    is_written,
     losses,
     read_snapshot,
     snapshot_text,
     what_is_lost,
+    what_is_read,
 )
-from zeroclaw_tui.curation.transfer.fit import identity_of
+from zeroclaw_tui.curation.transfer.fit import (
+    DEFAULT_AGENT,
+    Fit,
+    KnownVectors,
+    Origin,
+    Sought,
+    comparable,
+    digest,
+    identity_of,
+)
 from zeroclaw_tui.curation.transfer.reconcile import Matching, What
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Advance, Keep, StoredRow, Value
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.text import is_unicode, one_line
+from zeroclaw_tui.scoring.generations import COLUMNS, USUAL
 
-LARGEST = 200_000_000
-"""Files of more bytes are not read: what a snapshot brings is looked at as a whole."""
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?([+-]\d\d:\d\d|Z)")
+_NOT_FITTING = "Vectors that do not fit this store's are left out; `zeroclaw memory reindex` makes new ones."
+_TEXTS_SAID, _OWNER_SAID = 0b011, 0b100
+
 ALL_LOST = "The file holds no id, session, namespace, importance or vector of any memory."
-
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 _JSONL = (".jsonl", ".ndjson")
 _NAME_ONE = f"Name a {NAME}, or a JSONL file that `zeroclaw memory export` wrote."
+Where = Literal["only here", "only there", "changed", "same"]
+"""Here is the store, there the snapshot."""
+_ORDER: Sequence[Where] = ("changed", "only here", "only there", "same")
+_TOLD_EVERY = 200
+MOST_VECTOR_BYTES = 32_000_000
+"""Up to so many bytes of vectors go into the lossless copy: it is written, and kept for an undo, as a whole."""
+_CORE = MemoryFilter(category=("core",), superseded=Superseded.SHOW)
+_LEFT_OUT = ("the whole memory: it is no UTF-8 text, and ZeroClaw leaves it out",)
+_NO_VECTORS = f"{SIDE_CAR} has no vectors, as they are too many; `zeroclaw memory reindex` makes them anew."
+_FOREIGN_COPY = f"{SIDE_CAR} is no export of this program."
+_REPLACE = "Move it away, or replace it with --replace-foreign; undo brings it back."
+
+
+@dataclass(slots=True)
+class SnapshotFit(Fit):
+    """A database as the memories of a snapshot come into it. `aliases` are its agents, `agent` who owns what names none
+    of them. `exactly` is False for what went through ZeroClaw's format; `keys` are those of the snapshot.
+
+    `notes` gathers sentences about what rows lost on the way.
+    """
+
+    memory: Memory
+    columns: frozenset[str]
+    aliases: frozenset[str] = frozenset()
+    agent: str | None = None
+    is_agent_given: bool = False
+    takes: Callable[[Value], bool] = lambda vector: isinstance(vector, bytes)
+    exactly: bool = True
+    keys: Collection[str] = ()
+    origin: Origin = field(default_factory=Origin)
+    notes: dict[str, None] = field(default_factory=dict)
+    has_keys = True
+    renews_ids = True
+
+    @property
+    def has_agents(self) -> bool:
+        """Whether memories have owners there."""
+        return "agent_id" in self.columns
+
+    def owner_of(self, row: StoredRow) -> str | None:
+        """The alias of who owns a row there; None where memories have no owners."""
+        if not self.has_agents:
+            return None
+        if self.is_agent_given or row.agent is None:
+            return self.agent
+        if row.agent not in self.aliases:
+            self.note(f"Memories of the agent {one_line(row.agent)} go to {one_line(self.agent or 'the usual one')}.")
+            return self.agent
+        return row.agent
+
+    def fitted(self, row: StoredRow) -> StoredRow:
+        """The row with what the database has columns for, with an id and dates ZeroClaw could have written."""
+        values: dict[str, Value] = {name: value for name, value in row.values.items() if name != "agent_id"}
+        values["category"] = values.get("category") or "core"
+        created, updated = _date(values.get("created_at")), _date(values.get("updated_at"))
+        updated = updated or local_now()
+        values["created_at"], values["updated_at"] = created or updated, updated
+        session = values.get("session_id")
+        if self.has_agents and isinstance(session, str):
+            values["session_id"] = sanitised(session)
+        if values.get("embedding") is not None and not self.takes(values["embedding"]):
+            values["embedding"] = None
+            self.note(_NOT_FITTING)
+        if values.get("pinned") is None:
+            values.pop("pinned", None)
+        kept = {name: value for name, value in values.items() if name in self.columns}
+        for name, value in values.items():
+            if name not in kept and value is not None and value != USUAL.get(name):
+                self.note(f"What stood in {one_line(name)} is left out: this database has no such column.")
+        kept["id"] = row.id or str(uuid.uuid4())
+        return StoredRow(str(kept["id"]), kept, None, self.owner_of(row))
+
+    def place(self, row: StoredRow, key: str | None = None) -> bytes:
+        """Its key, and its agent where there are agents."""
+        return digest((comparable(row.values.get("key") if key is None else key), comparable(row.agent)))
+
+    def state(self, row: StoredRow) -> bytes:
+        """Over key and content: all else a snapshot may have lost."""
+        return digest((comparable(row.key),)) + digest((comparable(_content(row)),))
+
+    def said(self, row: StoredRow) -> int:
+        """Key and content, and whose it is where the snapshot or the person who brings it says so."""
+        is_owned = self.has_agents and (self.is_agent_given or row.agent is not None)
+        return _TEXTS_SAID | _OWNER_SAID * is_owned
+
+    def marks(self, row: StoredRow) -> Collection[bytes]:
+        """What ZeroClaw would read of a memory of the store, as its own agent's and as anybody's."""
+        if self._goes_by_place or row.key not in self.keys:
+            return ()
+        key, read = row.key, () if self.exactly else what_is_read(row.entry())
+        contents = {_content(row), *(content for name, content in read if name == key)}
+        found = {_mark("part", *part) for part in read}
+        for owner in {None, row.agent}:
+            found.add(_mark("key", key, owner))
+            found |= {_mark("same", key, content, owner) for content in contents}
+        return found
+
+    def sought(self, row: StoredRow, said: int) -> Sought | None:
+        """What any agent has is there, unless it is said whose a memory is. Lines of another memory that look like this
+        one are it where nothing else has its key."""
+        if self._goes_by_place:
+            return None
+        key, content, owner = row.key, _content(row), row.agent if said & _OWNER_SAID else None
+        return Sought([_mark("same", key, content, owner)], _mark("key", key, owner), _mark("part", key, content))
+
+    @property
+    def _goes_by_place(self) -> bool:
+        """Whether a key has one owner, and its content is as it was written."""
+        return self.exactly and not self.has_agents
+
+    def note(self, sentence: str) -> None:
+        """Remember a sentence, once."""
+        self.notes[sentence] = None
+
+
+def generation_fit(memory: Memory, generation: str, rows: Iterable[StoredRow], agent: str | None) -> SnapshotFit:
+    """A database of this generation that has yet to be made, with the agents these rows name."""
+    aliases = {DEFAULT_AGENT, *(row.agent for row in rows if row.agent)} if agent is None else {agent}
+    columns = frozenset(COLUMNS[generation])
+    return SnapshotFit(memory, columns, frozenset(aliases), agent or DEFAULT_AGENT, agent is not None)
+
+
+def fitting_vectors(
+    header: Header | None, embedding: EmbeddingConfig, known: KnownVectors | None = None
+) -> Callable[[Value], bool]:
+    """Tells of a vector of the file whether it fits among a store's and comes from the model that is configured."""
+    there = known or KnownVectors()
+    ours = Identity(embedding.provider, embedding.model, embedding.dimensions) if embedding.is_on else None
+    made_by = header.embedding if header is not None else None
+
+    def takes(vector: Value) -> bool:
+        if not isinstance(vector, bytes) or not there.fits(vector, made_by):
+            return False
+        return ours is None or (made_by == ours if made_by is not None else len(vector) == 4 * ours.dimensions)
+
+    return takes
+
+
+def with_new_id(row: StoredRow) -> StoredRow:
+    """The same row under an id of its own."""
+    fresh = str(uuid.uuid4())
+    return replace(row, id=fresh, values={**row.values, "id": fresh})
+
+
+def _content(row: StoredRow) -> str:
+    return column_text(row.values.get("content"))
+
+
+def _mark(kind: str, *texts: str | None) -> bytes:
+    return digest((kind.encode(), *map(comparable, texts)))
+
+
+def _date(value: Value) -> str | None:
+    """A date as ZeroClaw could have written it; None for what is none."""
+    if isinstance(value, str) and _RFC_3339.fullmatch(value) and moment(value) is not None:
+        return f"{value[:-1]}+00:00" if value.endswith("Z") else value
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +239,7 @@ class Loaded:
     @property
     def keys(self) -> frozenset[str]:
         """Those of its memories."""
-        return frozenset(row.entry().key for row in self.rows)
+        return frozenset(row.key for row in self.rows)
 
     @property
     def lost(self) -> dict[str, tuple[str, ...]]:
@@ -127,8 +307,8 @@ def _read(path: Path) -> bytes:
 
 def _loaded_export(path: Path, data: bytes) -> Loaded:
     header, rows = _parsed(data)
-    by_key = {(row.agent, row.entry().key): row for row in reversed(rows)}
-    kept = tuple(row for row in rows if by_key[row.agent, row.entry().key] is row)
+    by_key = {(row.agent, row.key): row for row in reversed(rows)}
+    kept = tuple(row for row in rows if by_key[row.agent, row.key] is row)
     if not kept:
         raise Refused(f"{path} holds no memories.", hint="`zeroclaw memory export` writes such files.")
     entries = tuple(_told(row.entry()) for row in kept)
@@ -154,8 +334,8 @@ def _with_side_car(snapshot: Snapshot, beside: Path) -> Loaded:
 
 def can_be_written(row: StoredRow) -> bool:
     """Whether ZeroClaw can read this row when it writes its snapshot: text in every column that it reads."""
-    needed = ("key", "content", "category", "created_at", "updated_at")
-    return all(isinstance(row.values.get(name), str) for name in needed) and is_written(row.entry())
+    needed = map(row.values.get, ("key", "content", "category", "created_at", "updated_at"))
+    return all(isinstance(value, str) and is_unicode(value) for value in needed)
 
 
 def _through_format(snapshot: Snapshot, *notes: str) -> Loaded:
@@ -190,13 +370,6 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     for number, line in enumerate(io.BytesIO(data), 1):
         if line.strip():
             yield number, line
-
-
-Where = Literal["only here", "only there", "changed", "same"]
-"""Here is the store, there the snapshot."""
-
-_ORDER: Sequence[Where] = ("changed", "only here", "only there", "same")
-_TOLD_EVERY = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,21 +424,6 @@ def differences(
     return tuple(sorted(found, key=lambda difference: _ORDER.index(difference.where)))
 
 
-__all__ = [
-    "Difference", "SnapshotPlan", "Where", "compare", "load_snapshot", "place_of", "plan_snapshot", "snapshot_file",
-    "write_snapshot",
-]  # fmt: skip
-
-MOST_VECTOR_BYTES = 32_000_000
-"""Up to so many bytes of vectors go into the lossless copy: it is written, and kept for an undo, as a whole."""
-
-_CORE = MemoryFilter(category=("core",), superseded=Superseded.SHOW)
-_LEFT_OUT = ("the whole memory: it is no UTF-8 text, and ZeroClaw leaves it out",)
-_NO_VECTORS = f"{SIDE_CAR} has no vectors, as they are too many; `zeroclaw memory reindex` makes them anew."
-_FOREIGN_COPY = f"{SIDE_CAR} is no export of this program."
-_REPLACE = "Move it away, or replace it with --replace-foreign; undo brings it back."
-
-
 @dataclass(frozen=True, slots=True)
 class SnapshotPlan:
     """What writing would do. `entries` are the core memories in ZeroClaw's order; `lossy` those that lose content.
@@ -301,11 +459,6 @@ def place_of(config: MemoryConfig) -> Path:
     return install.root / NAME
 
 
-def snapshot_file(library: Library) -> Path:
-    """Where ZeroClaw looks for it. Raises Refused for a lone store that has no such place."""
-    return place_of(library.config)
-
-
 def load_snapshot(path: Path) -> tuple[Snapshot, tuple[MemoryEntry, ...]]:
     """A MEMORY_SNAPSHOT.md, or one of our JSONL exports, as memories to compare and hydrate from. It blocks.
 
@@ -319,7 +472,7 @@ def load_snapshot(path: Path) -> tuple[Snapshot, tuple[MemoryEntry, ...]]:
 
 async def plan_snapshot(library: Library) -> SnapshotPlan:
     """What writing the snapshot would write and lose."""
-    file = snapshot_file(library)
+    file = place_of(library.config)
     core = await _core(library)
     return await asyncio.to_thread(_planned, file, core)
 
@@ -331,7 +484,7 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
     is only replaced with `replaces_foreign`.
     """
     refuse_read_only(library)
-    file = snapshot_file(library)
+    file = place_of(library.config)
     core = await _core(library, with_vectors=True)
     count = sum(core.written)
     if not count:

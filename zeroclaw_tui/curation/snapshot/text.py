@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.text import WHITE_SPACE
+from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode
 
 NAME = "MEMORY_SNAPSHOT.md"
 SIDE_CAR = "MEMORY_SNAPSHOT.jsonl"
@@ -107,12 +107,7 @@ def snapshot_text(entries: Iterable[MemoryEntry], now: datetime) -> str:
 
 def is_written(entry: MemoryEntry) -> bool:
     """Whether ZeroClaw can read this row at all when it writes the snapshot: all of it has to be UTF-8."""
-    try:
-        for text in (entry.key, entry.content, entry.category, entry.timestamp, entry.updated_at or ""):
-            text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return all(map(is_unicode, (entry.key, entry.content, entry.category, entry.timestamp, entry.updated_at or "")))
 
 
 def what_is_read(entry: MemoryEntry) -> tuple[tuple[str, str], ...]:

@@ -19,7 +19,6 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.server_url import is_url
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.opening import check_location, configs_for
-from zeroclaw_tui.curation.superseded import superseded_hidden
 from zeroclaw_tui.curation.transfer.reconcile import (
     OnClash,
     Plan,
@@ -159,7 +158,7 @@ async def plan_copy(
         if target.library is not None:
             _refuse(memory)
         async with reconciled(supply, memory, target, source.trash.now(), advance) as found:
-            hidden = await superseded_hidden(source, filter)
+            hidden = await source.superseded_hidden(filter)
             rest = 0 if filter.is_empty else max(0, await source.memory.count() - found.count - hidden)
             return found.plan(
                 CopyPlan,

@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.formats.own import Format
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.fit import identity_of
 from zeroclaw_tui.curation.transfer.reconcile import Spool
-from zeroclaw_tui.memory.change import Advance, StoredRow
+from zeroclaw_tui.memory.change import Advance, See, StoredRow
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, first_names, one_line
@@ -67,8 +67,8 @@ class _Stopped(Exception):
 class _Writer:
     """Writes each row it is shown, on whichever thread that is."""
 
-    def __init__(self, to: BinaryIO, format: Format, vectors: bool, advance: Advance | None) -> None:
-        self._to, self._format, self._vectors, self._advance = to, format, vectors, advance
+    def __init__(self, to: BinaryIO, format: Format, vectors: bool) -> None:
+        self._to, self._format, self._vectors = to, format, vectors
         self.count = self.size = self.inexact = 0
         self.has_vectors = False
 
@@ -79,8 +79,6 @@ class _Writer:
 
     def see(self, row: StoredRow) -> None:
         """Write one row."""
-        if self._advance is not None and self.count % _TELLS_EVERY == 0 and not self._advance(self.count):
-            raise _Stopped
         if self._format == "jsonl":
             self.has_vectors = self.has_vectors or row.values.get("embedding") is not None
             self.write(line_of(row, vectors=self._vectors))
@@ -126,7 +124,7 @@ async def export_memories(
         raise WrongUse("Only JSONL holds vectors.", hint="Leave --vectors out, or write --format jsonl.")
     if format == "mem0" or format == "mcp" or format == "memory-rs":
         return await _export_form(library, filter, to, _FORMS[format], advance)
-    writer = _Writer(to, format, vectors, advance)
+    writer = _Writer(to, format, vectors)
     memory = library.memory
     moment = library.trash.now().isoformat(timespec="seconds")
     if format == "jsonl":
@@ -135,13 +133,7 @@ async def export_memories(
         writer.write(header_line(Header(moment, memory.name, memory.generation, version, vectors, identity)))
     else:
         writer.write(table.header_row() if format == "csv" else sections.title(moment, memory.name))
-    try:
-        await memory.each_row(writer.see, filter)
-    except _Stopped:
-        return writer.done(cancelled=True)
-    except SearchInterrupted:
-        if advance is None or advance(writer.count):
-            raise
+    if not await _shown(library, filter, writer.see, lambda: writer.count, advance):
         return writer.done(cancelled=True)
     if advance is not None:
         advance(writer.count)
@@ -212,21 +204,31 @@ def _write_bundle(rows: Sequence[StoredRow], folder: Path, now: datetime) -> int
 
 async def _spooled(library: Library, filter: MemoryFilter, spool: Spool, advance: Advance | None) -> bool:
     """Hold what a filter leaves; False where `advance` said no."""
+    if not await _shown(library, filter, spool.add, lambda: spool.count, advance):
+        return False
+    spool.end()
+    return True
 
-    def see(row: StoredRow) -> None:
-        if advance is not None and spool.count % _TELLS_EVERY == 0 and not advance(spool.count):
+
+async def _shown(
+    library: Library, filter: MemoryFilter, see: See, done: Callable[[], int], advance: Advance | None
+) -> bool:
+    """Show what a filter leaves; False where `advance`, told how many are `done`, said no."""
+
+    def look(row: StoredRow) -> None:
+        count = done()
+        if advance is not None and count % _TELLS_EVERY == 0 and not advance(count):
             raise _Stopped
-        spool.add(row)
+        see(row)
 
     try:
-        await library.memory.each_row(see, filter)
+        await library.memory.each_row(look, filter)
     except _Stopped:
         return False
     except SearchInterrupted:
-        if advance is None or advance(spool.count):
+        if advance is None or advance(done()):
             raise
         return False
-    spool.end()
     return True
 
 

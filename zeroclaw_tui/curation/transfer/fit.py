@@ -561,7 +561,9 @@ def _to_microseconds(value: Value) -> str | None:
 def digest(parts: Iterable[bytes]) -> bytes:
     """Of 16 bytes; another one wherever a part begins or ends elsewhere."""
     made = hashlib.blake2b(digest_size=_DIGEST)
+    lengths = []
     for part in parts:
-        made.update(len(part).to_bytes(8, "little"))
+        lengths.append(len(part))
         made.update(part)
+    made.update(struct.pack(f"<{len(lengths) + 1}Q", *lengths, len(lengths)))
     return made.digest()

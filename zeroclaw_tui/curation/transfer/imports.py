@@ -52,14 +52,13 @@ class ImportPlan(Plan):
     """What a file or folder would bring.
 
     `format` is the name of its format, `title` what people call it, `why` completes "It looks like that: …" (empty
-    where it was said). `notes` are sentences about what was read. `state` is that of the files as they were read.
+    where it was said). `state` is that of the files as they were read.
     """
 
     path: Path
     format: str
     title: str
     why: str = ""
-    notes: tuple[str, ...] = ()
     wish: Wish = field(default_factory=Wish)
     state: str = ""
 
@@ -230,7 +229,7 @@ class _FileSupply:
             if stop.is_set():
                 return count
             count += 1
-            place = _PLACE.fullmatch(row.entry().key) if to_notes else None
+            place = _PLACE.fullmatch(row.key) if to_notes else None
             if place is not None:
                 placed.append((place[1], int(place[2]), replace(row, handle=place[0])))
             else:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import pickle
 import sqlite3
 import tempfile
@@ -32,7 +31,6 @@ from zeroclaw_tui.config.document.replacing import cannot_write_temporary
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, carried_out, change_rows
-from zeroclaw_tui.curation.formats.jsonl import packed, unpacked
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.fit import (
     CARRIED,
@@ -53,7 +51,7 @@ from zeroclaw_tui.curation.transfer.fit import (
     read_line,
 )
 from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.curation.trash.trash import Verb
+from zeroclaw_tui.curation.trash.journal import Verb
 from zeroclaw_tui.memory.change import AGENTS, Advance, Clash, RowChange, See, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, WrongUse
@@ -76,7 +74,7 @@ _NOTE_COLUMNS = frozenset({"key", "content", "category"})
 _IN_MEMORY = 16_000_000
 _AT_ONCE, _BYTES_AT_ONCE = 250, 8_000_000
 _TABLES = (
-    "CREATE TABLE there (id BLOB, place BLOB NOT NULL, state BLOB NOT NULL, base BLOB, number INTEGER, kept TEXT,"
+    "CREATE TABLE there (id BLOB, place BLOB NOT NULL, state BLOB NOT NULL, base BLOB, number INTEGER, kept BLOB,"
     " claimed INTEGER NOT NULL DEFAULT 0, claimed_beside INTEGER NOT NULL DEFAULT 0)",
     "CREATE INDEX by_id ON there (id) WHERE id IS NOT NULL",
     "CREATE INDEX by_place ON there (place)",
@@ -348,7 +346,7 @@ class Matching:
         """A memory of the target."""
         fit, kept, base = self._fit, None, self._base(row)
         if fit.origin.is_file:
-            kept = json.dumps([packed(row.id), *(packed(row.values.get(name)) for name in TIMES)])
+            kept = pickle.dumps((row.id, *(row.values.get(name) for name in TIMES)), pickle.HIGHEST_PROTOCOL)
         base_place = None if base is None else fit.place(row, base)
         number = self._add(digest_of(row.id), fit.place(row), fit.state(row), base_place, kept, None)
         marks = ((mark, number) for mark in fit.marks(row))
@@ -391,7 +389,7 @@ class Matching:
         fit = self._fit
         is_whole = brings and match.what is What.NEW
         is_beside = match.what in (What.TAKEN, What.SECOND)
-        key = row.entry().key[:_KEY_KEPT].encode("utf-8", "surrogatepass")
+        key = row.key[:_KEY_KEPT].encode("utf-8", "surrogatepass")
         values = (fit.place(row), fit.state(row), fit.whole(row) if is_whole else None, said, is_beside, key)
         self._connection.execute(
             "INSERT INTO expected (place, state, whole, said, is_beside, key) VALUES (?, ?, ?, ?, ?, ?)", values
@@ -422,7 +420,7 @@ class Matching:
         place: bytes,
         state: bytes,
         base: bytes | None,
-        kept: str | None,
+        kept: bytes | None,
         number: int | None,
         *,
         claimed: bool = False,
@@ -438,23 +436,23 @@ class Matching:
         if sought is None:
             return False
         every = [self._marked(mark) for mark in sought.all]
-        is_same, key = None not in every, self._marked(sought.key)
+        is_same = None not in every
+        key = None if is_same else self._marked(sought.key)
         held = every[0] if is_same else key
         if held is not None:
             self._note_there(held[0])
         return is_same or (key is None and self._marked(sought.part) is not None)
 
-    def _marked(self, mark: bytes | None) -> tuple[str | None] | None:
+    def _marked(self, mark: bytes | None) -> tuple[bytes | None] | None:
         if mark is None:
             return None
         statement = "SELECT kept FROM marks JOIN there ON there.rowid = marks.row WHERE mark = ? ORDER BY row LIMIT 1"
-        found: tuple[str | None] | None = self._connection.execute(statement, (mark,)).fetchone()
+        found: tuple[bytes | None] | None = self._connection.execute(statement, (mark,)).fetchone()
         return found
 
-    def _note_there(self, kept: str | None) -> None:
+    def _note_there(self, kept: bytes | None) -> None:
         if kept is not None:
-            id_, created, updated = (unpacked(part) for part in json.loads(kept))
-            self.there = (str(id_), created, updated)
+            self.there = pickle.loads(kept)
 
     def _found(self, row: StoredRow, place: bytes, *, is_beside: bool) -> bool:
         fit, state = self._fit, self._fit.state(row)
@@ -495,7 +493,7 @@ class Matching:
         """The key a memory had before it was put beside another one."""
         if not self._fit.has_keys:
             return None
-        base, suffix, _ = row.entry().key.rpartition(RESTORED)
+        base, suffix, _ = row.key.rpartition(RESTORED)
         return base if suffix else None
 
 
@@ -566,7 +564,8 @@ class Plan:
     sentences: what the target does not keep ("Markdown keeps no session (41 have one)."). `makes` is a sentence about
     what is made first, or None. Of those taken, `beside` were brought before under another key, and `second` have the
     key of another one that comes with them, of another agent or a later line of notes; only "rename" brings those.
-    `refused` are those the target cannot take at all, which the losses tell. `categories` counts all that come.
+    `refused` are those the target cannot take at all, which the losses tell. `categories` counts all that come. `notes`
+    are sentences about what was read.
     """
 
     new: int
@@ -580,6 +579,7 @@ class Plan:
     beside: int = 0
     second: int = 0
     refused: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -835,7 +835,7 @@ async def _outdated(memory: Memory) -> frozenset[str]:
     rows: list[StoredRow] = []
     await memory.each_row(rows.append, EVERYTHING)
     for row in sorted(rows, key=_line_order):
-        known = (row.agent, read_line(row).entry().key)
+        known = (row.agent, read_line(row).key)
         if known in last:
             earlier.add(last[known])
         last[known] = row.id

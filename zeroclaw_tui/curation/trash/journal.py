@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from zeroclaw_tui.curation.trash.file import (
     Packed,
@@ -55,7 +55,7 @@ _LOOKED_AT = "table_name IN ('memories', 'file', 'memory_audit', 'other_row')"
 _UNSEEN = """table_name = 'file' AND ((before IS NULL AND instr(after, '"moved_from"') > 0)
   OR instr(after, '"stays_if_changed"') > 0)"""
 """The other half of a move, and ZeroClaw's note of when hygiene ran."""
-_ACTION = f"""SELECT a.number, a.verb, a.at, a.moment, a.summary, a.size, s.name AS store,
+_ACTION = f"""SELECT a.number, a.verb, a.at, a.summary, a.size, s.name AS store,
   (SELECT count(*) FROM kept WHERE action = a.number AND table_name <> '') AS everything,
   (SELECT count(*) FROM kept WHERE action = a.number AND table_name = 'memories') AS memories,
   (SELECT count(*) FROM kept WHERE action = a.number AND {_LOOKED_AT}) AS looked_at,
@@ -67,7 +67,7 @@ _ACTION = f"""SELECT a.number, a.verb, a.at, a.moment, a.summary, a.size, s.name
   FROM actions a JOIN stores s ON s.number = a.store"""
 _REVERSING = "('undo', 'redo')"
 _IS_EMPTY = f"EXISTS (SELECT 1 FROM kept WHERE action = a.number AND {EMPTY})"
-_KEPT = """SELECT k.number, k.action, k.reverses, a.verb, a.at, a.moment, s.name AS store, k.before, k.content, k.after,
+_KEPT = """SELECT k.number, k.action, a.verb, a.at, s.name AS store, k.before, k.content, k.after,
   k.content_after, b.before AS blob, b.after AS blob_after
   FROM kept k JOIN actions a ON a.number = k.action JOIN stores s ON s.number = k.store
   LEFT JOIN blobs b ON b.number = k.number"""
@@ -81,19 +81,31 @@ _NO_ROW = b"\0"
 """The id of the row that stands for nothing, which no row of a store has."""
 
 
+Verb = Literal[
+    "store", "edit", "forget", "purge", "clear", "restore", "undo", "redo", "clean", "hygiene", "snapshot", "hydrate",
+    "import", "merge", "recategorise", "copy",
+]  # fmt: skip
+"""What a person did. "restore" brings chosen rows back from the trash, "clean" removes copies of a text elsewhere."""
+REVERSING: tuple[Verb, ...] = ("undo", "redo")
+"""What is done to another action: an undo takes it back, a redo does again what an undo took back."""
+
+
 @dataclass(frozen=True, slots=True)
-class ActionFacts:
-    """An action as it is in the file; `moment` in seconds since 1970."""
+class Action:
+    """Something a person did to one store. `at` is RFC 3339, `size` in bytes, `until` when the trash lets go of it.
+
+    `count` is how many rows it changed, `open` how many of them are not taken back yet. `store` names the store.
+    """
 
     number: int
-    verb: str
+    verb: Verb
     at: str
-    moment: float
     summary: str
-    size: int
-    store: str
     count: int
     open: int
+    size: int
+    store: str
+    until: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +114,8 @@ class KeptFacts:
 
     number: int
     action: int
-    reverses: int | None
-    verb: str
+    verb: Verb
     at: str
-    moment: float
     store: str
     before: StoredRow | None
     after: StoredRow | None
@@ -141,19 +151,19 @@ def begun(connection: sqlite3.Connection, store: str) -> list[int]:
     return [number for (number,) in found]
 
 
-def actions(connection: sqlite3.Connection, store: str, limit: int) -> list[ActionFacts]:
+def actions(connection: sqlite3.Connection, store: str, limit: int) -> list[Action]:
     """The newest actions of a store."""
     query = f"{_ACTION} WHERE s.name = ? AND NOT {_IS_EMPTY} ORDER BY a.number DESC LIMIT ?"
     found = _dicts(connection, query, (store, limit))
     return [_action(row) for row in found]
 
 
-def action(connection: sqlite3.Connection, number: int) -> ActionFacts | None:
+def action(connection: sqlite3.Connection, number: int) -> Action | None:
     """One action."""
     return next((_action(row) for row in _dicts(connection, f"{_ACTION} WHERE a.number = ?", (number,))), None)
 
 
-def last(connection: sqlite3.Connection, store: str) -> ActionFacts | None:
+def last(connection: sqlite3.Connection, store: str) -> Action | None:
     """The newest action that is neither undo nor redo and has a change not taken back.
 
     Where it changed memories, what came along with them does not count.
@@ -168,7 +178,7 @@ def last(connection: sqlite3.Connection, store: str) -> ActionFacts | None:
     return next((_action(row) for row in _dicts(connection, query, (store,))), None)
 
 
-def last_undone(connection: sqlite3.Connection, store: str) -> ActionFacts | None:
+def last_undone(connection: sqlite3.Connection, store: str) -> Action | None:
     """The action that the newest undo, not done again since, took back; None where another change came after that."""
     query = f"""SELECT max(undo.number) FROM actions undo JOIN stores s ON s.number = undo.store
       WHERE s.name = ? AND undo.verb = 'undo'
@@ -204,7 +214,7 @@ def numbers_to_reverse(connection: sqlite3.Connection, action: int, verb: str) -
     return [number for (number,) in connection.execute(query, {"action": action})]
 
 
-def newest_if_empty(connection: sqlite3.Connection, store: str) -> ActionFacts | None:
+def newest_if_empty(connection: sqlite3.Connection, store: str) -> Action | None:
     """The newest action of a store, where that changed nothing."""
     query = f"""{_ACTION} WHERE s.name = ? AND {_IS_EMPTY}
       AND a.number = (SELECT max(newest.number) FROM actions newest WHERE newest.store = a.store)"""
@@ -394,14 +404,19 @@ def _dicts(connection: sqlite3.Connection, query: str, values: Sequence[Any]) ->
         yield dict(zip(names, row, strict=True))
 
 
-def _action(row: dict[str, Any]) -> ActionFacts:
+def _action(row: dict[str, Any]) -> Action:
     """What counts is what a person meant to change, where an action has memories; else everything it kept."""
     counted = "looked_at" if row["memories"] > 0 else "everything"
-    return ActionFacts(
-        row["number"], row["verb"], row["at"], row["moment"], _text(row["summary"]), row["size"], row["store"],
-        row[counted] - row["unseen"] or row[counted],
-        row[f"open_{counted}"] - row["open_unseen"] or row[f"open_{counted}"],
-    )  # fmt: skip
+    return Action(
+        number=row["number"],
+        verb=row["verb"],
+        at=row["at"],
+        summary=_text(row["summary"]),
+        count=row[counted] - row["unseen"] or row[counted],
+        open=row[f"open_{counted}"] - row["open_unseen"] or row[f"open_{counted}"],
+        size=row["size"],
+        store=row["store"],
+    )
 
 
 def _kept(row: dict[str, Any]) -> KeptFacts:
@@ -409,17 +424,7 @@ def _kept(row: dict[str, Any]) -> KeptFacts:
     after = None
     if row["after"] is not None:
         after = unpack(Packed(row["after"], row["content_after"], row["blob_after"]), before)
-    return KeptFacts(
-        row["number"],
-        row["action"],
-        row["reverses"],
-        row["verb"],
-        row["at"],
-        row["moment"],
-        row["store"],
-        before,
-        after,
-    )
+    return KeptFacts(row["number"], row["action"], row["verb"], row["at"], row["store"], before, after)
 
 
 def _text(value: str | bytes) -> str:

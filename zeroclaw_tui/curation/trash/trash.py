@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Literal, TypeVar, cast
+from pathlib import Path
+from typing import TypeVar
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.settings import trash_limits
+from zeroclaw_tui.curation.files import digest_now
+from zeroclaw_tui.curation.side_databases import present_now
 from zeroclaw_tui.curation.trash import file as trash_file
 from zeroclaw_tui.curation.trash import journal
-from zeroclaw_tui.curation.trash.action import ActionUnderWay, never_happened
 from zeroclaw_tui.curation.trash.file import Places
-from zeroclaw_tui.curation.trash.journal import ActionFacts, KeptFacts
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, Batches, Keep, RowChange, StoredRow
+from zeroclaw_tui.curation.trash.journal import REVERSING, Action, KeptFacts, States, Verb
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, Batches, Keep, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotThere
 
 NAME = "trash.db"
@@ -29,36 +33,13 @@ LOCK = "trash.lock"
 LOCK_SECONDS = 5.0
 """How long an action waits for another one."""
 _LOOK_AGAIN_SECONDS = 0.05
+_ROWS_AT_ONCE = 500
 _COUNTED = (MEMORIES, FILE, AUDIT_LOG)
 """What a person meant to change; agents and cached vectors come along."""
 
 Answer = TypeVar("Answer")
 
-Verb = Literal[
-    "store", "edit", "forget", "purge", "clear", "restore", "undo", "redo", "clean", "hygiene", "snapshot", "hydrate",
-    "import", "merge", "recategorise", "copy",
-]  # fmt: skip
-"""What a person did. "restore" brings chosen rows back from the trash, "clean" removes copies of a text elsewhere."""
-REVERSING: tuple[Verb, ...] = ("undo", "redo")
-"""What is done to another action: an undo takes it back, a redo does again what an undo took back."""
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """Something a person did to one store. `at` is RFC 3339, `size` in bytes, `until` when the trash lets go of it.
-
-    `count` is how many rows it changed, `open` how many of them are not taken back yet. `store` names the store.
-    """
-
-    number: int
-    verb: Verb
-    at: str
-    summary: str
-    count: int
-    open: int
-    size: int
-    until: str
-    store: str
+_TAKING_BACK = (*REVERSING, "restore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +82,183 @@ class TrashUsage:
     oldest: str | None
 
 
+async def _never_happened(kept: Sequence[States], memory: Memory) -> list[int]:
+    """The numbers of what an action kept, in this order, but did not do, as the store and the files now show.
+
+    What is in neither state counts as done: the trash then holds on to it.
+    """
+    chains: dict[tuple[str, str], list[States]] = {}
+    for states in kept:
+        chains.setdefault((states.table, states.id), []).append(states)
+    struck: set[int] = set()
+    names = [name for table, name in chains if table == MEMORIES]
+    for start in range(0, len(names), _ROWS_AT_ONCE):
+        some = names[start : start + _ROWS_AT_ONCE]
+        present = await memory.stored_by_id(some)
+        for name in some:
+            now = present[name].fingerprint if name in present else None
+            struck.update(_not_reached(chains[MEMORIES, name], now))
+    for (table, name), chain in chains.items():
+        if table == FILE:
+            struck.update(_not_reached(chain, await asyncio.to_thread(digest_now, Path(name))))
+    struck.update(await asyncio.to_thread(_entries_as_before, kept))
+    memories = {states.number for states in kept if states.table == MEMORIES}
+    if memories and memories <= struck:
+        # Agents and cached vectors change in the same transaction as the memories they belong to.
+        struck.update(states.number for states in kept if states.table not in (FILE, AUDIT_LOG, OTHER_ROW))
+    return sorted(struck)
+
+
+def _not_reached(chain: Sequence[States], now: str | None) -> list[int]:
+    """Of the changes to one row, those behind the last state it can be in; none where it is in no such state."""
+    reached = [chain[0].before, *(states.after for states in chain)]
+    for done in range(len(chain), -1, -1):
+        if reached[done] == now:
+            return [states.number for states in chain[done:]]
+    return []
+
+
+def _entries_as_before(kept: Sequence[States]) -> list[int]:
+    """Rows of other databases that still are, or still are not, there as before their change."""
+    rows = {states.number: states.entry for states in kept if states.entry is not None}
+    there = present_now(list(rows.values())) if rows else set()
+    return [
+        states.number for states in kept if states.entry is not None and (states.before is None) != (states.id in there)
+    ]
+
+
+class _ActionUnderWay:
+    """What `Trash.begin` begins. Its methods block, may be called from any thread, and raise Unreadable and Locked.
+
+    `limits` are days and bytes; `descriptor` is the lock, which `finish` gives up.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        store: str,
+        descriptor: int,
+        begun: tuple[str, str, datetime],
+        limits: tuple[int, int],
+    ) -> None:
+        verb, summary, now = begun
+        days, self._most_bytes = limits
+        self._file, self._store, self._descriptor = file, store, descriptor
+        # Who takes back, takes out of older actions, and may do so again.
+        self._drops = verb not in _TAKING_BACK
+        self._since = (now - timedelta(days=days)).timestamp()
+        self._guard = threading.Lock()
+        self._forgets = False
+        self.has_dropped = False
+        """Whether earlier versions of rows have left the trash for good."""
+        self._rows = 0
+        self._connection = trash_file.for_writing(file)
+        try:
+            with trash_file.explained(file, "written"), trash_file.transaction(self._connection):
+                if journal.clock_is_doubtful(self._connection, now):
+                    self._since = -math.inf
+                self.number = journal.begin(self._connection, store, verb, now, summary)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def keep(self, changes: Sequence[RowChange]) -> None:
+        """Put these changes on disk."""
+        with self._written_further():
+            journal.keep(self._connection, self.number, changes)
+        self._rows += len(changes)
+
+    def forget(self, changes: Sequence[RowChange]) -> None:
+        """Drop what was kept of these rows earlier."""
+        self._forgets = True
+        connection = self._connection
+        with self._written_further():
+            store = journal.store_number(connection, self._store)
+            before = connection.total_changes
+            if store is not None:
+                journal.forget_rows(connection, store, [change.row for change in changes])
+            dropped = connection.total_changes - before
+        self._rows += len(changes)
+        self.has_dropped = self.has_dropped or dropped > 0
+
+    def take_as_reversed(self, numbers: Sequence[int]) -> None:
+        """Note that these changes are taken back already."""
+        with self._written_further():
+            journal.take_as_reversed(self._connection, self.number, numbers)
+
+    def strike_changes(self, numbers: Sequence[int]) -> None:
+        """Take out changes of it that were kept but not done."""
+        with self._written_further():
+            journal.strike(self._connection, numbers)
+
+    def finish(self, nothing: str | None = None) -> Action | None:
+        """End it, drop what is too old or too much, and give up the lock; None when nothing was kept.
+
+        Then it is struck out, or noted with `nothing` for its summary.
+        """
+        connection = self._connection
+        try:
+            with self._guard, trash_file.explained(self._file, "written further"), closing(connection):
+                with trash_file.transaction(connection):
+                    journal.drop_empty(connection, self.number)
+                    if nothing is not None and not self._forgets and not journal.has_kept(connection, self.number):
+                        journal.note_nothing(connection, self.number, nothing)
+                        left = False
+                    else:
+                        left = journal.finish(connection, self.number)
+                    if self._forgets:
+                        journal.count_anew(connection)
+                if self._forgets:
+                    trash_file.wipe(connection)
+                if not left:
+                    return None
+                self._drop_old()
+                return journal.action(connection, self.number)
+        finally:
+            trash_file.let_go(self._descriptor)
+
+    def strike(self) -> None:
+        """End it as if it had never begun."""
+        try:
+            with self._written_further():
+                journal.strike_action(self._connection, self.number)
+        except InspectorError:
+            self.leave()
+            raise
+        self.finish()
+
+    def retell(self, summary: str) -> None:
+        """Say otherwise what it does."""
+        with self._written_further():
+            journal.retell(self._connection, self.number, summary)
+
+    @contextmanager
+    def _written_further(self) -> Iterator[None]:
+        """One transaction; the words of its errors say that nothing is changed only before the first batch."""
+        verb = "written further" if self._rows else "written"
+        with self._guard, trash_file.explained(self._file, verb), trash_file.transaction(self._connection):
+            yield
+
+    def _drop_old(self) -> None:
+        """Only at the end: while a batch is kept the store is locked, and an agent may wait for it."""
+        if not self._drops:
+            return
+        # What cannot go now goes after the next action.
+        with suppress(sqlite3.Error):
+            with trash_file.transaction(self._connection):
+                dropped = journal.drop_old(self._connection, self.number, self._since, self._most_bytes)
+            if dropped:
+                trash_file.wipe(self._connection)
+
+    def leave(self) -> None:
+        """Give up the lock and leave it unfinished, for `Trash.settle` to put right."""
+        try:
+            with self._guard:
+                self._connection.close()
+        finally:
+            trash_file.let_go(self._descriptor)
+
+
 class Trash:
     """The trash of one config dir, seen from one store of it (`store` names that: backend and real path).
 
@@ -115,7 +273,7 @@ class Trash:
         self._install = install
         self._clock = clock
         self._places = Places(install.config_dir)
-        self._under_way: dict[int, ActionUnderWay] = {}
+        self._under_way: dict[int, _ActionUnderWay] = {}
         self._begun_here: set[int] = set()
 
     async def adopt(self, other: str, *, read_only: bool) -> None:
@@ -177,7 +335,7 @@ class Trash:
         Only reads; for an action that is over or was left.
         """
         kept = await self._read(partial(journal.states, action=action, places=self._places)) or []
-        struck = set(await never_happened(kept, memory))
+        struck = set(await _never_happened(kept, memory))
         changed = [states for states in kept if states.table in _COUNTED and states.before != states.after]
         return sum(states.number not in struck for states in changed)
 
@@ -208,7 +366,7 @@ class Trash:
         try:
             for action in await self._begun():
                 kept = await self._read(partial(journal.states, action=action, places=self._places))
-                struck = await never_happened(kept or [], memory)
+                struck = await _never_happened(kept or [], memory)
                 await asyncio.to_thread(self._settle, action, struck)
         finally:
             trash_file.let_go(descriptor)
@@ -391,7 +549,7 @@ class Trash:
 
     def _begin(self, descriptor: int, verb: Verb, summary: str) -> int:
         limits = trash_limits(self._install)
-        action = ActionUnderWay(self.file, self.store, descriptor, (verb, summary, self._clock()), limits)
+        action = _ActionUnderWay(self.file, self.store, descriptor, (verb, summary, self._clock()), limits)
         self._under_way[action.number] = action
         self._begun_here.add(action.number)
         return action.number
@@ -422,39 +580,34 @@ class Trash:
         with trash_file.explained(self.file, "written"), closing(trash_file.for_writing(self.file)) as connection:
             yield connection
 
-    def _empty(self, numbers: Sequence[int] | None) -> int:
+    @contextmanager
+    def _wiping(self) -> Iterator[sqlite3.Connection]:
+        """One transaction; what it lets go of is zeroed once it is durable."""
         with self._writing() as connection:
             with trash_file.transaction(connection):
-                going = self._let_go(connection, numbers)
+                yield connection
             try:
                 trash_file.wipe(connection)
             except sqlite3.Error as error:
                 raise self._not_wiped(error) from error
-        return going
+
+    def _empty(self, numbers: Sequence[int] | None) -> int:
+        with self._wiping() as connection:
+            return self._let_go(connection, numbers)
 
     def _forget(self, action: int) -> None:
-        with self._writing() as connection:
-            with trash_file.transaction(connection):
-                journal.forget_numbers(connection, journal.numbers_of_action(connection, action, only_open=False))
-                journal.drop_actions(connection, [action])
-                journal.count_anew(connection)
-            try:
-                trash_file.wipe(connection)
-            except sqlite3.Error as error:
-                raise self._not_wiped(error) from error
+        with self._wiping() as connection:
+            journal.forget_numbers(connection, journal.numbers_of_action(connection, action, only_open=False))
+            journal.drop_actions(connection, [action])
+            journal.count_anew(connection)
 
     def _erase(self, holds: Callable[[str | bytes], bool]) -> int:
-        with self._writing() as connection:
-            with trash_file.transaction(connection):
-                going = journal.holding(connection, holds)
-                journal.strike(connection, going)
-                journal.count_anew(connection)
-                journal.unname(connection, holds)
-            try:
-                trash_file.wipe(connection)
-            except sqlite3.Error as error:
-                raise self._not_wiped(error) from error
-        return len(going)
+        with self._wiping() as connection:
+            going = journal.holding(connection, holds)
+            journal.strike(connection, going)
+            journal.count_anew(connection)
+            journal.unname(connection, holds)
+            return len(going)
 
     def _not_wiped(self, error: sqlite3.Error) -> InspectorError:
         try:
@@ -481,7 +634,7 @@ class Trash:
         found = await self._read(lambda connection: journal.kept_rows(connection, choose(connection)))
         here = self._places.here
         return [
-            Version(kept.number, kept.action, _verb(kept.verb), kept.at, here(kept.before), here(kept.after))
+            Version(kept.number, kept.action, kept.verb, kept.at, here(kept.before), here(kept.after))
             for kept in found or []
             if kept.before != kept.after
         ]
@@ -507,18 +660,9 @@ class Trash:
             for batch in journal.batches(connection, choose(connection)):
                 yield [RowChange(here(kept.before), here(kept.after), number=kept.number) for kept in batch]
 
-    def _action(self, facts: ActionFacts) -> Action:
-        return Action(
-            number=facts.number,
-            verb=_verb(facts.verb),
-            at=facts.at,
-            summary=facts.summary,
-            count=facts.count,
-            open=facts.open,
-            size=facts.size,
-            until=self._until(facts.at),
-            store=facts.store,
-        )
+    def _action(self, action: Action) -> Action:
+        """The same with the moment at which it goes."""
+        return replace(action, until=_later(action.at, trash_limits(self._install)[0]))
 
     def _trash_rows(self, found: Sequence[KeptFacts]) -> list[TrashRow]:
         days, _ = trash_limits(self._install)
@@ -526,7 +670,7 @@ class Trash:
             TrashRow(
                 kept.number,
                 kept.action,
-                _verb(kept.verb),
+                kept.verb,
                 kept.at,
                 _later(kept.at, days),
                 kept.before.size,
@@ -537,13 +681,6 @@ class Trash:
             if kept.before is not None
         ]
 
-    def _until(self, at: str) -> str:
-        return _later(at, trash_limits(self._install)[0])
-
 
 def _later(at: str, days: int) -> str:
     return (datetime.fromisoformat(at) + timedelta(days=days)).isoformat()
-
-
-def _verb(text: str) -> Verb:
-    return cast(Verb, text)

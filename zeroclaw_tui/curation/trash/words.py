@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.curation.audit.findings import excerpt_of
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.hygiene.words import COMES_AGAIN, is_taken_back_hygiene
-from zeroclaw_tui.curation.trash.trash import Action
+from zeroclaw_tui.curation.trash.journal import Action
 from zeroclaw_tui.memory.change import AGENTS, AUDIT_LOG, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW, RowChange
 from zeroclaw_tui.memory.text import counted, one_line
 

@@ -39,7 +39,7 @@ from zeroclaw_tui.tui.widgets.header import StoreHeader
 # The panes are imported behind the first frame, and what a change needs when one is made.
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.copies.copies import Copy
+    from zeroclaw_tui.curation.copies.places import Copy
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.change import Stamp, StoredRow
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -747,12 +747,11 @@ class BrowserRoom(Screen[None]):
 
     async def _delete(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import plan_of
-        from zeroclaw_tui.curation.superseded import superseded_hidden
 
         marks = self.rows.marks
         every, without = marks.every, marks.without
         stamps = await self._chosen_stamps(library)
-        hidden = 0 if every is None else await superseded_hidden(library, every.but(blocks=False))
+        hidden = 0 if every is None else await library.superseded_hidden(every.but(blocks=False))
         # The plan names the filter only where it means all that passes it.
         plan = await asyncio.to_thread(plan_of, stamps, None if without else every, hidden)
         outcome = await self.changes.remove(library, plan)
@@ -843,7 +842,8 @@ class BrowserRoom(Screen[None]):
             banner.hide()
 
     async def _show_copies(self, library: Library) -> None:
-        from zeroclaw_tui.curation.copies.copies import Text, find_copies
+        from zeroclaw_tui.curation.copies.copies import find_copies
+        from zeroclaw_tui.curation.copies.texts import Text
         from zeroclaw_tui.tui.rooms.copies import CopiesScreen
 
         banner = self.panes.copies_banner

@@ -16,7 +16,8 @@ from textual.widgets.option_list import Option
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.changes import Outcome
-from zeroclaw_tui.curation.copies.copies import Copy, clean_copies
+from zeroclaw_tui.curation.copies.copies import clean_copies
+from zeroclaw_tui.curation.copies.places import Copy
 from zeroclaw_tui.curation.trash.words import undone_words
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line

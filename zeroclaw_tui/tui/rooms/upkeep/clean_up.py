@@ -16,7 +16,7 @@ from textual.widgets import Static
 from textual.worker import Worker, WorkType
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.audit.audit import audit_memories
+from zeroclaw_tui.curation.audit.audit import Keeps, MergePlan, audit_memories, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.audit.findings import (
     SAFE_TO_REMOVE,
     AuditReport,
@@ -26,11 +26,10 @@ from zeroclaw_tui.curation.audit.findings import (
     Which,
     which,
 )
-from zeroclaw_tui.curation.audit.remedies import Keeps, MergePlan, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, plan_of
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.superseded import among_fact
+from zeroclaw_tui.curation.words import among_fact
 from zeroclaw_tui.memory.change import BUILT_IN_CATEGORIES, Advance, Stamp, category_meant
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted

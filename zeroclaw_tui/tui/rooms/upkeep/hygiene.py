@@ -35,6 +35,7 @@ from zeroclaw_tui.curation.hygiene.words import (
     without_of,
 )
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.setting_change import save_change
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
@@ -319,7 +320,7 @@ class Hygiene(UpkeepPane):
                 return
             if answer:
                 break
-        await asyncio.to_thread(hygiene_rules.save_rule_change, config, change, self.desk.clock())
+        await asyncio.to_thread(save_change, config, change, self.desk.clock())
         library.config = await asyncio.to_thread(hygiene_rules.with_rules_of_file, library.config)
         self.desk.note_change()
         self.tell("The rules are changed; the config.toml of before is kept as a backup.")

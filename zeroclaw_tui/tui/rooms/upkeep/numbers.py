@@ -14,7 +14,7 @@ from textual.widgets import Sparkline
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.stats import Curve, Growth, StoreStats, curve_of
-from zeroclaw_tui.curation.superseded import among_fact
+from zeroclaw_tui.curation.words import among_fact
 from zeroclaw_tui.memory.statistics import CacheUse, Storage
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.tui.format import count_text, fit, size_text

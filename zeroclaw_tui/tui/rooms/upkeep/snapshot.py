@@ -20,9 +20,10 @@ from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot import hydrate as hydrating
 from zeroclaw_tui.curation.snapshot import snapshot as snapshots
-from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan, OnConflict, Resolution
+from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan, Resolution
 from zeroclaw_tui.curation.snapshot.snapshot import Difference, SnapshotPlan, Where
 from zeroclaw_tui.curation.snapshot.text import NAME, Snapshot
+from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
@@ -235,7 +236,7 @@ class SnapshotPane(UpkeepPane):
     async def _compare(self) -> _Compared:
         path = self._path
         if path is None:
-            path = self._path = await asyncio.to_thread(snapshots.snapshot_file, self.library)
+            path = self._path = await asyncio.to_thread(snapshots.place_of, self.library.config)
         snapshot, entries = await asyncio.to_thread(snapshots.load_snapshot, path)
         differences = await snapshots.compare(self.library, path, self._advance)
         return _Compared(path, snapshot, len(entries), differences)
@@ -365,8 +366,8 @@ class SnapshotPane(UpkeepPane):
 
     async def _decided(self, plan: HydratePlan) -> Resolution | None:
         """What happens to each conflict, as a person says; None when they left it."""
-        decided: dict[str, OnConflict] = {}
-        answers: list[Answer[OnConflict]] = [
+        decided: dict[str, OnClash] = {}
+        answers: list[Answer[OnClash]] = [
             Answer("s", "Skip it", "skip", "the store's stays as it is"),
             Answer("o", "Overwrite it", "overwrite", "what is here goes to the trash"),
             Answer("r", "Put it beside", "rename", "under a key that is free"),
@@ -518,13 +519,13 @@ def _hydrate_body(plan: HydratePlan) -> Content:
     return Content.assemble(*parts)
 
 
-def _ways(plan: HydratePlan) -> list[Answer[OnConflict | Literal["each"]]]:
+def _ways(plan: HydratePlan) -> list[Answer[OnClash | Literal["each"]]]:
     """The ways to bring them in."""
     new, conflicts = count_text(len(plan.new)), count_text(len(plan.conflicts))
     if not plan.conflicts:
         return [Answer("y", f"Bring in the {new} new", "skip")]
     them, stay = ("the other one", "stays") if len(plan.conflicts) == 1 else (f"the other {conflicts}", "stay")
-    answers: list[Answer[OnConflict | Literal["each"]]] = []
+    answers: list[Answer[OnClash | Literal["each"]]] = []
     if plan.new:
         answers.append(Answer("s", f"Only the {new} new", "skip", f"{them} {stay} as here"))
     answers += [
