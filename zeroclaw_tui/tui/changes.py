@@ -15,10 +15,10 @@ from textual.app import App
 from textual.content import Content
 from textual.screen import Screen
 
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.superseded import stay_words
 from zeroclaw_tui.memory.change import MEMORIES
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.dialogs import Answer, Question, yes_or_no

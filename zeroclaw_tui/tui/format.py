@@ -9,7 +9,7 @@ from typing import Literal
 
 from rich.cells import cell_len, split_graphemes
 
-from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
 
 NO_VALUE = "–"

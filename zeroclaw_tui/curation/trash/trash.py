@@ -10,18 +10,21 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.settings import trash_limits
 from zeroclaw_tui.curation.trash import file as trash_file
 from zeroclaw_tui.curation.trash import journal
-from zeroclaw_tui.curation.trash.action import ActionUnderWay, never_happened
 from zeroclaw_tui.curation.trash.file import Places
 from zeroclaw_tui.curation.trash.journal import ActionFacts, KeptFacts
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, Batches, Keep, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotThere
+
+# What writes is imported when something is changed: a trash is made with every store that is opened.
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.trash.action import ActionUnderWay
 
 NAME = "trash.db"
 LOCK = "trash.lock"
@@ -176,6 +179,8 @@ class Trash:
 
         Only reads; for an action that is over or was left.
         """
+        from zeroclaw_tui.curation.trash.action import never_happened
+
         kept = await self._read(partial(journal.states, action=action, places=self._places)) or []
         struck = set(await never_happened(kept, memory))
         changed = [states for states in kept if states.table in _COUNTED and states.before != states.after]
@@ -202,6 +207,8 @@ class Trash:
         struck out, so that each row is in the store or in the trash. Does nothing while such an action still runs."""
         if not await self._begun():
             return
+        from zeroclaw_tui.curation.trash.action import never_happened
+
         descriptor = await asyncio.to_thread(trash_file.try_lock, self.file.with_name(LOCK))
         if descriptor is None:
             return
@@ -390,6 +397,8 @@ class Trash:
         return descriptor
 
     def _begin(self, descriptor: int, verb: Verb, summary: str) -> int:
+        from zeroclaw_tui.curation.trash.action import ActionUnderWay
+
         limits = trash_limits(self._install)
         action = ActionUnderWay(self.file, self.store, descriptor, (verb, summary, self._clock()), limits)
         self._under_way[action.number] = action

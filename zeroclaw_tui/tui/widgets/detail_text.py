@@ -8,7 +8,7 @@ from datetime import datetime
 
 from rich.cells import cell_len
 
-from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
