@@ -3,7 +3,8 @@
     python tests/bench/first_frame.py [--rows 1000000] [--runs 7]
 
 Yardsticks: an empty Textual app, and the same inspector on 1,000 rows. "First frame" is the screen's own first text,
-"memories" the first row of the list.
+"memories" the first row of the list. Beside the time stands the processor's time of all threads, which holds on a
+loaded machine too. All programs run from bytecode, as installed ones do, whatever PYTHONDONTWRITEBYTECODE says here.
 """
 
 from __future__ import annotations
@@ -32,30 +33,34 @@ Empty().run()
 """
 
 
-def times_until(argv: list[str], *awaited: bytes) -> list[float]:
-    """Milliseconds from start until each of the texts was printed, one after the other."""
+def times_until(argv: list[str], *awaited: bytes) -> list[tuple[float, float]]:
+    """Milliseconds from start until each of the texts was printed, one after the other, and those of the processor."""
     began = time.perf_counter()
     child = _spawn(argv)
     taken = []
     for text in awaited:
         child.expect_exact(text)
-        taken.append((time.perf_counter() - began) * 1000)
+        taken.append(((time.perf_counter() - began) * 1000, _processor_time(child.pid)))
     child.close(force=True)
     return taken
 
 
-def key_times(argv: list[str], awaited: bytes, presses: int = 60) -> tuple[list[float], float]:
-    """Milliseconds from a key to the first byte of its answer, and the process's memory in MB afterwards."""
+def key_times(argv: list[str], awaited: bytes, keys: str, before: str = "") -> tuple[list[float], float]:
+    """Milliseconds from each key to the first byte of its answer, and the process's memory in MB afterwards."""
     child = _spawn(argv)
     child.expect_exact(awaited)
     _drain(child, 1.5)
+    if before:
+        child.send(before)
+        _drain(child, 0.5)
     times: list[float] = []
-    for _ in range(presses):
+    for key in keys:
         began = time.perf_counter()
-        child.send("j")
+        child.send(key)
         child.read_nonblocking(65536, timeout=5)
         times.append((time.perf_counter() - began) * 1000)
-        _drain(child, 0.05)
+        # Longer than the rest after which a search starts.
+        _drain(child, 0.3 if before else 0.05)
     status = Path(f"/proc/{child.pid}/status").read_text()
     memory = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
     child.close(force=True)
@@ -64,10 +69,28 @@ def key_times(argv: list[str], awaited: bytes, presses: int = 60) -> tuple[list[
 
 def _spawn(argv: list[str]) -> pexpect.spawn:
     env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    env["PYTHONPYCACHEPREFIX"] = str(_folder() / "bytecode")
     child = pexpect.spawn(argv[0], argv[1:], dimensions=(24, 80), env=env, timeout=60, maxread=65536)
     # pexpect waits 50 ms before each key unless told not to.
     child.delaybeforesend = None
     return child
+
+
+def _folder() -> Path:
+    folder = Path(tempfile.gettempdir()) / "zeroclaw-bench"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _processor_time(pid: int) -> float:
+    """Milliseconds that the threads of a process have run."""
+    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e6
+
+
+def _p95(times: list[float]) -> float:
+    return sorted(times)[int(len(times) * 0.95)]
 
 
 def _drain(child: pexpect.spawn, quiet: float) -> None:
@@ -84,10 +107,8 @@ def main() -> None:
     options.add_argument("--rows", type=int, default=1_000_000)
     options.add_argument("--runs", type=int, default=7)
     given = options.parse_args()
-    folder = Path(tempfile.gettempdir()) / "zeroclaw-bench"
-    folder.mkdir(exist_ok=True)
-    small = make_store(folder / "rows_1000.db", 1000)
-    large = make_store(folder / f"rows_{given.rows}.db", given.rows)
+    small = make_store(_folder() / "rows_1000.db", 1000)
+    large = make_store(_folder() / f"rows_{given.rows}.db", given.rows)
     python = sys.executable
     inspector = [python, "-m", "zeroclaw_tui"]
     awaited = (b"zeroclaw", b"memory_0")
@@ -96,25 +117,36 @@ def main() -> None:
         "inspector, 1,000 rows": ([*inspector, str(small)], awaited),
         f"inspector, {given.rows:,} rows": ([*inspector, str(large)], awaited),
     }
-    taken: dict[str, list[list[float]]] = {name: [] for name in programs}
+    taken: dict[str, list[list[tuple[float, float]]]] = {name: [] for name in programs}
+    for argv, texts in programs.values():
+        times_until(argv, *texts)
     for _ in range(given.runs):
         for name, (argv, texts) in programs.items():
             taken[name].append(times_until(argv, *texts))
-    medians = {name: [statistics.median(times) for times in zip(*runs, strict=True)] for name, runs in taken.items()}
-    for name, found in medians.items():
-        memories = f"   memories {found[1]:5.0f} ms" if len(found) > 1 else ""
-        print(f"{name:32} first frame, median {found[0]:5.0f} ms{memories}")
-    empty, few, many = medians.values()
-    print(f"inspector / empty app            {few[0] / empty[0]:.2f}   (bar 2.0)")
-    print(f"large / small                    {many[0] / few[0]:.2f}   (bar 1.3); memories {many[1] / few[1]:.2f}")
+    medians: dict[str, list[tuple[float, float]]] = {}
+    for name, runs in taken.items():
+        moments = zip(*runs, strict=True)
+        medians[name] = [tuple(map(statistics.median, zip(*moment, strict=True))) for moment in moments]
+        shown = zip(("first frame", "memories"), medians[name], strict=False)
+        told = "   ".join(f"{what} {wall:5.0f} ms, processor {cpu:5.0f} ms" for what, (wall, cpu) in shown)
+        print(f"{name:32} {told}")
+    (empty,), few, many = medians.values()
+    for name, found in (("1,000 rows", few), (f"{given.rows:,} rows", many)):
+        for what, bar, moment in zip(("first frame", "memories"), (1.4, 2.2), found, strict=True):
+            wall, cpu = moment[0] / empty[0], moment[1] / empty[1]
+            print(f"{name + ', ' + what:32} {wall:.2f} x empty app, processor {cpu:.2f} x   (bar {bar})")
     for name in list(programs)[1:]:
         argv, texts = programs[name]
-        times, memory = key_times(argv, texts[-1])
-        ordered = sorted(times)
-        p95 = ordered[int(len(ordered) * 0.95)]
-        print(
-            f"{name:32} key to screen median {statistics.median(times):.1f}  p95 {p95:.1f} ms  memory {memory:.0f} MB"
-        )
+        for what, keys, before, bar in (
+            ("j", "j" * 60, "", 25),
+            ("*, then none", "*\\" * 15, "", 50),
+            ("letter in the search box", "memory memory memory", "/", 25),
+        ):
+            times, memory = key_times(argv, texts[-1], keys, before)
+            print(
+                f"{name:32} {what:25} to screen median {statistics.median(times):5.1f}  p95 {_p95(times):5.1f} ms"
+                f"   (bar {bar})   memory {memory:.0f} MB"
+            )
     print(f"(this bench itself peaked at {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB)")
 
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from zeroclaw_tui.tui.format import absolute_time, count_text, fit, relative_age, score_text, size_text
-from zeroclaw_tui.tui.widgets.score_bars import bar
+from zeroclaw_tui.tui.format import absolute_time, bar, count_text, fit, relative_age, score_text, size_text
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
 AWKWARD = st.text(

@@ -24,7 +24,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from zeroclaw_tui.backends import generic
 from zeroclaw_tui.backends.answers import (
@@ -67,20 +67,20 @@ from zeroclaw_tui.memory.errors import NotThere, Refused
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.statistics import Statistics
-from zeroclaw_tui.scoring.evidence import Evidence, Neighbour, WordShare
-from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.rare_words import WordNeighbours
-from zeroclaw_tui.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
+    from zeroclaw_tui.scoring.evidence import Evidence, Neighbour, WordShare
+    from zeroclaw_tui.scoring.profiles import ScoringProfile
+    from zeroclaw_tui.scoring.rare_words import WordNeighbours
+    from zeroclaw_tui.scoring.settings import ScoringSettings
 
 Entries = list[MemoryEntry]
 Scored = list[ScoredEntry]
 Stamps = list[Stamp]
-Neighbours = tuple[list[Neighbour], int] | None
+Neighbours: TypeAlias = "tuple[list[Neighbour], int] | None"
 
 __all__ = ["Capabilities", "Entries", "Health", "Memory", "Neighbours", "Readiness", "Scored", "Stamps", "StoreRecall"]
 

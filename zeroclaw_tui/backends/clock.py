@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 
-from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.memory.days import moment
 
 _FRACTION = re.compile(r"\.(\d{1,9})")
 _SECOND = 1_000_000_000

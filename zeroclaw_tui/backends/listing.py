@@ -11,6 +11,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.answers import Capabilities
 from zeroclaw_tui.backends.text_search import SECONDS, TextSearch
+from zeroclaw_tui.memory.days import moment as moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.query import (
@@ -34,20 +35,6 @@ from zeroclaw_tui.memory.statistics import (
     size_group,
 )
 from zeroclaw_tui.memory.text import one_line
-
-
-def moment(timestamp: str | None) -> datetime | None:
-    """An RFC 3339 text or a plain date as a moment in UTC (microseconds), or None when it is neither.
-
-    ZeroClaw writes nine fraction digits; the last three are cut. A time without an offset counts as UTC.
-    """
-    if not timestamp:
-        return None
-    try:
-        parsed = datetime.fromisoformat(timestamp.strip())
-        return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
 
 
 def told_apart(entries: Sequence[MemoryEntry], backend: str) -> Sequence[MemoryEntry]:

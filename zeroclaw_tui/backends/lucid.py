@@ -22,11 +22,11 @@ from typing import IO, TYPE_CHECKING, Any
 from zeroclaw_tui.backends import generic
 from zeroclaw_tui.backends.base import Entries, Health, Memory, Stamps, StoreRecall
 from zeroclaw_tui.backends.clock import local_now
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.environment import LUCID_COMMAND, LUCID_VARIABLES, source_of
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.change import Advance, Draft, Edit, Keep, Removal, Stamp, StoredRow, Vector, Written
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable, NotThere, Refused, SearchInterrupted
 from zeroclaw_tui.memory.query import Facets

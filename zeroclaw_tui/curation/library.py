@@ -6,21 +6,18 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.none import MAKES_IT, NotMadeYet
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
-from zeroclaw_tui.curation.recall import recall_memories, recall_steps
 from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.embeddings.addresses import host_of
 from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder
 from zeroclaw_tui.embeddings.factory import create_embedder
-from zeroclaw_tui.embeddings.patient import PatientEmbedder
-from zeroclaw_tui.embeddings.remote_calls import Tell
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import BeforeFirstStart, NothingYet, NotThere
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
@@ -28,6 +25,10 @@ from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.scanner import ScanMode, scan
 from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, SearchMode, Trial
+
+# What searches and asks endpoints is imported by the first recall: a store is opened to be looked at first.
+if TYPE_CHECKING:
+    from zeroclaw_tui.embeddings.remote_calls import Tell
 
 SCANNED_AT_ONCE = 20_000
 """Up to so many characters a scan takes well under a millisecond; longer contents go to a thread."""
@@ -107,11 +108,15 @@ class Library:
 
     async def recall(self, request: RecallRequest, settings: ScoringSettings | None = None) -> RecallResult:
         """What ZeroClaw of this profile recalls, with every part of the score; `settings` in place of the config's."""
+        from zeroclaw_tui.curation.recall import recall_memories
+
         return await recall_memories(self, Trial(request, self.profile.profile, settings or self.settings))
 
     def recall_steps(self, request: RecallRequest) -> AsyncGenerator[RecallResult, None]:
         """The same in steps: while an endpoint is asked for the query's vector, first what the words alone find, marked
         `awaits_vector`; the last step is the answer. To be closed by who does not take all steps."""
+        from zeroclaw_tui.curation.recall import recall_steps
+
         return recall_steps(self, Trial(request, self.profile.profile, self.settings))
 
     def tell_before_first_call(self, tell: Tell) -> None:
@@ -126,11 +131,15 @@ class Library:
 
     def waits_for(self, query: str) -> bool:
         """Whether an embedding endpoint has to be asked for the vector of a query the store has none of."""
+        from zeroclaw_tui.embeddings.patient import PatientEmbedder
+
         return isinstance(self.embedder, PatientEmbedder) and self.embedder.waits_for(query)
 
     @property
     def resting(self) -> float:
         """For how many seconds the embedding endpoint, which failed, is not asked for queries; 0.0 when it is."""
+        from zeroclaw_tui.embeddings.patient import PatientEmbedder
+
         return self.embedder.resting if isinstance(self.embedder, PatientEmbedder) else 0.0
 
     @property

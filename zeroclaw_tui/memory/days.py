@@ -1,8 +1,9 @@
-"""Days in the names of files, read as ZeroClaw reads them."""
+"""Moments, and the days in the names of files, read as ZeroClaw writes them."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 Day = tuple[int, int, int]
 """Year, month, day; years as ZeroClaw takes them, so beyond those Python knows."""
@@ -12,6 +13,20 @@ _DATED = re.compile(r"\s*(?:([+-])([0-9]+)|([0-9]{1,4}))-\s*([0-9]{1,2})-\s*([0-
 _LAST_YEAR = 262_142
 _LAST_SHOWN = 9999
 _MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def moment(timestamp: str | None) -> datetime | None:
+    """An RFC 3339 text or a plain date as a moment in UTC (microseconds), or None when it is neither.
+
+    ZeroClaw writes nine fraction digits; the last three are cut. A time without an offset counts as UTC.
+    """
+    if not timestamp:
+        return None
+    try:
+        parsed = datetime.fromisoformat(timestamp.strip())
+        return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def day_of_note(name: str, *, reads_long: bool) -> Day | None:

@@ -15,16 +15,16 @@ from textual.app import App
 from textual.content import Content
 from textual.screen import Screen
 
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.words import stay_words
 from zeroclaw_tui.memory.change import MEMORIES
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.dialogs import Answer, Question, yes_or_no
 from zeroclaw_tui.tui.format import ELLIPSIS, absolute_time, count_text, fit, relative_age, size_text
 from zeroclaw_tui.tui.leaving import HoldsKeys
-from zeroclaw_tui.tui.looks import MUTED
+from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY
 from zeroclaw_tui.tui.words import memories_words

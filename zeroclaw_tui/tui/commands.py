@@ -16,7 +16,7 @@ from textual.events import Key
 from textual.screen import Screen
 
 from zeroclaw_tui.memory.text import display_text, mask_secrets
-from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG
+from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 
 _BRACES = re.compile(r"\{(\w+)\}")
 _WORDS = re.compile(r"[^\W_]+(?:-\w+)*")

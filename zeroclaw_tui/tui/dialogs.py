@@ -25,7 +25,7 @@ from textual.widgets.option_list import Option
 
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import display_text
-from zeroclaw_tui.tui.looks import ACCENT, MUTED, WARNING
+from zeroclaw_tui.tui.themes import ACCENT, MUTED, WARNING
 from zeroclaw_tui.tui.widgets.writing import LineInput, OneOf
 
 if TYPE_CHECKING:

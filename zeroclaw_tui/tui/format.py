@@ -9,7 +9,7 @@ from typing import Literal
 
 from rich.cells import cell_len, split_graphemes
 
-from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
 
 NO_VALUE = "–"
@@ -21,6 +21,7 @@ _DAY = 24 * _HOUR
 _MONTH = 30.44 * _DAY
 _YEAR = 365.25 * _DAY
 _LONGEST_TIMESTAMP = 40
+_EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
 
 def relative_age(timestamp: str, now: datetime) -> str:
@@ -181,3 +182,20 @@ def shorten_path(path: str, cells: int) -> str:
 def shown_words(text: str) -> str:
     """A sentence that may hold a path, a key or a value, as it is shown: cleaned, masked, short for the home folder."""
     return display_text(mask_secrets(with_tilde(text)))
+
+
+def bar(value: float | None, cells: int) -> str:
+    """A bar of exactly `cells` cells for a value in 0..1, values beyond it cut; a dash where the part is missing.
+
+    Anything above 0 shows at least one eighth, so that a weak hit never looks like none.
+    """
+    if cells <= 0:
+        return ""
+    if value is None or math.isnan(value):
+        return NO_VALUE.ljust(cells)
+    share = min(1.0, max(0.0, value))
+    eighths = round(share * cells * 8)
+    if share > 0:
+        eighths = max(1, eighths)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + _EIGHTHS[rest]).ljust(cells)

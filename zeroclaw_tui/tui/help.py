@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.tui.commands import Command, SaysWhyNot, line_of, match
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG, WARNING
+from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
 
 _COLUMN, _GAP = 60, 4
 """Cells of a column of keys at least, and between two of them."""

@@ -14,9 +14,8 @@ from textual.widget import AwaitMount
 from textual.widgets import Static
 
 from zeroclaw_tui.memory.change import Advance
-from zeroclaw_tui.tui.format import count_text
-from zeroclaw_tui.tui.looks import ACCENT, MUTED
-from zeroclaw_tui.tui.widgets.score_bars import bar
+from zeroclaw_tui.tui.format import bar, count_text
+from zeroclaw_tui.tui.themes import ACCENT, MUTED
 
 _SECONDS = 0.1
 _BAR = 36

@@ -25,9 +25,9 @@ from zeroclaw_tui.tui.changes import (
 )
 from zeroclaw_tui.tui.dialogs import Question, TypedConfirmation, yes_or_no
 from zeroclaw_tui.tui.format import count_text
-from zeroclaw_tui.tui.looks import ACCENT
+from zeroclaw_tui.tui.themes import ACCENT
+from zeroclaw_tui.tui.widgets.detail import PackedFacts
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-from zeroclaw_tui.tui.widgets.packed_facts import PackedFacts
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import PurgePlan

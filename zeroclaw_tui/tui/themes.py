@@ -9,6 +9,14 @@ from textual.app import App
 from textual.color import Color
 from textual.theme import Theme
 
+STRONG = "bold"
+ACCENT = "$primary"
+STRONG_ACCENT = "bold $primary"
+MUTED = "$foreground-muted"
+WARNING = "$warning"
+"""Styles by theme variable, for `Content.assemble`."""
+
+
 ZEROCLAW_DARK = Theme(
     name="zeroclaw-dark",
     primary="#f0834a",

@@ -28,8 +28,8 @@ from zeroclaw_tui.tui import opening
 from zeroclaw_tui.tui.changes import key_words
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.format import count_text, fit, shown_words, size_text
-from zeroclaw_tui.tui.looks import MUTED, WARNING
 from zeroclaw_tui.tui.progress import with_progress
+from zeroclaw_tui.tui.themes import MUTED, WARNING
 from zeroclaw_tui.tui.words import memories_words
 
 if TYPE_CHECKING:

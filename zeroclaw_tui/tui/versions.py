@@ -18,7 +18,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.changes import gone_words, store_words
 from zeroclaw_tui.tui.format import absolute_time, count_text, relative_age, size_text
-from zeroclaw_tui.tui.looks import MUTED, STRONG
+from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.line_diff import MOST_SHOWN, DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.widgets.table_list import Column
 

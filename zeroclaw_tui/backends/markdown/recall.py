@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import date, datetime
 from functools import cache
 
-from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry

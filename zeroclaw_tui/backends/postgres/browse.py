@@ -12,11 +12,11 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, overload
 
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.postgres.rows import agent_named, category_of, category_text, rfc3339
 from zeroclaw_tui.backends.postgres.schema import Table
 from zeroclaw_tui.backends.postgres.sql import Parameters, conditions, has_vectors, is_dated, moment_of
 from zeroclaw_tui.memory.change import Stamp, StoredRow, Value
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import AGE_GROUPS, Facets, MemoryFilter
 from zeroclaw_tui.memory.statistics import (
     BIGGEST,

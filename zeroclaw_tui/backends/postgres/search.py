@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import StoreRecall
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.postgres.connect import Connections
 from zeroclaw_tui.backends.postgres.rows import entry_columns, entry_from
 from zeroclaw_tui.backends.postgres.schema import Table, knows_postgres
 from zeroclaw_tui.backends.postgres.sql import Parameters, can_hold, check_text, has_vectors, moment_of, owned
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.postgres.rows import category_text, category_to_sort, entry_columns, spellings
 from zeroclaw_tui.backends.postgres.schema import Table, base_type
 from zeroclaw_tui.backends.text_search import Needle, needles_of
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.text import is_unicode

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
-from zeroclaw_tui.backends.listing import age_groups, left_of, moment
+from zeroclaw_tui.backends.listing import age_groups, left_of
 from zeroclaw_tui.backends.qdrant.connect import Connection, Point
 from zeroclaw_tui.backends.qdrant.points import DEFAULT_AGENT, Shape, agent_of, payload_of, point_id
 from zeroclaw_tui.backends.text_search import Needle, TextSearch
 from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import AGE_GROUPS, NO_SESSION, Facets, MemoryFilter, Sort, SortField, Superseded

@@ -16,9 +16,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.redis.connect import Connection
 from zeroclaw_tui.memory.change import BUILT_IN_CATEGORIES, StoredRow, Value
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 

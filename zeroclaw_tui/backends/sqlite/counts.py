@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.answers import Budget, Outdated, Retention
-from zeroclaw_tui.backends.listing import moment, quarter_of
+from zeroclaw_tui.backends.listing import quarter_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.sql import (
     NO_MOMENT,
@@ -28,6 +28,7 @@ from zeroclaw_tui.backends.sqlite.sql import (
 )
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.files.database import as_text, connect_read_only_blocking, translated, wal_file
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import AGE_GROUPS, Facets, MemoryFilter, Superseded
 from zeroclaw_tui.memory.statistics import (

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.text_search import Needle, TextSearch, needles_of
 from zeroclaw_tui.files.database import as_text, bound
 from zeroclaw_tui.memory.change import Stamp, StoredRow
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry, kind_from
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Sort, SortField, Superseded

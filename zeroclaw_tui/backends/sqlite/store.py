@@ -38,7 +38,6 @@ from zeroclaw_tui.backends.sqlite.upkeep import (
     repair_hydrated,
     store_facts,
 )
-from zeroclaw_tui.backends.sqlite.word_index import nearest_by_index
 from zeroclaw_tui.backends.sqlite.write import (
     SqliteRows,
     another_model,
@@ -86,17 +85,17 @@ from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotThere
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import Statistics
-from zeroclaw_tui.scoring.evidence import Evidence, WordShare
 from zeroclaw_tui.scoring.generations import generation_made_by
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
-from zeroclaw_tui.scoring.rare_words import WordNeighbours
-from zeroclaw_tui.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.config.memory_config import MemoryConfig
+    from zeroclaw_tui.scoring.evidence import Evidence, WordShare
+    from zeroclaw_tui.scoring.rare_words import WordNeighbours
+    from zeroclaw_tui.scoring.settings import ScoringSettings
 
 Answer = TypeVar("Answer")
 _FOLDER_READ_ONLY = "The folder of the database is read-only."
@@ -502,6 +501,8 @@ class SqliteMemory(Memory):
 
     async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> WordNeighbours:
         """As every row read would tell, out of the keyword index where that knows it."""
+        from zeroclaw_tui.backends.sqlite.word_index import nearest_by_index
+
         schema, stop = self.schema, threading.Event()
 
         def going() -> None:

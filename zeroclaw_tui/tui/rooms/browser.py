@@ -239,9 +239,10 @@ class BrowserRoom(Screen[None]):
         yield Empty(id="opening")
 
     def on_mount(self) -> None:
-        """Say that it is being opened, and make the panes when that is on the screen."""
+        """Say that it is being opened, and make the panes where that takes its time."""
         self.query_one(Empty).show("Opening …")
-        self.call_after_refresh(self.furnish)
+        # Most stores are open before: then the panes come with their first rows, and are laid out once.
+        self.set_timer(self.pace.patience, self.furnish)
 
     async def furnish(self) -> None:
         """Put the panes and the keys in their place, once; whoever asks waits until they stand there."""
@@ -316,7 +317,7 @@ class BrowserRoom(Screen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What cannot be done here is dimmed; what there is nothing of has no key either."""
         if self._panes is None:
-            return action in ("show_help", "choose_backend")
+            return action == "choose_backend"
         if action == "open_search" and self.is_mounted and self.panes.is_typing:
             return False
         if action == "choose_install":

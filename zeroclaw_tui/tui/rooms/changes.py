@@ -37,7 +37,7 @@ from zeroclaw_tui.tui.dialogs import TypedConfirmation, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import absolute_time, count_text, size_text
 from zeroclaw_tui.tui.help import HelpScreen
-from zeroclaw_tui.tui.looks import MUTED, STRONG
+from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.versions import (
     Line,
     Place,
@@ -53,9 +53,8 @@ from zeroclaw_tui.tui.versions import (
     wanted_version,
 )
 from zeroclaw_tui.tui.view import Mode
-from zeroclaw_tui.tui.widgets.diff_content import DiffContent
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
-from zeroclaw_tui.tui.widgets.line_diff import DiffLine
+from zeroclaw_tui.tui.widgets.line_diff import DiffContent, DiffLine
 from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 from zeroclaw_tui.tui.widgets.status_bar import Banner

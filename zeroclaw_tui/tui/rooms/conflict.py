@@ -19,7 +19,7 @@ from textual.widgets.option_list import Option
 from zeroclaw_tui.memory.change import EDITABLE, StoredRow, Value
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import absolute_time, count_text, fit
-from zeroclaw_tui.tui.looks import MUTED
+from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.line_diff import MARKERS, DiffLine, diff_lines, merge
 from zeroclaw_tui.tui.widgets.writing import ContentArea, can_be_typed_over
 

@@ -31,8 +31,8 @@ from zeroclaw_tui.tui.changes import repairing
 from zeroclaw_tui.tui.dialogs import Answer, Question, yes_or_no
 from zeroclaw_tui.tui.external_editor import edit_text
 from zeroclaw_tui.tui.format import fit, size_text
-from zeroclaw_tui.tui.looks import MUTED
 from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
+from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.content_pane import ContentPane
 from zeroclaw_tui.tui.widgets.writing import LineInput, OneOf
 

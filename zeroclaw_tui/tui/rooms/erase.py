@@ -24,7 +24,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.changes import tail
 from zeroclaw_tui.tui.format import NO_VALUE, count_text, fit, with_tilde
-from zeroclaw_tui.tui.looks import ACCENT, MUTED
+from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.words import memories_words
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from textual.widgets import Footer, Static
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.tui.format import with_tilde
-from zeroclaw_tui.tui.looks import STRONG
+from zeroclaw_tui.tui.themes import STRONG
 
 WayOn = Literal["again", "installs", "demo"]
 

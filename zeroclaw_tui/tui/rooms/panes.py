@@ -77,7 +77,7 @@ class BrowserPanes(Vertical):
             self.norm = norm
 
     def __init__(self, clock: Callable[[], datetime], pace: Pace, id: str | None = None) -> None:
-        super().__init__(id=id)
+        super().__init__(id=id, classes="-empty")
         self.library: Library | None = None
         self.view = View()
         self.facets: Facets | None = None
@@ -118,7 +118,6 @@ class BrowserPanes(Vertical):
 
     def on_mount(self) -> None:
         """Say that it is being opened; look for changes from then on."""
-        self._show_rows(False)
         self.query_one(Empty).show("Opening …")
         if self._pace.poll is not None:
             self.set_interval(self._pace.poll, self._poll)

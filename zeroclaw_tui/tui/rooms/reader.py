@@ -16,8 +16,8 @@ from textual.widgets import Static
 from zeroclaw_tui.tui.commands import LOOK, PROGRAM, Command, bindings, say_why_not
 from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.help import HelpScreen
-from zeroclaw_tui.tui.looks import MUTED
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
+from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 

@@ -23,9 +23,9 @@ from zeroclaw_tui.tui.commands import CHANGE, LOOK, PROGRAM, Command, bindings, 
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, count_text, shorten_path
 from zeroclaw_tui.tui.help import HelpScreen
-from zeroclaw_tui.tui.looks import MUTED, STRONG, WARNING
+from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import clean
-from zeroclaw_tui.tui.widgets.detail_text import packed
+from zeroclaw_tui.tui.widgets.detail import packed
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.status_bar import Banner
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList

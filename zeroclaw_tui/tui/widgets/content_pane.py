@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from zeroclaw_tui.memory.text import display_text
 from zeroclaw_tui.tui.format import count_text
-from zeroclaw_tui.tui.looks import MUTED
+from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.writing import LONGEST, ContentArea, can_be_typed_over
 
 _EXCERPT = 600

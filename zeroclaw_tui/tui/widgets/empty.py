@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from zeroclaw_tui.memory.text import display_text, mask_secrets
-from zeroclaw_tui.tui.looks import MUTED, STRONG, STRONG_ACCENT
+from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT
 
 KeyHint = tuple[str, str]
 

@@ -18,7 +18,7 @@ from textual.widgets.option_list import Option
 from zeroclaw_tui.memory.query import NO_DATE, Facets
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.format import count_text, fit
-from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG
+from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.view import Part, View, value_words
 
 _TITLES: Mapping[Part, str] = {

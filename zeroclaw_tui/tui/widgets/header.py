@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.format import shorten_path, with_tilde
-from zeroclaw_tui.tui.looks import MUTED, STRONG_ACCENT, WARNING
+from zeroclaw_tui.tui.themes import MUTED, STRONG_ACCENT, WARNING
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library

@@ -12,7 +12,7 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
-from zeroclaw_tui.tui.looks import ACCENT, MUTED
+from zeroclaw_tui.tui.themes import ACCENT, MUTED
 
 _LAST = frozenset({"show_help", "app.quit", "screen.step_out", "leave", "step_out"})
 """What always stands at the end: help, and the way out."""

@@ -12,10 +12,9 @@ from rich.style import Style
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.tui.format import NO_VALUE, fit, score_text
+from zeroclaw_tui.tui.format import NO_VALUE, bar, fit, score_text
 from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights, lit_lines, segments
 from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, FLOOR, Column, Layout, Pieces, RowStyles, key_pieces
-from zeroclaw_tui.tui.widgets.score_bars import bar
 
 BAR = 8
 LUCID = "lucid"

@@ -15,7 +15,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG
+from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.view import Chip, Mode
 from zeroclaw_tui.tui.widgets.message_line import VisibleCharacters
 

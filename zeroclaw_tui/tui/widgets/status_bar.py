@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from zeroclaw_tui.memory.text import mask_secrets, one_line
-from zeroclaw_tui.tui.looks import STRONG
+from zeroclaw_tui.tui.themes import STRONG
 
 BannerKind = Literal["error", "quiet"]
 

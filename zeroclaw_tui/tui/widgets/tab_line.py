@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import fit
-from zeroclaw_tui.tui.looks import ACCENT, MUTED
+from zeroclaw_tui.tui.themes import ACCENT, MUTED
 
 _GAP = 3
 _CHOSEN = "bold underline $primary"

@@ -17,8 +17,8 @@ from textual.widgets import Input, TextArea
 from textual.widgets.text_area import Edit
 
 from zeroclaw_tui.memory.text import display_text
-from zeroclaw_tui.tui.looks import ACCENT, MUTED
 from zeroclaw_tui.tui.stand_ins import StandIns, has_only_crlf, with_line_feeds
+from zeroclaw_tui.tui.themes import ACCENT, MUTED
 
 LONGEST = 200_000
 """Characters; a longer text would make every key wait."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from rich.cells import cell_len
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -25,14 +25,12 @@ from zeroclaw_tui.curation.stats import StoreStats, full_stats, store_stats
 from zeroclaw_tui.embeddings.addresses import host_of
 from zeroclaw_tui.files.database import why_not_writable
 from zeroclaw_tui.memory.change import Advance
-from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
 from zeroclaw_tui.tui.dialogs import Field, Form, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, fit, shown_words
-from zeroclaw_tui.tui.handing_over import NotOpenAgain, with_store_closed
-from zeroclaw_tui.tui.looks import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.progress import with_progress
 from zeroclaw_tui.tui.rooms.upkeep.numbers import (
     NUMBER_COLUMNS,
@@ -43,9 +41,69 @@ from zeroclaw_tui.tui.rooms.upkeep.numbers import (
     row_about,
 )
 from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
+from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 from zeroclaw_tui.tui.widgets.status_bar import StatusBar
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
+
+Done = TypeVar("Done")
+
+
+class NotOpenAgain(Unreadable):
+    """The store was let go of, and cannot be opened any more: nothing can be asked of it."""
+
+
+@runtime_checkable
+class Loads(Protocol):
+    """A screen that asks the store by itself, now and then."""
+
+    def stop_loading(self) -> None:
+        """Ask no more."""
+        ...
+
+    def start_loading(self) -> None:
+        """Ask again."""
+        ...
+
+
+@runtime_checkable
+class OpensStores(Protocol):
+    """An app that can open its store anew, and shows what is wrong where it does not open."""
+
+    async def open_again(self) -> None:
+        """Leave every other screen, and open it."""
+        ...
+
+
+async def with_store_closed(app: App[Any], library: Library, work: Callable[[], Awaitable[Done]]) -> Done:
+    """Do something while nothing here holds the database open; however it ends, it is opened again.
+
+    Raises what the work raises, or NotOpenAgain: then the app was asked to show why.
+    """
+    memory = library.memory
+    if memory.file is None:
+        return await work()
+    loading = [screen for screen in app.screen_stack if isinstance(screen, Loads)]
+    for screen in loading:
+        screen.stop_loading()
+    failure: InspectorError | None = None
+    try:
+        async with memory.without_connections():
+            try:
+                done = await work()
+            except InspectorError as error:
+                # Raised once the store is open again.
+                failure = error
+    except InspectorError as error:
+        if isinstance(app, OpensStores):
+            app.call_later(app.open_again)
+        raise NotOpenAgain(error.message, hint=error.hint) from error
+    for screen in loading:
+        screen.start_loading()
+    if failure is not None:
+        raise failure
+    return done
+
 
 _GLYPHS: Mapping[Risk, str] = {"serious": "✗", "worth knowing": "!", "fine": "✓"}
 _COLOURS: Mapping[Risk, str] = {"serious": "$text-error", "worth knowing": "$warning", "fine": "$text-success"}

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from rich.cells import cell_len
-from textual.app import ComposeResult
+from textual.app import ComposeResult, RenderResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Size
+from textual.widget import Widget
 from textual.widgets import Sparkline
 
 from zeroclaw_tui.backends.base import Memory
@@ -17,22 +19,48 @@ from zeroclaw_tui.curation.stats import Curve, Growth, StoreStats, curve_of
 from zeroclaw_tui.curation.words import among_fact
 from zeroclaw_tui.memory.statistics import CacheUse, Storage
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
-from zeroclaw_tui.tui.format import count_text, fit, size_text
-from zeroclaw_tui.tui.looks import MUTED, STRONG, WARNING
+from zeroclaw_tui.tui.format import bar, count_text, fit, size_text
+from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.view import Mode, Part, View
-from zeroclaw_tui.tui.widgets.lines_block import LinesBlock
 from zeroclaw_tui.tui.widgets.list_rows import EMPTY_KEY
-from zeroclaw_tui.tui.widgets.score_bars import bar
 from zeroclaw_tui.tui.widgets.table_list import Column, Look
 
+Lines = Callable[[int], Sequence[Content]]
+"""Makes the lines for a width in cells."""
 _MOST_NAMES = 8
 _FEW_NAMES = 5
 _MOST_FILES = 6
 _BAR = 20
 _GAP = 2
 _LOOKED_AT = 2000
-
 Narrowed = Callable[[View], View]
+
+
+class LinesBlock(Widget):
+    """A few lines that are as long as there is room. They are shown as they are: clean them first."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    LinesBlock { width: 1fr; height: auto; text-wrap: nowrap; text-overflow: clip; }
+    """
+
+    def __init__(self, lines: Lines | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._lines = lines or (lambda width: ())
+
+    def show(self, lines: Lines) -> None:
+        """Show other lines; without any the block takes no room."""
+        self._lines = lines
+        self.display = bool(lines(1))
+        self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """One line for each."""
+        return len(self._lines(max(1, width)))
+
+    def render(self) -> RenderResult:
+        """The lines at this width."""
+        return Content("\n").join(self._lines(max(1, self.content_size.width)))
 
 
 @dataclass(frozen=True, slots=True)

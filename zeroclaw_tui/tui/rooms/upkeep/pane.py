@@ -18,7 +18,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.commands import Command, bindings
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.looks import MUTED, STRONG
+from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 from zeroclaw_tui.tui.widgets.status_bar import Banner, StatusBar
 

@@ -10,8 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal, get_args
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.content import Content
+from textual.events import Click
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import WorkType
@@ -33,17 +36,16 @@ from zeroclaw_tui.tui.commands import CHANGE, FIND, Command
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import absolute_time, count_text, fit, shown_words
-from zeroclaw_tui.tui.looks import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
-from zeroclaw_tui.tui.widgets.diff_content import DiffContent
-from zeroclaw_tui.tui.widgets.line_diff import DiffLine, diff_lines
+from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, WARNING
+from zeroclaw_tui.tui.widgets.line_diff import DiffContent, DiffLine, diff_lines
 from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY
-from zeroclaw_tui.tui.widgets.parts_line import PartsLine
 from zeroclaw_tui.tui.widgets.plain_content import PlainContent
 from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 from zeroclaw_tui.tui.widgets.status_bar import StatusBar
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 
+_GAP = 3
 _MARK = "Mark"
 _GLYPHS: dict[Where, tuple[str, Look]] = {
     "only here": ("◂", "bad"),
@@ -60,6 +62,44 @@ _LONGEST_NAME = 120
 _LONGEST_AGENT = 60
 _LONGEST_BEGINNING = 400
 _LOOKED_AT = 2000
+
+
+class PartsLine(Static):
+    """Names with counts; a click chooses."""
+
+    DEFAULT_CSS = """
+    PartsLine { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; pointer: pointer; }
+    """
+
+    class Chosen(Message):
+        """A part was clicked."""
+
+        def __init__(self, at: int) -> None:
+            super().__init__()
+            self.at = at
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+        self._names: list[str] = []
+
+    def show(self, parts: Sequence[tuple[str, int]], at: int) -> None:
+        """Show these, the one at `at` as the one that is shown."""
+        self._names = [f"{name} {count_text(count)}" for name, count in parts]
+        pieces: list[str | tuple[str, str]] = []
+        for number, name in enumerate(self._names):
+            pieces.append(" " * _GAP if number else "")
+            pieces.append((f"●{name}" if number == at else f" {name}", STRONG_ACCENT if number == at else MUTED))
+        self.update(Content.assemble(*pieces))
+
+    def on_click(self, event: Click) -> None:
+        """Choose what was clicked."""
+        event.stop()
+        end = 0
+        for at, name in enumerate(self._names):
+            end += cell_len(name) + 1 + _GAP
+            if event.x - 1 < end:
+                self.post_message(self.Chosen(at))
+                return
 
 
 @dataclass(frozen=True, slots=True)

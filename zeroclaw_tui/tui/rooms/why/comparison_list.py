@@ -12,10 +12,9 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison
-from zeroclaw_tui.tui.format import fit, score_text
+from zeroclaw_tui.tui.format import bar, fit, score_text
 from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
 from zeroclaw_tui.tui.widgets.ranked_rows import Ranking
-from zeroclaw_tui.tui.widgets.score_bars import bar
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 ENTERS, LEAVES, NEW, GONE, STAYS = "+ enters", "− leaves", "• new", "○ gone", "✓ stays"

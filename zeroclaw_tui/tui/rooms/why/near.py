@@ -15,15 +15,14 @@ from textual.widgets import Static
 from zeroclaw_tui.curation.similar import SimilarMemory, SimilarResult, similar_memories
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.text import display_text, one_line
-from zeroclaw_tui.tui.format import absolute_time, count_text, fit, score_text
-from zeroclaw_tui.tui.looks import MUTED, STRONG
+from zeroclaw_tui.tui.format import absolute_time, bar, count_text, fit, score_text
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
+from zeroclaw_tui.tui.themes import MUTED, STRONG
+from zeroclaw_tui.tui.widgets.detail import PackedFacts
 from zeroclaw_tui.tui.widgets.empty import Empty
 from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
-from zeroclaw_tui.tui.widgets.packed_facts import PackedFacts
 from zeroclaw_tui.tui.widgets.plain_content import PlainContent
 from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
-from zeroclaw_tui.tui.widgets.score_bars import bar
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:

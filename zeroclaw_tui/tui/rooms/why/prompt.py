@@ -21,10 +21,10 @@ from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.tui.format import count_text, fit
-from zeroclaw_tui.tui.looks import STRONG
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
+from zeroclaw_tui.tui.themes import STRONG
+from zeroclaw_tui.tui.widgets.detail import PackedFacts
 from zeroclaw_tui.tui.widgets.empty import Empty, KeyHint
-from zeroclaw_tui.tui.widgets.packed_facts import PackedFacts
 from zeroclaw_tui.tui.widgets.plain_content import PlainContent
 from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 

@@ -20,15 +20,13 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.scoring.explanation import Advice, Explanation, Mark, Step
 from zeroclaw_tui.scoring.settings import Trial
-from zeroclaw_tui.tui.format import absolute_time, fit
-from zeroclaw_tui.tui.looks import MUTED, STRONG, STRONG_ACCENT
+from zeroclaw_tui.tui.format import absolute_time, bar, fit
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
-from zeroclaw_tui.tui.themes import score_colours
-from zeroclaw_tui.tui.widgets.detail_text import DOT
+from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, score_colours
+from zeroclaw_tui.tui.widgets.detail import DOT
 from zeroclaw_tui.tui.widgets.empty import Empty
 from zeroclaw_tui.tui.widgets.plain_content import next_line
 from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
-from zeroclaw_tui.tui.widgets.score_bars import bar
 
 if TYPE_CHECKING:
     from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane

@@ -25,7 +25,6 @@ from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.scoring.what_if import Comparison, compare
 from zeroclaw_tui.tui.dialogs import Answer, choice, profile_question, review_question
 from zeroclaw_tui.tui.format import count_text
-from zeroclaw_tui.tui.looks import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.rooms.why.comparison_list import ComparisonList
 from zeroclaw_tui.tui.rooms.why.pane import EmptyWords, Pane
 from zeroclaw_tui.tui.rooms.why.trial import (
@@ -40,6 +39,7 @@ from zeroclaw_tui.tui.rooms.why.trial import (
     idle_because,
 )
 from zeroclaw_tui.tui.rooms.why.trial_settings import SettingLine, TrialSettings
+from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.widgets.empty import Empty
 
 if TYPE_CHECKING:
