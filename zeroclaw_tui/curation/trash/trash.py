@@ -18,8 +18,6 @@ from typing import TypeVar
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.settings import trash_limits
-from zeroclaw_tui.curation.files import digest_now
-from zeroclaw_tui.curation.side_databases import present_now
 from zeroclaw_tui.curation.trash import file as trash_file
 from zeroclaw_tui.curation.trash import journal
 from zeroclaw_tui.curation.trash.file import Places
@@ -98,6 +96,9 @@ async def _never_happened(kept: Sequence[States], memory: Memory) -> list[int]:
         for name in some:
             now = present[name].fingerprint if name in present else None
             struck.update(_not_reached(chains[MEMORIES, name], now))
+    # Imported for what was left half done: a trash is made with every store that is opened.
+    from zeroclaw_tui.curation.files import digest_now
+
     for (table, name), chain in chains.items():
         if table == FILE:
             struck.update(_not_reached(chain, await asyncio.to_thread(digest_now, Path(name))))
@@ -120,6 +121,8 @@ def _not_reached(chain: Sequence[States], now: str | None) -> list[int]:
 
 def _entries_as_before(kept: Sequence[States]) -> list[int]:
     """Rows of other databases that still are, or still are not, there as before their change."""
+    from zeroclaw_tui.curation.side_databases import present_now
+
     rows = {states.number: states.entry for states in kept if states.entry is not None}
     there = present_now(list(rows.values())) if rows else set()
     return [
