@@ -28,6 +28,7 @@ from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.snapshot import (
+    NO_CORE_MEMORIES,
     Difference,
     SnapshotPlan,
     Where,
@@ -112,7 +113,7 @@ def _tell_plan(library: Library, given: argparse.Namespace, plan: SnapshotPlan) 
 
 def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
     if not plan.entries:
-        yield ("There are no core memories, and without any ZeroClaw writes no snapshot.",)
+        yield (NO_CORE_MEMORIES,)
         return
     yield (Styled(f"{_core(plan.entries)} to {one_line(str(plan.file))}", BOLD),)
     if plan.replaces is not None and plan.replaces.is_zeroclaws:

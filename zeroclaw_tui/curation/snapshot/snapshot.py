@@ -64,6 +64,7 @@ _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?([+-]\d\d:\d\d|Z)
 _NOT_FITTING = "Vectors that do not fit this store's are left out; `zeroclaw memory reindex` makes new ones."
 _TEXTS_SAID, _OWNER_SAID = 0b011, 0b100
 
+NO_CORE_MEMORIES = "There are no core memories, and without any ZeroClaw writes no snapshot."
 ALL_LOST = "The file holds no id, session, namespace, importance or vector of any memory."
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 _JSONL = (".jsonl", ".ndjson")
@@ -489,7 +490,7 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
     count = sum(core.written)
     if not count:
         raise Refused(
-            "There are no core memories, and without any ZeroClaw writes no snapshot.",
+            NO_CORE_MEMORIES,
             hint="What it wrote before stays as it is.",
         )
     former = await asyncio.to_thread(lambda: (read_bytes(file), read_bytes(file.with_name(SIDE_CAR))))
