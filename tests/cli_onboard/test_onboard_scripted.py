@@ -108,11 +108,12 @@ def test_the_defaults_of_a_new_backend_are_reviewed_and_written(onboard: Onboard
     assert str(key) in answer.out
 
 
-def test_without_a_terminal_interactive_takes_the_defaults_and_says_so(onboard: Onboard, config_dir: Path) -> None:
+def test_without_a_terminal_interactive_is_refused_and_says_what_to_use(onboard: Onboard, config_dir: Path) -> None:
     answer = onboard("--interactive", "--no-test")
-    assert answer.code == 0
-    assert "no terminal" in answer.err
-    assert tomllib.loads((config_dir / "config.toml").read_text())["memory"]["backend"] == "sqlite"
+    assert answer.code == 2
+    assert "there is no terminal to ask in" in answer.err
+    assert "--defaults" in answer.err
+    assert not (config_dir / "config.toml").exists()
 
 
 def test_a_bare_command_without_a_terminal_changes_nothing_that_is_there(onboard: Onboard, config_file: Path) -> None:

@@ -116,9 +116,17 @@ def test_asked_by_name_even_retention_is_tightened() -> None:
 
 def test_the_defaults_file_counts_where_defaults_are_written() -> None:
     found = situation("[memory]\nbackend = 'postgres'\nauto_save = true\n", backend="postgres")
-    assert Answers(found).value("storage.postgres.connect_timeout_secs") is None
-    assert gather(found, memory="postgres").value("storage.postgres.connect_timeout_secs") == 15
+    assert gather(found, memory="postgres").value("storage.postgres.connect_timeout_secs") is None
+    without = situation("api_key = 'k'\n")
+    assert gather(without, memory="postgres").value("storage.postgres.connect_timeout_secs") == 15
     assert Answers(situation(None)).value("memory.conversation_retention_days") == 30
+
+
+def test_messages_that_nobody_wanted_kept_stay_unkept_in_another_backend() -> None:
+    text = "[memory]\nbackend = 'sqlite'\nauto_save = false\n"
+    assert gather(situation(text), memory="markdown").value("memory.auto_save") is False
+    nothing = situation(text.replace("sqlite", "none"), backend="none")
+    assert gather(nothing, memory="markdown").value("memory.auto_save") is True
 
 
 def test_asking_for_the_same_backend_leaves_absent_keys_of_the_profile_as_they_are() -> None:

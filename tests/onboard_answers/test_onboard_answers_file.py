@@ -120,11 +120,13 @@ def test_a_file_that_is_not_there(file: Path) -> None:
         read_answers(file.parent)
 
 
-def test_a_file_with_a_backend_asks_for_its_defaults(file: Path) -> None:
+def test_a_file_with_a_backend_asks_for_its_defaults_where_there_is_no_memory_yet(file: Path) -> None:
+    without = situation("api_key = 'k'\n")
     file.write_text("backend = 'sqlite'\n")
-    assert gather(situation(), answers_file=file).wants_defaults
+    assert gather(without, answers_file=file).changes_backend()
+    assert not gather(situation("[memory]\nbackend = 'sqlite'\n"), answers_file=file).changes_backend()
     file.write_text("auto_save = false\n")
-    assert not gather(situation(), answers_file=file).wants_defaults
+    assert not gather(without, answers_file=file).changes_backend()
 
 
 @pytest.mark.parametrize("text", ["backend = 'postgras'", "[memory]\nbackend = 'sqlite.main'"])

@@ -20,6 +20,8 @@ from answers_samples import (
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.memory.errors import WRONG_USE, WrongUse
 from zeroclaw_tui.onboard.answers.answers import Given, gather
+from zeroclaw_tui.onboard.planning.plan import make_plan
+from zeroclaw_tui.onboard.questions.catalogue import question_of
 
 ON_POSTGRES = "[memory]\nbackend = 'postgres'\nauto_save = true\n"
 SOURCES = ("flag", "environment", "answers file", "config", "default")
@@ -76,7 +78,7 @@ def test_an_own_answer_stands_above_the_environment(target: Target) -> None:
         (OLD, {"ZEROCLAW_STORAGE_DB_URL": "a", "ZEROCLAW_POSTGRES_URL": "b", "ZEROCLAW_DB_URL": "c"}, "a"),
         (OLD, {"ZEROCLAW_POSTGRES_URL": "b", "ZEROCLAW_DB_URL": "c", "DATABASE_URL": "postgres://d"}, "b"),
         (OLD, {"ZEROCLAW_DB_URL": " c ", "DATABASE_URL": "postgres://d"}, "c"),
-        (OLD, {"DATABASE_URL": "postgresql://d"}, "postgresql://d"),
+        (OLD, {"DATABASE_URL": "postgresql://d"}, None),
         (OLD, {"DATABASE_URL": "mysql://d"}, None),
         (OLD, {"ZEROCLAW_storage__postgres__default__db_url": "e"}, None),
         (ALIASED, {"ZEROCLAW_STORAGE_DB_URL": "a"}, None),
@@ -95,15 +97,16 @@ def test_the_old_time_limit_counts_only_for_who_reads_it(target: Target, seconds
     assert gather(found).value("storage.postgres.connect_timeout_secs") == seconds
 
 
-def test_the_database_of_another_program_only_fills_in(file: Path) -> None:
-    environ = {"DATABASE_URL": "postgres://another/d"}
-    stored = "[storage.provider.config]\ndb_url = 'postgres://mine/d'\n"
-    assert gather(situation(ON_POSTGRES + stored, environ=environ)).given == {}
-    file.write_text("db_url = 'postgres://answered/d'")
-    answers = gather(situation(ON_POSTGRES, environ=environ), answers_file=file)
-    assert (answers.value(URL), answers.source(URL)) == ("postgres://answered/d", "answers file")
-    filled = gather(situation(ON_POSTGRES, environ=environ))
-    assert (filled.value(URL), filled.given[URL].told) == ("postgres://another/d", "environment DATABASE_URL")
+def test_the_database_of_another_program_is_offered_and_never_taken() -> None:
+    answers = gather(situation(ON_POSTGRES, environ={"DATABASE_URL": "postgres://another/d"}))
+    assert (answers.given, answers.value(URL)) == ({}, None)
+    question = question_of(URL)
+    assert question is not None
+    assert question.present(answers) == "postgres://another/d"
+    assert "may be another program's" in question.about(answers)
+    with pytest.raises(WrongUse) as caught:
+        make_plan(gather(situation(environ={"DATABASE_URL": "postgres://another/d"}), memory="postgres"))
+    assert '--set db_url="$DATABASE_URL"' in caught.value.hint
 
 
 def test_the_environment_of_another_store_counts_only_once_that_is_chosen() -> None:
@@ -120,7 +123,7 @@ def test_the_environment_of_another_store_counts_only_once_that_is_chosen() -> N
 
 def test_the_backend_of_the_environment() -> None:
     old = gather(situation(environ={"ZEROCLAW_STORAGE_PROVIDER": " Postgres "}))
-    assert (old.backend(), old.source("memory.backend"), old.wants_defaults) == ("postgres", "environment", False)
+    assert (old.backend(), old.source("memory.backend")) == ("postgres", "environment")
     modern = {"ZEROCLAW_memory__backend": "qdrant.work", "ZEROCLAW_storage__qdrant__work__url": "http://q"}
     new = gather(situation(target=ALIASED, environ=modern))
     assert (new.backend(), new.alias(), new.value("storage.qdrant.url")) == ("qdrant", "work", "http://q")
@@ -180,7 +183,6 @@ def test_names_of_backends(memory: str, target: Target, value: str) -> None:
     answers = gather(situation(target=target), memory=memory)
     assert answers.value("memory.backend") == value
     assert answers.backend() == value.partition(".")[0]
-    assert answers.wants_defaults
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,6 @@ def test_the_refusal_lists_what_this_zeroclaw_knows() -> None:
 def test_settings_by_flag_in_either_spelling(assignment: str, name: str, value: Any, target: Target) -> None:
     answers = gather(situation(target=target), assignments=(assignment,))
     assert answers.given == {name: Given(value, "flag", "--set")}
-    assert answers.wants_defaults is (name == "memory.backend")
 
 
 @pytest.mark.parametrize(

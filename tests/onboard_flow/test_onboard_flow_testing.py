@@ -95,10 +95,10 @@ def test_fixing_asks_that_group_again_and_tests_again(make_world: MakeWorld, pro
 
 
 @pytest.mark.parametrize("rest", [False, True])
-def test_fixing_the_address_asks_for_nothing_else_before_the_next_test(
+def test_an_address_is_tested_as_soon_as_it_is_typed_and_again_once_it_is_put_right(
     make_world: MakeWorld, probes: FakeProbes, rest: bool
 ) -> None:
-    """With the rest accepted the review comes next, as it would have without the bad test."""
+    """With the rest accepted then the review comes next."""
     probes.findings["postgres"] = [bad("postgres")]
 
     def reply(moment: Moment) -> Reply:
@@ -115,8 +115,9 @@ def test_fixing_the_address_asks_for_nothing_else_before_the_next_test(
     settings = settings_asked(asker)
     assert settings.count("storage.postgres.db_url") == 2
     assert settings.count("storage.postgres.table") == (0 if rest else 1)
+    assert names[menu - 1] == id_of("storage.postgres.db_url")
     if rest:
-        assert names[menu + 2] == "review"
+        assert names[menu + 3] == "review"
 
 
 def test_back_from_a_bad_test_goes_to_the_last_question_and_tests_again(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import pytest
 from onboard_flow_world import (
@@ -79,6 +80,9 @@ def test_ctrl_c_at_every_question_and_menu_changes_nothing(
             break
         except KeyboardInterrupt:
             pass
+        if asker.moments[-1].name == "what next":
+            assert "is written" in asker.said[-1]
+            break
         left = {name: text for name, text in world.files().items() if not name.endswith("zeroclaw-tui/onboard.toml")}
         assert left == before, asker.moments[-1]
         assert "Nothing was changed." in asker.all_said
@@ -232,7 +236,7 @@ def test_a_file_changed_between_review_and_writing_is_looked_at_again(
     asker = ScriptedAsker(script)
     assert run_wizard(asker, Request(), world.environ).exit_code == 0
     assert "changed by someone else meanwhile" in asker.all_said
-    assert asker.names("menu") == ["review", "file changed", "review"]
+    assert asker.names("menu") == ["review", "file changed", "review", "what next"]
     text = world.config_file.read_text()
     assert 'default_model = "another"' in text
     assert 'backend = "markdown"' in text

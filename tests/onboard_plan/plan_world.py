@@ -59,7 +59,7 @@ class World:
         self.file = self.config_dir / "config.toml"
         self.environ: Mapping[str, str] = environ
         if config is not None:
-            self.config_dir.mkdir()
+            self.config_dir.mkdir(parents=True)
             self.file.write_bytes(config.encode())
 
     def with_key(self, text: str = KEY) -> World:

@@ -131,7 +131,7 @@ def test_a_variable_that_overrides_what_is_written_is_named(
     assert f"The environment variable {variable} is set and overrides" in told
 
 
-@pytest.mark.parametrize("variable", ["DATABASE_URL", "ZEROCLAW_DB_URL", "ZEROCLAW_POSTGRES_URL"])
+@pytest.mark.parametrize("variable", ["ZEROCLAW_DB_URL", "ZEROCLAW_POSTGRES_URL"])
 def test_a_database_that_the_environment_named_is_told_without_showing_it(tmp_path: Path, variable: str) -> None:
     world = World(tmp_path, SQLITE, **{variable: "postgres://u:swordfish@h/d"}).with_key()
     told = noted(world, memory="postgres")

@@ -62,20 +62,34 @@ def test_nothing_comes_along_where_the_memory_is_not_touched(tmp_path: Path) -> 
     assert world.plan("memory.vector_weight=0.7").is_empty
 
 
-def test_a_config_without_memory_gets_the_whole_section(tmp_path: Path) -> None:
+def test_a_config_without_memory_gets_what_is_asked_for_and_what_its_zeroclaw_does_not_start_without(
+    tmp_path: Path,
+) -> None:
     world = World(tmp_path, 'api_key = "k"\n')
     world.write("memory.vector_weight=0.5")
+    assert world.values["memory"] == {"backend": "sqlite", "auto_save": True, "vector_weight": 0.5}
+    newest = World(tmp_path / "other", "schema_version = 3\n")
+    newest.write("memory.vector_weight=0.5")
+    assert newest.values["memory"] == {"backend": "sqlite.default", "vector_weight": 0.5}
+
+
+def test_a_config_without_memory_gets_the_whole_section_where_its_backend_is_asked_for(tmp_path: Path) -> None:
+    world = World(tmp_path, 'api_key = "k"\n')
+    world.write("memory.vector_weight=0.5", memory="sqlite")
     memory = world.values["memory"]
     assert list(memory)[:2] == ["backend", "auto_save"]
     assert (memory["vector_weight"], memory["hygiene_enabled"], memory["embedding_cache_size"]) == (0.5, True, 10000)
 
 
-def test_asking_for_the_backend_in_use_fills_in_what_is_missing_but_not_its_profile(tmp_path: Path) -> None:
-    world = World(tmp_path, SHORT.replace("sqlite", "markdown"))
-    world.write(memory="markdown")
-    memory = world.values["memory"]
-    assert memory["chunk_max_tokens"] == 512
-    assert {"hygiene_enabled", "archive_after_days", "purge_after_days", "embedding_cache_size"}.isdisjoint(memory)
+def test_asking_for_the_backend_in_use_changes_nothing(tmp_path: Path) -> None:
+    assert World(tmp_path, SHORT.replace("sqlite", "markdown")).plan(memory="markdown").is_empty
+
+
+def test_other_settings_of_a_store_whose_address_the_file_lacks_are_taken(tmp_path: Path) -> None:
+    world = World(tmp_path, SHORT.replace("sqlite", "postgres"))
+    assert [change.name for change in world.plan("vector_weight=0.5").changes] == ["memory.vector_weight"]
+    with pytest.raises(WrongUse, match="needs a database URL"):
+        world.plan(memory="postgres")
 
 
 def test_defaults_never_change_a_key_that_is_there(tmp_path: Path) -> None:
@@ -264,7 +278,8 @@ def test_the_environment_reaches_the_file_only_where_a_backend_is_asked_for(tmp_
     environ = {"ZEROCLAW_STORAGE_PROVIDER": "postgres", "ZEROCLAW_STORAGE_DB_URL": URL}
     world = World(tmp_path, config, **environ).with_key()
     assert [change.name for change in world.plan("vector_weight=0.5").changes] == ["memory.vector_weight"]
-    assert "storage.postgres.db_url" in [change.name for change in world.plan(memory="postgres").changes]
+    lacking = World(tmp_path / "other", config.replace("db_url", "schema"), **environ).with_key()
+    assert "storage.postgres.db_url" in [change.name for change in lacking.plan(memory="postgres").changes]
 
 
 def test_a_provider_of_the_environment_stays_out_of_the_file_unless_asked_for(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ SQLITE = [
     "min_relevance_score",
     "response_cache_enabled",
     "snapshot_enabled",
-    "auto_hydrate",
 ]
 LONGEST = 160
 WIDEST_CHOICE = 57
@@ -93,7 +92,7 @@ def test_settings_that_this_zeroclaw_takes_from_elsewhere_or_not_at_all_are_not_
     [
         ("hygiene_enabled", ["archive_after_days", "purge_after_days", "conversation_retention_days"]),
         ("response_cache_enabled", ["response_cache_ttl_minutes", "response_cache_max_entries"]),
-        ("snapshot_enabled", ["snapshot_on_hygiene"]),
+        ("snapshot_enabled", ["snapshot_on_hygiene", "auto_hydrate"]),
     ],
 )
 def test_what_a_switch_governs_is_asked_only_when_it_is_on(tmp_path: Path, setting: str, wanted: list[str]) -> None:

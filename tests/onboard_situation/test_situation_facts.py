@@ -43,8 +43,9 @@ async def test_nothing_is_there_yet(tmp_path: Path) -> None:
     found = await situation(tmp_path)
     assert found.is_new
     assert (found.raw, found.document.values, found.backend, found.found) == (None, {}, "sqlite", ())
-    assert (found.target.schema, found.target.has_aliases, found.target.is_modern) == (1, False, False)
+    assert (found.target.schema, found.target.has_aliases, found.target.is_modern) == (3, True, True)
     assert (found.target.version, found.version_source) == (None, "")
+    assert found.install.root == tmp_path / ".zeroclaw/data"
     assert found.own_dir == tmp_path / ".zeroclaw/zeroclaw-tui"
     assert not found.config_dir.exists()
 

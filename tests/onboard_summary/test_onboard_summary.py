@@ -145,7 +145,8 @@ def test_nothing_to_change_and_a_new_file() -> None:
 )
 def test_the_command_of_the_real_one_by_generation(version: str | None, modern: bool, command: str) -> None:
     assert real_command(situation(version=version, modern=modern)) == command
-    assert f"    {command}" in rows(after_lines(plan(situation(version=version, modern=modern)), None))
+    there = replace(situation(version=version, modern=modern), binary=Path("/usr/bin/zeroclaw"))
+    assert f"    {command}" in rows(after_lines(plan(there), None))
 
 
 def test_after_writing_the_way_back_the_key_and_the_exports_are_told() -> None:
@@ -160,7 +161,8 @@ def test_after_writing_the_way_back_the_key_and_the_exports_are_told() -> None:
 
 
 def test_commands_name_the_place_where_an_option_chose_it() -> None:
-    shown = rows(after_lines(plan(situation(rule="--config-dir")), "backup-1"))
+    named = replace(situation(rule="--config-dir"), binary=Path("/usr/bin/zeroclaw"))
+    shown = rows(after_lines(plan(named), "backup-1"))
     assert f"    zeroclaw onboard --config-dir {HOME}/.zeroclaw --restore backup-1" in shown
     assert f"    ZEROCLAW_CONFIG_DIR={HOME}/.zeroclaw zeroclaw --real onboard" in shown
     assert f"    zeroclaw-tui --config-dir {HOME}/.zeroclaw" in shown
@@ -172,7 +174,8 @@ def test_what_was_found() -> None:
     assert "Chosen by  the default" in shown
     assert "ZeroClaw   0.7.5 (zeroclaw --version); schema 1, plain backend names" in shown
     assert any(row.endswith("3 memories") for row in shown)
-    assert shown[-1].startswith("! vector_wieght")
+    assert shown[-2].startswith("! vector_wieght")
+    assert "is not on PATH yet; memory can be set up and used without it" in shown[-1]
     assert any("not there yet" in row for row in rows(found_lines(situation(None))))
     assert any("0.8.0 or later" in row for row in rows(found_lines(situation(modern=True))))
 

@@ -150,8 +150,9 @@ def _is_to_write(answers: Answers, name: str) -> bool:
     if not is_read(name, answers.situation.target):
         return False
     if given.source == "environment" and not answers.changes_backend():
-        # What the shell has set for the agent is no wish to have it in the file; asking for a backend is.
-        return False
+        # What the shell has set for the agent is no wish to have it in the file; asking for a backend is, for what
+        # the file lacks of its store.
+        return is_backend_asked(answers) and name.startswith("storage.") and written_of(answers, name) is None
     is_asked_by_name = given.source in ASKED_BY_NAME
     if name.startswith("storage.") and not name.startswith(f"storage.{answers.backend()}."):
         return is_asked_by_name

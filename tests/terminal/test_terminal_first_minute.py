@@ -1,0 +1,107 @@
+"""The first minute of a newcomer: an empty HOME, the wizard, and the commands that it and the README name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.postgres_server import PostgresServer, running_postgres
+from support.terminal import Terminal
+
+PROGRAMS = Path(sys.executable).parent
+ZEROCLAW = str(PROGRAMS / "zeroclaw")
+INSPECTOR = str(PROGRAMS / "zeroclaw-tui")
+BACKENDS = ("sqlite", "lucid", "postgres", "markdown")
+USER, PASSWORD = "newcomer", "first-one-4713"
+
+
+@pytest.fixture
+def home(clean_environment: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The empty HOME, and a `lucid` that answers on PATH, but no ZeroClaw."""
+    programs = clean_environment / "bin"
+    programs.mkdir()
+    (programs / "lucid").write_text("#!/bin/sh\nexit 0\n")
+    (programs / "lucid").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    monkeypatch.chdir(clean_environment)
+    return clean_environment
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with running_postgres() as running:
+        running.make_user(USER, PASSWORD)
+        running.make_database("memory", USER)
+        yield running
+
+
+def memory(*arguments: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [ZEROCLAW, "memory", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_from_nothing_to_the_first_memory(backend: str, home: Path, server: PostgresServer) -> None:
+    with Terminal([ZEROCLAW, "onboard", "--interactive"], lines=50) as screen:
+        screen.wait_for("is not on PATH yet", "How much shall be asked?", "❯ The basics")
+        screen.press("enter")
+        screen.wait_for("Where should memory be kept?", "❯ SQLite", "(default)", "» accept the rest")
+        screen.press(*["down"] * BACKENDS.index(backend), "enter")
+        if backend == "postgres":
+            screen.wait_for("2 of ", "Which database?", "ctrl+r accept the rest")
+            screen.press(server.url(USER, PASSWORD, "memory"), "enter")
+            screen.wait_for("PostgreSQL: connects in")
+        if backend == "sqlite":
+            screen.wait_for("2 of 3", "Keep conversation rows", "default 30", "ctrl+r accept the rest")
+            screen.press("enter")
+        if backend in ("sqlite", "lucid"):
+            screen.wait_for("Who turns texts into vectors?", "» accept the rest")
+            screen.press("enter")
+        screen.wait_for("❯ Write it", "Leave as it was")
+        screen.press("enter")
+        screen.wait_for("Written: ~/.zeroclaw/config.toml", "What next?", "Open the inspector")
+        screen.press("enter")
+        assert screen.wait_exit() == 0
+        assert PASSWORD.encode() not in screen.raw
+
+    for verb in (("list",), ("recall", "Rust"), ("stats",)):
+        code, told = memory(*verb)
+        assert code == 0, told
+        assert "No memories yet" in told
+        assert "`zeroclaw memory store KEY TEXT` makes it now." in told
+    with Terminal([INSPECTOR]) as screen:
+        screen.wait_for("No memories yet", "make it now")
+        screen.press("q")
+        assert screen.wait_exit() == 0
+
+    code, told = memory("store", "user_lang", "User prefers Rust")
+    assert code == 0, told
+    for verb in (("list",), ("recall", "Rust")):
+        code, told = memory(*verb)
+        assert (code, "User prefers Rust" in told) == (0, True), told
+    with Terminal([INSPECTOR]) as screen:
+        screen.wait_for("1 memory", "User prefers Rust")
+        screen.press("q")
+        assert screen.wait_exit() == 0
+    code, told = memory("forget", "user_lang", "--yes")
+    if backend == "lucid":
+        assert "Lucid keeps its own copy" in told
+    assert code == 0, told
+    assert "No memory entries found." in memory("list")[1]
+
+
+def test_the_inspector_makes_the_store_and_takes_the_first_memory(home: Path) -> None:
+    made = subprocess.run([ZEROCLAW, "onboard", "--defaults"], capture_output=True, text=True, timeout=120)
+    assert made.returncode == 0, made.stderr
+    with Terminal([INSPECTOR]) as screen:
+        screen.wait_for("No memories yet", "make it now")
+        screen.press("n")
+        screen.wait_for("0 memories", "write one")
+        screen.press("q")
+        assert screen.wait_exit() == 0
+    assert (home / ".zeroclaw/data/memory/brain.db").is_file()
