@@ -1,4 +1,4 @@
-"""What every test stands on: no config of the developer's can leak in, and nothing blinks."""
+"""What every test stands on: no config of the developer's can leak in, and no test fails by chance."""
 
 from __future__ import annotations
 
@@ -6,8 +6,18 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 _LEAKS = ("ZEROCLAW_", "DATABASE_URL", "QDRANT_", "MEM0_", "XDG_", "OPENAI_", "OPENROUTER_")
+
+# How long an example takes says how busy the machine is. The same examples each time; `.ci/run --all` looks for others.
+_STEADY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same examples", _STEADY, derandomize=True)
+settings.register_profile("other examples", _STEADY)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("same examples" if config.option.markexpr == "not slow" else "other examples")
 
 
 @pytest.fixture(autouse=True)

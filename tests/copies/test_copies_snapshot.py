@@ -65,7 +65,7 @@ def _looks_like_entries(content: str) -> bool:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @example(contents=["plain words", "---", "plain words\n### 🔑 `key 1`"], chosen={0, 1, 2})
 @example(contents=["plain words", "---", "plain words\n### 🔑 `key 1`"], chosen={0, 2})
 @example(contents=["plain words\n### 🔑 `key 1`\n---", "plain words"], chosen={1})

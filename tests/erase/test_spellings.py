@@ -42,7 +42,7 @@ def test_every_case_and_form_of_letters_is_found(text: str, written: str) -> Non
 
 
 @given(TEXTS, st.booleans(), st.integers(0, 3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_json_within_json_is_found_in_bytes_and_stays_json(text: str, ascii_only: bool, times: int) -> None:
     spellings = Spellings([text])
     value = f"{{{text}}}"

@@ -42,7 +42,7 @@ def broken_files(draw: st.DrawFn) -> dict[Path, bytes]:
     return {chosen: data}
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(broken_files())
 def test_broken_notes_are_read_twice_alike_or_named(broken: dict[Path, bytes]) -> None:
     with TemporaryDirectory() as name:
@@ -59,7 +59,7 @@ def test_broken_notes_are_read_twice_alike_or_named(broken: dict[Path, bytes]) -
             degree(reader, folder)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(broken_files(), st.sampled_from(list(FORMATS)))
 def test_one_broken_file_is_read_or_refused_by_every_reader(broken: dict[Path, bytes], tool: str) -> None:
     with TemporaryDirectory() as name:

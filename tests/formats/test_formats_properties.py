@@ -111,7 +111,7 @@ def test_a_file_of_changed_bytes_is_read_or_refused(name: str, data: st.DataObje
 
 
 @given(data=st.data())
-@settings(QUICK, max_examples=150)
+@settings(QUICK, max_examples=100)
 def test_a_database_of_changed_bytes_is_read_or_refused(data: st.DataObject) -> None:
     stores = _databases()
     with tempfile.TemporaryDirectory() as folder:
@@ -121,7 +121,7 @@ def test_a_database_of_changed_bytes_is_read_or_refused(data: st.DataObject) -> 
 
 
 @given(data=st.data())
-@settings(QUICK, max_examples=150)
+@settings(QUICK, max_examples=100)
 def test_a_database_of_any_values_is_read_or_refused(data: st.DataObject) -> None:
     """SQLite keeps any kind of value in any column."""
     stores = _databases()
@@ -142,7 +142,7 @@ def test_a_database_of_any_values_is_read_or_refused(data: st.DataObject) -> Non
 
 
 @given(document=RECORDS | VALUES, lines=st.booleans())
-@settings(QUICK, max_examples=250)
+@settings(QUICK, max_examples=100)
 def test_any_json_is_read_or_refused(document: Any, lines: bool) -> None:
     parts = document if lines and isinstance(document, list) else [document]
     with tempfile.TemporaryDirectory() as folder:
@@ -152,7 +152,7 @@ def test_any_json_is_read_or_refused(document: Any, lines: bool) -> None:
 
 
 @given(data=st.data())
-@settings(QUICK, max_examples=400)
+@settings(QUICK, max_examples=100)
 def test_any_pickle_is_data_or_refused(data: st.DataObject) -> None:
     point = pickled_point("1", [1.0, 2.0], {"data": "x", "more": {"a": [1, None, True]}})
     mangled = data.draw(st.binary(max_size=60) | st.builds(lambda: _mangled(point, data.draw)))

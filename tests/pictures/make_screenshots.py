@@ -11,14 +11,11 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
-from textual.app import App
-from textual.pilot import Pilot
-from textual.worker import WorkerCancelled
+import pytest
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories
@@ -34,6 +31,7 @@ from zeroclaw_tui.tui.loader import Pace
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import wizard_pictures
+from support.settling import settled, still_terminal
 
 MOMENT = datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
 WIDE, NARROW, README = (140, 40), (80, 24), (140, 34)
@@ -80,24 +78,11 @@ async def picture(shot: str, config_dir: Path) -> str:
     pace = Pace(debounce=0.0, poll=None, stopwatch=lambda: next(ticks) * 0.012)
     app = InspectorApp(options, clock=lambda: MOMENT, pace=pace)
     async with app.run_test(size=size) as pilot:
-        await settle(app, pilot)
+        await settled(pilot)
         for key in keys:
             await pilot.press(key)
-            await settle(app, pilot)
+            await settled(pilot)
         return app.export_screenshot(title="zeroclaw-tui")
-
-
-async def settle(app: App[object], pilot: Pilot[object]) -> None:
-    """Wait until no worker runs, twice over since one may start another."""
-    for _ in range(3):
-        await pilot.pause()
-        # A change waits for an answer as long as its question is open.
-        under_way = [worker for worker in app.workers if worker.group != "change" and "write" not in worker.group]
-        if under_way:
-            # One that gave way to a newer one is waited for no more.
-            with suppress(WorkerCancelled):
-                await app.workers.wait_for_complete(under_way)
-    await pilot.pause()
 
 
 async def change(config_dir: Path) -> None:
@@ -117,6 +102,7 @@ async def change(config_dir: Path) -> None:
 
 def draw(folder: Path) -> None:
     """Write every picture."""
+    still_terminal(pytest.MonkeyPatch())
     # How full this machine's disk is belongs on no picture.
     shutil.disk_usage = lambda path: _DISK  # type: ignore[assignment]
     # No zeroclaw on the PATH, so the version is assumed everywhere alike.

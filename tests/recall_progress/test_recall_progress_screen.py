@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from recall_progress_world import Service, configured
+from support import settling
 from support.http_endpoints import HttpEndpoint
 from support.settling import settled
 from textual.pilot import Pilot
@@ -28,7 +29,7 @@ SIZES = [(80, 24), (140, 40)]
 
 @pytest.fixture(autouse=True)
 def still_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(Input, "_toggle_cursor", lambda self: None)
+    settling.still_terminal(monkeypatch)
     monkeypatch.setenv("HOME", str(tmp_path))
 
 

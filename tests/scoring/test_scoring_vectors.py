@@ -40,7 +40,7 @@ def _index(rows: np.ndarray) -> VectorIndex:
 
 
 @given(st.data(), st.integers(1, 24), st.integers(0, 40), st.integers(0, 12))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_vectors_equal_the_full_computation(data: st.DataObject, dimensions: int, rows: int, count: int) -> None:
     shape = (rows, dimensions)
     matrix = data.draw(arrays.arrays(np.float32, shape, elements=VALUES))

@@ -72,7 +72,9 @@ async def test_hostile_contents_come_back_through_every_format(suffix: str, tmp_
     ]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(
     memories=st.lists(
         st.tuples(st.text(max_size=12), st.text(max_size=40), st.text(max_size=8).filter(bool)),

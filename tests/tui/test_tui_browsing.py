@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from support.settling import settled
 from tui_samples import (
     NARROW,
     STILL,
@@ -22,7 +23,6 @@ from tui_samples import (
     sample_memories,
     screen_text,
     screen_words,
-    settled,
     until,
 )
 

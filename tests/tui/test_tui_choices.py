@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from support.settling import settled
 from tui_samples import (
     NARROW,
     WIDE,
@@ -17,7 +18,6 @@ from tui_samples import (
     line,
     screen_text,
     screen_words,
-    settled,
     until,
 )
 

@@ -5,17 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tui_samples import (
-    NARROW,
-    WIDE,
-    Inspector,
-    SampleMemory,
-    browser,
-    click_text,
-    screen_text,
-    screen_words,
-    settled,
-)
+from support.settling import settled
+from tui_samples import NARROW, WIDE, Inspector, SampleMemory, browser, click_text, screen_text, screen_words
 
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.memory.errors import (

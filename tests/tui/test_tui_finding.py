@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.settling import settled
 from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Static
@@ -20,7 +21,6 @@ from tui_samples import (
     memory,
     screen_text,
     screen_words,
-    settled,
     until,
 )
 

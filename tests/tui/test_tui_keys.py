@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from support import small_store
+from support.settling import settled
 from support.terminal import Terminal
-from tui_samples import WIDE, Inspector, screen_text, screen_words, settled, until
+from tui_samples import WIDE, Inspector, screen_text, screen_words, until
 
 INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
 

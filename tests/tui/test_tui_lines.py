@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from support.settling import settled
 from tui_samples import (
     NARROW,
     NOW,
@@ -22,7 +23,6 @@ from tui_samples import (
     sample_config,
     sample_library,
     screen_words,
-    settled,
     until,
 )
 

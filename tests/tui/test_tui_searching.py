@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.settling import settled
 from textual.events import Key
 from textual.keys import _character_to_key
 from tui_samples import (
@@ -24,7 +25,6 @@ from tui_samples import (
     sample_memories,
     screen_text,
     screen_words,
-    settled,
     until,
 )
 

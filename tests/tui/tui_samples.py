@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from rich.cells import cell_len
+from support.settling import settled
 from textual.app import App
 from textual.pilot import Pilot
 from textual.widget import Widget
@@ -256,15 +257,6 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object], what: str = 
             await pilot.pause()
     await pilot.pause()
     assert condition(), what
-
-
-async def settled(pilot: Pilot[Any]) -> None:
-    """Let every question of the browser be answered and painted."""
-    quiet = 0
-    async with asyncio.timeout(10):
-        while quiet < 3:
-            await pilot.pause()
-            quiet = quiet + 1 if all(worker.is_finished for worker in pilot.app.workers) else 0
 
 
 def keys(*pressed: str, query: str | None = None) -> Callable[[Pilot[Any]], Awaitable[None]]:

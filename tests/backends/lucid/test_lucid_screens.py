@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from support import settling
 from support.lucid_program import LucidProgram, write_program
+from support.settling import settled
 from support.small_store import make
 from textual.pilot import Pilot
-from textual.screen import ModalScreen
-from textual.widgets import Input
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
@@ -29,7 +28,7 @@ ROWS = [{"key": "tea", "content": "Likes green tea"}, {"key": "cup", "content": 
 
 @pytest.fixture(autouse=True)
 def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Input, "_toggle_cursor", lambda self: None)
+    settling.still_terminal(monkeypatch)
 
 
 @pytest.fixture
@@ -45,17 +44,6 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LucidProgram:
     monkeypatch.setenv("ZEROCLAW_LUCID_CMD", str(program.path))
     monkeypatch.setenv("ZEROCLAW_LUCID_RECALL_TIMEOUT_MS", "60000")
     return program
-
-
-async def settled(pilot: Pilot[None]) -> None:
-    """Let everything that was asked be answered and painted; a change that waits in a dialog counts as done."""
-    quiet = 0
-    async with asyncio.timeout(30):
-        while quiet < 3:
-            await pilot.pause()
-            asks = isinstance(pilot.app.screen, ModalScreen)
-            works = any(not one.is_finished and not (asks and one.group == "change") for one in pilot.app.workers)
-            quiet = 0 if works else quiet + 1
 
 
 def screen_text(app: InspectorApp) -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from support import settling
 from support.rmem_file import BEES, mila
-from textual.pilot import Pilot
-from textual.screen import ModalScreen
-from textual.widgets import Input
+from support.settling import settled
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -26,20 +24,9 @@ STILL = Pace(debounce=0.0, poll=None, stopwatch=lambda: 0.0)
 
 @pytest.fixture(autouse=True)
 def still_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(Input, "_toggle_cursor", lambda self: None)
+    settling.still_terminal(monkeypatch)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
-
-
-async def settled(pilot: Pilot[None]) -> None:
-    """Let everything that was asked be answered and painted; a change that waits in a dialog counts as done."""
-    quiet = 0
-    async with asyncio.timeout(30):
-        while quiet < 3:
-            await pilot.pause()
-            asks = isinstance(pilot.app.screen, ModalScreen)
-            works = any(not one.is_finished and not (asks and one.group == "change") for one in pilot.app.workers)
-            quiet = 0 if works else quiet + 1
 
 
 def screen_text(app: InspectorApp) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from support.settling import settled
 from textual.color import Color
-from tui_samples import Inspector, screen_text, settled
+from tui_samples import Inspector, screen_text
 
 from zeroclaw_tui.tui.themes import first_theme, score_colours
 

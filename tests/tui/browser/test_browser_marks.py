@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tui_samples import Inspector, browser, screen_text, screen_words, settled, until
+from support.settling import settled
+from tui_samples import Inspector, browser, screen_text, screen_words, until
 
 WIDE = (140, 40)
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.settling import settled
 from textual.pilot import Pilot
-from tui_samples import Inspector, SampleMemory, browser, hostile_memories, keys, settled
+from tui_samples import Inspector, SampleMemory, browser, hostile_memories, keys
 
 from zeroclaw_tui.config.settings import save_theme
 from zeroclaw_tui.memory.errors import Locked

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from support.settling import settled
 from textual.pilot import Pilot
-from tui_samples import Inspector, SampleMemory, browser, line, memory, screen_text, settled
+from tui_samples import Inspector, SampleMemory, browser, line, memory, screen_text
 
 from zeroclaw_tui.tui.app import InspectorApp
 
 LETTERS = "peanuts " + "".join(f"{number:03}" for number in range(100))
 """No part of it comes twice, so that what is seen of it can be counted."""
+WIDTHS = sorted({*range(80, 201, 6), 99, 100, 101, 149, 150, 151})
+"""Where the layout breaks, and between."""
 
 
 def seen(shown: str) -> int:
@@ -49,11 +52,11 @@ async def resized(pilot: Pilot[int | None], width: int) -> str:
     return screen_text(pilot.app)
 
 
-async def test_a_listing_shows_forty_letters_at_every_width(long_texts: Inspector) -> None:
+async def test_a_listing_shows_forty_letters_at_each_width(long_texts: Inspector) -> None:
     app = long_texts.app()
     async with app.run_test(size=(80, 30)) as pilot:
         await settled(pilot)
-        for width in range(80, 201):
+        for width in WIDTHS:
             rows = browser(app).rows.region
             shown = await resized(pilot, width)
             rows = browser(app).rows.region
@@ -61,13 +64,13 @@ async def test_a_listing_shows_forty_letters_at_every_width(long_texts: Inspecto
             assert min(map(seen, listed)) >= 40, f"{width} columns:\n{shown}"
 
 
-async def test_a_recall_shows_forty_letters_with_both_scores_at_every_width(long_texts: Inspector) -> None:
+async def test_a_recall_shows_forty_letters_with_both_scores_at_each_width(long_texts: Inspector) -> None:
     app = long_texts.app()
     async with app.run_test(size=(80, 30)) as pilot:
         await settled(pilot)
         await pilot.press("slash", *"peanuts", "enter")
         await settled(pilot)
-        for width in range(80, 201):
+        for width in WIDTHS:
             shown = await resized(pilot, width)
             rows = browser(app).rows.region
             lines = [row[rows.x : rows.right] for row in shown.splitlines()[rows.y : rows.y + 4]]

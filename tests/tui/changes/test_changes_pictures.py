@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changes_samples import NARROW, Sample, ScreenApp, chat_rows, named_rows, row
+from support.settling import settled
 from textual.app import App
 from textual.pilot import Pilot
-from tui_trash_samples import NARROW, Sample, ScreenApp, chat_rows, named_rows, row, settled
 
 from zeroclaw_tui.memory.change import RowChange
 from zeroclaw_tui.tui.loader import Pace

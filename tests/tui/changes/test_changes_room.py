@@ -7,10 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.marks import plan_of_marked
-from support.small_store import blob, make
-from textual.pilot import Pilot
-from tui_trash_samples import (
+from changes_samples import (
     NARROW,
     NOW,
     OTHER_STORE,
@@ -24,8 +21,11 @@ from tui_trash_samples import (
     row_id,
     screen_text,
     screen_words,
-    settled,
 )
+from support.marks import plan_of_marked
+from support.settling import settled
+from support.small_store import blob, make
+from textual.pilot import Pilot
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation import changes

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changes_samples import NARROW, WIDE, Sample, ScreenApp, screen_text, screen_words
+from support.settling import settled
 from textual.pilot import Pilot
 from textual.widgets import OptionList
-from tui_trash_samples import NARROW, WIDE, Sample, ScreenApp, screen_text, screen_words, settled
 
 from zeroclaw_tui.curation.copies.copies import find_copies
 from zeroclaw_tui.curation.copies.places import Copy

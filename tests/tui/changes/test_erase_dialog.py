@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changes_samples import NARROW, WIDE, ScreenApp, screen_words
 from support import small_store
+from support.settling import settled
 from textual.pilot import Pilot
 from textual.widgets import Input
-from tui_trash_samples import NARROW, WIDE, ScreenApp, screen_words, settled
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.copies.texts import Text

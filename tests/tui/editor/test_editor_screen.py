@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from editor_samples import G4, MARKDOWN, ScreenApp, editor_program, library_with
+from support.settling import settled
 from textual.widgets import Input
-from tui.tui_samples import WIDE, click_text, screen_words, settled, until
+from tui.tui_samples import WIDE, click_text, screen_words, until
 
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library

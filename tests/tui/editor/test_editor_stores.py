@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from editor_samples import ScreenApp, editor_program
 from support import small_store
+from support.settling import settled
 from textual.widgets import Input
-from tui.tui_samples import sample_config, screen_words, settled, until
+from tui.tui_samples import sample_config, screen_words, until
 
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.library import Library, open_library

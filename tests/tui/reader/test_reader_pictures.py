@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
-import pytest
+from support.settling import settled
 from textual.pilot import Pilot
-from textual.widgets import TextArea
-from tui.tui_samples import Inspector, settled
+from tui.tui_samples import Inspector
 
 Snap = Callable[..., bool]
 SIZE = (120, 30)
-
-
-@pytest.fixture
-def inspector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inspector:
-    """A store of 248 memories; no cursor blinks."""
-    monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda self: None)
-    return Inspector(tmp_path)
 
 
 def keys(*pressed: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
@@ -27,8 +18,7 @@ def keys(*pressed: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
         await settled(pilot)
         for key in pressed:
             await pilot.press(key)
-            for _ in range(6):
-                await pilot.pause()
+            await settled(pilot)
 
     return press
 

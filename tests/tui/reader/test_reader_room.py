@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.settling import settled
 from textual.pilot import Pilot
 from tui.tui_samples import (
     NARROW,
@@ -16,7 +17,6 @@ from tui.tui_samples import (
     memory,
     screen_text,
     screen_words,
-    settled,
     until,
 )
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.settling import settled
 from textual.pilot import Pilot
-from upkeep_samples import HOSTILE, NARROW, SECRET, WIDE, RoomApp, clean_up_app, polluted_rows, press, settled
+from upkeep_samples import HOSTILE, NARROW, SECRET, WIDE, RoomApp, clean_up_app, polluted_rows, press
 
 
 async def go_to(pilot: Pilot[Any], app: RoomApp, kind: str) -> None:

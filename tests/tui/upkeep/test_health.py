@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from support import small_store
 from support.replaying import FixedEmbedder
+from support.settling import settled
 from textual.pilot import Pilot
-from upkeep_samples import HOSTILE, NARROW, NOW, WIDE, RoomApp, press, screen_words, settled, until
+from upkeep_samples import HOSTILE, NARROW, NOW, WIDE, RoomApp, press, screen_words, until
 
 from zeroclaw_tui.config.embedding import EmbeddingConfig
 from zeroclaw_tui.config.install import Install

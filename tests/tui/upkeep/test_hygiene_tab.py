@@ -7,7 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from upkeep_samples import HOSTILE, NARROW, WIDE, Workspace, chat, press, settled, until
+from support.settling import settled
+from upkeep_samples import HOSTILE, NARROW, WIDE, Workspace, chat, press, until
 
 from zeroclaw_tui.curation.changes import edit_memory
 from zeroclaw_tui.memory.change import Edit

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from upkeep_samples import HOSTILE, NARROW, WIDE, Home, press, settled
+from support.settling import settled
+from upkeep_samples import HOSTILE, NARROW, WIDE, Home, press
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.snapshot.text import read_snapshot

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from support import small_store
+from support.settling import settled
 from textual.pilot import Pilot
-from upkeep_samples import NARROW, NOW, Home, Workspace, polluted_rows, screen_words, settled, until
+from upkeep_samples import NARROW, NOW, Home, Workspace, polluted_rows, screen_words, until
 
 from zeroclaw_tui.curation.doctor import examination
 from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from support.settling import settled
 from support.small_store import make
 from textual.app import App
 from textual.pilot import Pilot
@@ -89,19 +90,6 @@ def screen_lines(app: App[Any]) -> list[str]:
 def screen_words(app: App[Any]) -> str:
     """The same with one space between words, and without the bar beside a row or a toast."""
     return " ".join(" ".join(screen_lines(app)).replace("▌", " ").split())
-
-
-async def settled(pilot: Pilot[Any]) -> None:
-    """Let everything that was asked be answered and painted; a change that waits for a dialog counts as done."""
-    quiet = 0
-    async with asyncio.timeout(60):
-        while quiet < 3:
-            await pilot.pause()
-            waits = len(pilot.app.screen_stack) > 2
-            running = [
-                one for one in pilot.app.workers if not one.is_finished and not (waits and one.group == "change")
-            ]
-            quiet = 0 if running else quiet + 1
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:

@@ -30,7 +30,7 @@ WIDE = (140, 40)
 NARROW = (80, 24)
 STORE = "in-memory:this process"
 OTHER_STORE = "sqlite:/srv/zeroclaw/second/workspace/memory/brain.db"
-BROWSER_SHEET = Path(__file__).parents[2] / "zeroclaw_tui" / "tui" / "rooms" / "browser.tcss"
+BROWSER_SHEET = Path(__file__).parents[3] / "zeroclaw_tui" / "tui" / "rooms" / "browser.tcss"
 
 HOSTILE = (
     ("[/markup]", "[/foo] [bold]not bold[/] [@click=app.bell()]no link[/] [", "core"),
@@ -183,21 +183,6 @@ class ScreenApp(App[None]):
         if self._before is not None:
             await self._before()
         await self.push_screen(self._make(), self.given.append)
-
-
-async def settled(pilot: Pilot[Any]) -> None:
-    """Let everything that was asked be answered and painted; a worker that waits for a dialog counts as done."""
-    quiet = 0
-    async with asyncio.timeout(20):
-        while quiet < 3:
-            await pilot.pause()
-            waits = len(pilot.app.screen_stack) > 2
-            running = [
-                one
-                for one in pilot.app.workers
-                if not one.is_finished and not (waits and (one.group == "change" or "write" in one.group))
-            ]
-            quiet = 0 if running else quiet + 1
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from stores_samples import GONE, NO_SESSION, Known, none, notes, said, sqlite
-from tui_samples import NARROW, WIDE, browser, line, screen_text, screen_words, settled, until
+from support.settling import settled
+from tui_samples import NARROW, WIDE, browser, line, screen_text, screen_words, until
 
 from zeroclaw_tui.config.settings import confirmed_stores
 from zeroclaw_tui.curation.switching import NOT_THERE_YET, Standing

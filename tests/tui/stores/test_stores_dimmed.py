@@ -16,8 +16,9 @@ from stores_samples import (
     said,
     sqlite,
 )
+from support.settling import settled
 from textual.widgets import Static
-from tui_samples import NARROW, WIDE, browser, line, screen_text, screen_words, settled, until
+from tui_samples import NARROW, WIDE, browser, line, screen_text, screen_words, until
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.tui.app import InspectorApp

@@ -10,7 +10,7 @@ import pytest
 from support import small_store
 from textual.pilot import Pilot
 from transfer_samples import Place, command, ready, said
-from tui_trash_samples import NARROW, WIDE, screen_words, until
+from tui.changes.changes_samples import NARROW, WIDE, screen_words, until
 
 from zeroclaw_tui.tui.dialogs import Form, Question
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom

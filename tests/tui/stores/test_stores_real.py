@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from stores_samples import said
+from support.settling import settled
 from support.small_store import create_database
 from support.two_stores import install_of_two_stores
-from tui_samples import NOW, STILL, WIDE, browser, screen_text, screen_words, settled, until
+from tui_samples import NOW, STILL, WIDE, browser, screen_text, screen_words, until
 
 from zeroclaw_tui.config.confirming import store_to_confirm
 from zeroclaw_tui.config.install import OpenOptions

@@ -7,20 +7,10 @@ from typing import Any
 
 import pytest
 from stores_samples import GONE, Away, Known, notes, said
+from support.settling import settled
 from textual.pilot import Pilot
 from textual.widgets import TextArea
-from tui_samples import (
-    NARROW,
-    WIDE,
-    Inspector,
-    browser,
-    paced,
-    sample_memories,
-    screen_text,
-    screen_words,
-    settled,
-    until,
-)
+from tui_samples import NARROW, WIDE, Inspector, browser, paced, sample_memories, screen_text, screen_words, until
 
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from changing_samples import Writable, asked, back, keys_in, rows_of, said, screen_of
+from support.settling import settled
 from textual.pilot import Pilot
 from textual.widgets import Static
-from tui_samples import NARROW, WIDE, Inspector, click_text, paced, screen_text, screen_words, settled, until
+from tui_samples import NARROW, WIDE, Inspector, click_text, paced, screen_text, screen_words, until
 
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.memory.change import Draft, Edit

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from changing_samples import back, said, screen_of
 from support import small_store
-from tui_samples import NARROW, STILL, settled
+from support.settling import settled
+from tui_samples import NARROW, STILL
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp

@@ -13,7 +13,7 @@ from typing import Any
 
 from support import small_store
 from textual.pilot import Pilot
-from tui_trash_samples import Clock
+from tui.changes.changes_samples import Clock
 
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from stores_samples import GONE, Away, Known, none, said, sqlite
+from support.settling import settled
 from tui_samples import (
     NARROW,
     NOW,
@@ -24,7 +25,6 @@ from tui_samples import (
     sample_memories,
     screen_text,
     screen_words,
-    settled,
     until,
 )
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from stores_samples import NO_SESSION, NO_VECTORS, Known, Lucid, none, notes, sqlite
+from support.settling import settled
 from textual.pilot import Pilot
-from tui_samples import settled
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.switching import Standing

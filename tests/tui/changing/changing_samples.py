@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from support.settling import settled
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
-from tui_samples import SampleMemory, browser, settled, until
+from tui_samples import SampleMemory, browser, until
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.memory.change import Advance, Keep, Removal, Stamp, TriggersMissing

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from changing_samples import asked, back, keys_in, said, screen_of
+from support.settling import settled
 from textual.pilot import Pilot
-from tui_samples import NARROW, WIDE, Inspector, screen_text, screen_words, settled, until
+from tui_samples import NARROW, WIDE, Inspector, screen_text, screen_words, until
 
 from zeroclaw_tui.curation.changes import PurgePlan, edit_memory, undo
 from zeroclaw_tui.curation.copies import copies

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from changing_samples import asked, back, rows_of, said, screen_of
+from support.settling import settled
 from support.terminal import Terminal
-from tui_samples import NARROW, STILL, WIDE, click_text, screen_text, screen_words, settled
+from tui_samples import NARROW, STILL, WIDE, click_text, screen_text, screen_words
 
 from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.config.install import OpenOptions
