@@ -214,7 +214,7 @@ def sample_library(store: InMemory, config: MemoryConfig, *, embeds: bool = True
         profile=ProfileChoice(profile_for(version), "assumed"),
         settings=ScoringSettings(),
         embedder=SampleEmbedder() if embeds else None,
-        trash=Trash(config.install, "in-memory:this process", lambda: NOW),
+        kept_in=Trash(config.install, "in-memory:this process", lambda: NOW),
         no_embedder_because=None
         if embeds
         else "No embeddings are configured: memory.embedding_provider in config.toml turns them on.",

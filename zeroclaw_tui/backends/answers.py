@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.memory.change import Stamp
-from zeroclaw_tui.memory.entry import Handle
-from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.recall import ScoredEntry
-
 if TYPE_CHECKING:
     from zeroclaw_tui.files.whole_database import Holder
+    from zeroclaw_tui.memory.change import Stamp
+    from zeroclaw_tui.memory.entry import Handle
+    from zeroclaw_tui.memory.errors import InspectorError
+    from zeroclaw_tui.memory.recall import ScoredEntry
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,18 +38,16 @@ from zeroclaw_tui.memory.change import (
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere, Refused, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.scoring.decide import rank
-from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence, WordShare
-from zeroclaw_tui.scoring.keywords import words
-from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.rare_words import RareWords, WordNeighbours, compared_text_of
-from zeroclaw_tui.scoring.settings import ScoringSettings
 
 if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+    from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, WordShare
+    from zeroclaw_tui.scoring.profiles import ScoringProfile
+    from zeroclaw_tui.scoring.rare_words import WordNeighbours
+    from zeroclaw_tui.scoring.settings import ScoringSettings
 
 _ROWS_AT_ONCE = 500
 _SCALE = "its own"
@@ -69,6 +67,8 @@ _CARRIED = {
 
 async def nearest_by_words(memory: Memory, text: str, limit: int, without: Handle | None) -> WordNeighbours:
     """What is near a text by the words both have, all current memories read once."""
+    from zeroclaw_tui.scoring.rare_words import RareWords, compared_text_of
+
     counted = RareWords()
     stop = threading.Event()
 
@@ -103,6 +103,7 @@ async def evidence(
     A backend whose list is not the same at every limit says so with an `evidence` of its own.
     """
     from zeroclaw_tui.backends.base import Memory as Trait
+    from zeroclaw_tui.scoring.evidence import OwnEvidence
 
     if request.own_fusion:
         found = await memory.search(request, profile, settings, query_vector)
@@ -127,6 +128,8 @@ def as_found(
     program: str | None = None,
 ) -> OwnEvidence:
     """An answer as evidence that holds for its limit alone; `program` as `OwnEvidence` has it."""
+    from zeroclaw_tui.scoring.evidence import OwnEvidence
+
     return OwnEvidence(
         request,
         found.entries,
@@ -147,6 +150,9 @@ def store_recall(
     evidence: Evidence, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings
 ) -> StoreRecall:
     """What a store that searches in stages returns for this request, decided from what it found."""
+    from zeroclaw_tui.scoring.decide import rank
+    from zeroclaw_tui.scoring.evidence import StageEvidence
+
     assert isinstance(evidence, StageEvidence)
     ranking = rank(evidence, request, profile, settings)
     placed = ranking.placed(evidence.contents)
@@ -170,6 +176,9 @@ async def _ranked(memory: Memory, request: RecallRequest) -> tuple[tuple[ScoredE
 
 def word_shares(entry: MemoryEntry, query: str) -> list[WordShare]:
     """Which words of the query stand in key or content, whatever their case."""
+    from zeroclaw_tui.scoring.evidence import WordShare
+    from zeroclaw_tui.scoring.keywords import words
+
     text = f"{entry.key}\n{entry.content}".casefold()
     return [WordShare(word, word.casefold() in text) for word in dict.fromkeys(words(query))]
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored
 from zeroclaw_tui.memory.change import (
-    EDITABLE,
     Advance,
     Batches,
     Clash,
@@ -20,7 +19,7 @@ from zeroclaw_tui.memory.change import (
     Vector,
     Written,
 )
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
 
 if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig

@@ -6,18 +6,21 @@ import argparse
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.answers import PastText
-from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.finding import HOW_TO_FIND, exactly, filter_given, nothing_found, several_agents, starting
+from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import BOLD, DIM, Line, Styled, document, note, write_lines
 from zeroclaw_tui.cli.zeroclaw_words import entry_lines, in_one_line, list_lines, prefix_lines
-from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.superseded import OPTION, hidden_fact, superseded_hidden
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere, Refused
 from zeroclaw_tui.memory.query import NEWEST_UPDATED
 from zeroclaw_tui.scoring.profiles import parse_version
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.answers import PastText
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
 ROWS_AT_ONCE = 500
 

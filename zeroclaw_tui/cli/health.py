@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
+from datetime import datetime
 from typing import Any
 
 from zeroclaw_tui.backends.base import Health
@@ -41,7 +42,7 @@ _DEFAULT = "default"
 _MENDS = "{} `zeroclaw memory doctor --repair {}` changes that."
 
 
-async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace) -> int:
+async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
     """Print the health of the store; exit code 1 when it answers but something is wrong, 3 when it does not."""
     try:
         library = await open_library(configs[0], given.profile)

@@ -6,26 +6,24 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
-from zeroclaw_tui.curation.recall import recall_memories, recall_steps
-from zeroclaw_tui.curation.trash.journal import store_name
-from zeroclaw_tui.curation.trash.trash import Trash
-from zeroclaw_tui.embeddings.addresses import host_of
 from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder
 from zeroclaw_tui.embeddings.factory import create_embedder
-from zeroclaw_tui.embeddings.patient import PatientEmbedder
-from zeroclaw_tui.embeddings.remote_calls import Tell
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere
-from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.scanner import ScanMode, scan
 from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, SearchMode
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.config.memory_config import MemoryConfig
+    from zeroclaw_tui.curation.trash.trash import Trash
+    from zeroclaw_tui.embeddings.remote_calls import Tell
+    from zeroclaw_tui.memory.entry import MemoryEntry
+    from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
+    from zeroclaw_tui.scoring.scanner import ScanMode
 
 SCANNED_AT_ONCE = 20_000
 """Up to so many characters a scan takes well under a millisecond; longer contents go to a thread."""
@@ -45,12 +43,21 @@ class Library:
     settings: ScoringSettings
     embedder: Embedder | None
     """None when the config names no embedding provider."""
-    trash: Trash
-    """What was changed here and can be taken back."""
+    kept_in: Trash | None = None
+    """Its trash, once it was asked for: looking alone has no need of one."""
     no_embedder_because: str | None = None
     """Why there is none, and which setting changes that; a sentence."""
     _findings: dict[tuple[object, ...], str | None] = field(default_factory=dict, repr=False)
     """What was found in long contents, by their state: a busy agent has the same rows listed again and again."""
+
+    @property
+    def trash(self) -> Trash:
+        """What was changed here and can be taken back."""
+        if self.kept_in is None:
+            from zeroclaw_tui.curation.trash.trash import Trash
+
+            self.kept_in = Trash(self.config.install, _trash_name(self.config, self.memory, self.memory.location), _now)
+        return self.kept_in
 
     @property
     def read_only_because(self) -> str | None:
@@ -67,6 +74,8 @@ class Library:
     @property
     def embedding_host(self) -> str:
         """The host that texts are sent to for their vectors."""
+        from zeroclaw_tui.embeddings.addresses import host_of
+
         return one_line(host_of(self.config.embedding.provider) or self.config.embedding.provider)
 
     async def scanned(self, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
@@ -80,6 +89,8 @@ class Library:
         return [replace(entry, withheld=await self._finding(entry, mode)) for entry in entries]
 
     async def _finding(self, entry: MemoryEntry, mode: ScanMode) -> str | None:
+        from zeroclaw_tui.scoring.scanner import scan
+
         if not entry.is_excerpt and len(entry.content) <= SCANNED_AT_ONCE:
             return scan(entry.content, mode)
         state = (entry.id, entry.handle, entry.updated_at, entry.size)
@@ -97,12 +108,16 @@ class Library:
 
     async def recall(self, request: RecallRequest, settings: ScoringSettings | None = None) -> RecallResult:
         """What ZeroClaw of this profile recalls, with every part of the score; `settings` in place of the config's."""
+        from zeroclaw_tui.curation.recall import recall_memories
+
         why = self.why_no_vectors
         return await recall_memories(self.memory, self.embedder, self.profile, settings or self.settings, request, why)
 
     def recall_steps(self, request: RecallRequest) -> AsyncGenerator[RecallResult, None]:
         """The same in steps: while an endpoint is asked for the query's vector, first what the words alone find, marked
         `awaits_vector`; the last step is the answer. To be closed by who does not take all steps."""
+        from zeroclaw_tui.curation.recall import recall_steps
+
         why = self.why_no_vectors
         return recall_steps(self.memory, self.embedder, self.profile, self.settings, request, why)
 
@@ -118,11 +133,15 @@ class Library:
 
     def waits_for(self, query: str) -> bool:
         """Whether an embedding endpoint has to be asked for the vector of a query the store has none of."""
+        from zeroclaw_tui.embeddings.patient import PatientEmbedder
+
         return isinstance(self.embedder, PatientEmbedder) and self.embedder.waits_for(query)
 
     @property
     def resting(self) -> float:
         """For how many seconds the embedding endpoint, which failed, is not asked for queries; 0.0 when it is."""
+        from zeroclaw_tui.embeddings.patient import PatientEmbedder
+
         return self.embedder.resting if isinstance(self.embedder, PatientEmbedder) else 0.0
 
     @property
@@ -156,18 +175,20 @@ async def open_library(config: MemoryConfig, profile: str | None = None) -> Libr
     try:
         await memory.open()
         choice = await choose_profile(config, memory, profile)
-        trash = Trash(config.install, _trash_name(config, memory, memory.location), _now)
+        embedder, because = create_embedder(config.embedding)
+        library = Library(config, memory, choice, scoring_settings(config), embedder, None, because)
         if memory.also_kept_as is not None:
-            await trash.adopt(_trash_name(config, memory, memory.also_kept_as), read_only=config.read_only)
+            await library.trash.adopt(_trash_name(config, memory, memory.also_kept_as), read_only=config.read_only)
     except BaseException:
         # Whatever ended the opening, ctrl-c too: a connection left open would keep the process from ending.
         await memory.close()
         raise
-    embedder, because = create_embedder(config.embedding)
-    return Library(config, memory, choice, scoring_settings(config), embedder, trash, because)
+    return library
 
 
 def _trash_name(config: MemoryConfig, memory: Memory, location: str) -> str:
+    from zeroclaw_tui.curation.trash.journal import store_name
+
     return store_name(memory.trash_name, location, config.install.config_dir)
 
 
@@ -178,7 +199,7 @@ def _now() -> datetime:
 def scoring_settings(config: MemoryConfig) -> ScoringSettings:
     """The numbers and words that ZeroClaw scores with by this config."""
     modes: dict[str, SearchMode] = {mode: mode for mode in get_args(SearchMode)}
-    scans: dict[str, ScanMode] = {mode: mode for mode in get_args(ScanMode)}
+    scans: dict[str, ScanMode] = {"on": "on", "off": "off", "strict": "strict"}
     return ScoringSettings(
         config.vector_weight,
         config.keyword_weight,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import urllib.request
 from urllib.parse import urlsplit
 
 BASES = {"openai": "https://api.openai.com", "openrouter": "https://openrouter.ai/api/v1"}
@@ -37,6 +36,9 @@ def leaves_this_machine(url: str) -> bool:
 
     HTTP_PROXY, HTTPS_PROXY and ALL_PROXY hold for this machine's own addresses too, unless NO_PROXY names them.
     """
+    # What knows of proxies takes longer to import than a list takes to read.
+    import urllib.request
+
     parts = urlsplit(url)
     host = parts.hostname or ""
     proxies = urllib.request.getproxies()

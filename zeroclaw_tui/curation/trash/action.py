@@ -10,15 +10,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.files import digest_now
 from zeroclaw_tui.curation.side_databases import present_now
 from zeroclaw_tui.curation.trash import journal
 from zeroclaw_tui.curation.trash.file import explained, for_writing, let_go, transaction, wipe
-from zeroclaw_tui.curation.trash.journal import States
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, RowChange
 from zeroclaw_tui.memory.errors import InspectorError
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.curation.trash.journal import States
 
 _ROWS_AT_ONCE = 500
 

@@ -10,18 +10,20 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.settings import trash_limits
 from zeroclaw_tui.curation.trash import file as trash_file
 from zeroclaw_tui.curation.trash import journal
 from zeroclaw_tui.curation.trash.action import ActionUnderWay, never_happened
 from zeroclaw_tui.curation.trash.file import Places
-from zeroclaw_tui.curation.trash.journal import ActionFacts, KeptFacts
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, Batches, Keep, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotThere
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.config.install import Install
+    from zeroclaw_tui.curation.trash.journal import ActionFacts, KeptFacts
 
 NAME = "trash.db"
 LOCK = "trash.lock"
