@@ -245,7 +245,7 @@ def _backends(*, is_set_up: bool) -> Iterator[Value]:
     else:
         from zeroclaw_tui.backends.profiles import BACKENDS
 
-        yield from ((profile.key, profile.label) for profile in BACKENDS)
+        yield from ((profile.key, profile.label) for profile in BACKENDS if profile.not_yet is None)
 
 
 def _of_store(parser: Parser, action: argparse.Action, before: Sequence[str]) -> Iterable[Value]:

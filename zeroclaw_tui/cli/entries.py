@@ -109,10 +109,12 @@ async def _pages(library: Library, handles: Sequence[Handle]) -> AsyncIterator[l
 
 
 def too_many(given: argparse.Namespace, found: Sequence[MemoryEntry]) -> int:
-    """Say that several keys begin so, and give the exit code."""
+    """Say that several keys begin so, and give the exit code. Raises Refused with --json."""
     if given.json:
         keys = ", ".join(repr(entry.key) for entry in found[:5])
-        note(f"zeroclaw: Prefix {given.key!r} matched {len(found)} entries: {keys}{' …' if len(found) > 5 else ''}")
-    else:
-        write_lines(prefix_lines(given.key, found))
+        raise Refused(
+            f"Prefix {given.key!r} matched {len(found)} entries: {keys}{' …' if len(found) > 5 else ''}.",
+            hint="Specify a longer prefix to narrow the match.",
+        )
+    write_lines(prefix_lines(given.key, found))
     return REFUSED

@@ -20,10 +20,10 @@ SHAPES = "<!-- the documents of the verbs -->"
 
 
 def topics() -> Iterator[tuple[str, str]]:
-    """Each page's name and its title."""
+    """Each page's name and what it tells."""
     for file in sorted(PAGES.glob("*.md")):
         with file.open(encoding="utf-8") as page:
-            yield file.stem, page.readline().removeprefix("# ").strip()
+            yield file.stem, page.readline().partition(": ")[2].strip()
 
 
 def show(words: Sequence[str], *, as_json: bool = False) -> int:
@@ -70,7 +70,7 @@ def rendered(page: str, columns: int) -> str:
             lines += [f"    {line}".rstrip() for line in block[1:-1]]
         elif block[0].startswith("#"):
             title = block[0].lstrip("# ")
-            lines += [title.upper() if block[0].startswith("# ") else title, ""] if len(block) == 1 else block
+            lines += [title, "=" * len(title), ""] if block[0].startswith("# ") else [title, "-" * len(title), ""]
             continue
         else:
             for item in _items(block):

@@ -38,6 +38,9 @@ HELP = "Learn more"
 
 _TRASH = "what was deleted: list it, restore it, let go of it; the history of a memory"
 LONGEST_SHOWN = 40
+_SNAPSHOT = """\
+Write MEMORY_SNAPSHOT.md as ZeroClaw does, with a copy beside it that loses nothing. It does not ask: no memory changes,
+`zeroclaw memory undo` puts back the file it replaces, and a file that is not ZeroClaw's is left alone."""
 CHANGED = (
     "{verb, backend, location, dry_run, count, action, until, entries, changed, gone, renamed, notes, also_found_in,"
     " cleaned}"
@@ -131,7 +134,7 @@ _CLASHES = (
     LOOK,
     "the newest memories first, as ZeroClaw lists them",
     "entries:list_memories",
-    "{backend, location, total, superseded_hidden, offset, limit, entries: [entry]}",
+    "{backend, location, total, superseded_hidden, offset, limit, entries}",
 )
 def _list(parser: argparse.ArgumentParser) -> None:
     add_filters(parser)
@@ -142,7 +145,16 @@ def _list(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@_verb("get", LOOK, "one memory, by its key, a unique beginning of it, or its id", "entries:get_memory", "entry")
+@_verb(
+    "get",
+    LOOK,
+    "one memory, by its key, a unique beginning of it, or its id",
+    "entries:get_memory",
+    (
+        "{id, key, content, category, timestamp, updated_at, session_id, namespace, importance, "
+        "superseded_by, kind, pinned, agent, embedding_dimensions}"
+    ),
+)
 def _get(parser: argparse.ArgumentParser) -> None:
     add_key(parser, None)
 
@@ -152,7 +164,10 @@ def _get(parser: argparse.ArgumentParser) -> None:
     LOOK,
     "what the agent would recall for a query, with every part of the score",
     "recalling:recall",
-    "recall; with --batch one such document a line",
+    (
+        "{backend, location, profile, profile_source, layer, query, limit, turn_limit, sessions, "
+        "rerank_pool, mode, weights, threshold, scale, rule, results}"
+    ),
     aliases=("search",),
     concerns=("store", "recall", "vectors"),
 )
@@ -165,7 +180,17 @@ def _recall(parser: argparse.ArgumentParser) -> None:
     add_what_if(parser)
 
 
-@_verb("stats", LOOK, "how much is remembered, as ZeroClaw counts it", "counts:stats", "S")
+@_verb(
+    "stats",
+    LOOK,
+    "how much is remembered, as ZeroClaw counts it",
+    "counts:stats",
+    (
+        "{backend, location, generation, health, total, superseded, by_category, by_session, by_agent, "
+        "by_namespace, by_age, embeddings, bytes, by_size, by_day, undated, biggest, "
+        "embedded_by_category, vectors_by_dimensions, cut_vectors, storage, facts, findings}"
+    ),
+)
 def _stats(parser: argparse.ArgumentParser) -> None:
     add_filters(parser)
 
@@ -199,7 +224,10 @@ def _health(parser: argparse.ArgumentParser) -> None:
     WHY,
     "why a memory is, or is not, in the prompt for a message, stage by stage",
     "explaining:explain",
-    "E",
+    (
+        "{id, key, agent, query, profile, profile_source, layer, rule, injected, place, of, stopped_at, "
+        "verdict, steps, advice, remarks, notes}"
+    ),
     concerns=("store", "recall", "vectors"),
 )
 def _explain(parser: argparse.ArgumentParser) -> None:
@@ -214,7 +242,7 @@ def _explain(parser: argparse.ArgumentParser) -> None:
     WHY,
     "the memories nearest to one by its vector, or by the rare words they share",
     "similar:similar",
-    "I",
+    "{backend, location, id, key, query, way, because, compared, results}",
     concerns=("vectors",),
 )
 def _similar(parser: argparse.ArgumentParser) -> None:
@@ -228,7 +256,10 @@ def _similar(parser: argparse.ArgumentParser) -> None:
     WHY,
     "the literal text ZeroClaw puts before a message",
     "prompting:prompt",
-    "P",
+    (
+        "{query, text, rule, differs_by_rule, characters, tokens, entries, why_empty, profile, "
+        "profile_source, threshold, results, notes}"
+    ),
     concerns=("store", "recall", "vectors"),
 )
 def _prompt(parser: argparse.ArgumentParser) -> None:
@@ -243,7 +274,7 @@ def _prompt(parser: argparse.ArgumentParser) -> None:
     WHY,
     "hit rate, MRR and nDCG of a file of test queries",
     "evaluating:evaluate",
-    "V",
+    "{file, k, queries, keys_nobody_has, runs, difference}",
     concerns=("store", "recall", "vectors"),
     epilog=_EVALUATE_FILES,
 )
@@ -354,7 +385,10 @@ def _clear(parser: argparse.ArgumentParser) -> None:
     CHANGE,
     "a text gone from every place of the install, in any case of letters, with a report",
     "erase:erase",
-    "X",
+    (
+        "{verb, dry_run, at, backend, location, texts, complete, stopped, erased, left, near, "
+        "not_looked_at, scanned, copy}"
+    ),
     changes=True,
     concerns=("store",),
     description=_ERASE,
@@ -452,7 +486,10 @@ def _trash_history(parser: argparse.ArgumentParser) -> None:
     UPKEEP,
     "what ZeroClaw's hygiene would archive and delete, and doing it with undo",
     "hygiene:hygiene",
-    "H",
+    (
+        "{backend, location, root, profile, as_of, dry_run, enabled, last_run, last_report, next_due, "
+        "state_problem, rules, items, left_out, problems}"
+    ),
     changes=True,
     concerns=("store", "hygiene"),
 )
@@ -473,7 +510,7 @@ def _hygiene(parser: argparse.ArgumentParser) -> None:
     UPKEEP,
     "what pollutes the memory: duplicates, recall blobs, tool results, secrets and more",
     "auditing:audit",
-    "A",
+    "{backend, location, rows, superseded, size, findings, notes}",
 )
 def _audit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", metavar="KIND", help="only this kind of finding (repeatable)")
@@ -539,7 +576,8 @@ def _reindex(parser: argparse.ArgumentParser) -> None:
     UPKEEP,
     "write MEMORY_SNAPSHOT.md as ZeroClaw does, with a copy beside it that loses nothing",
     "snapshotting:snapshot",
-    f"{CHANGED} and …",
+    CHANGED,
+    description=_SNAPSHOT,
     changes=True,
     concerns=("store", "snapshot"),
 )
@@ -582,7 +620,13 @@ def _hydrate(parser: argparse.ArgumentParser) -> None:
     add_dry_run(parser)
 
 
-@_verb("export", MOVE, "write memories to JSONL (nothing lost), CSV or Markdown", "exporting:export", "X")
+@_verb(
+    "export",
+    MOVE,
+    "write memories to JSONL (nothing lost), CSV or Markdown",
+    "exporting:export",
+    "{file, count, size, format, lost, superseded_hidden, filtered_out}",
+)
 def _export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", default="-", metavar="FILE", help="where to write; - is stdout, as without it"
@@ -697,7 +741,7 @@ def _add_clashes(parser: argparse.ArgumentParser) -> None:
         clash.add_argument(f"--{name}", dest="on_clash", action="store_const", const=name, default="skip", help=about)
 
 
-@_verb("help", HELP, "a page about one topic, or the help of a verb", "pages:show", "page", opens="nothing")
+@_verb("help", HELP, "a page about one topic, or the help of a verb", "pages:show", "{topic, text}", opens="nothing")
 def _help(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic", nargs="*", metavar="TOPIC_OR_VERB", help="without one, the topics are listed")
 
