@@ -10,7 +10,7 @@ A backend of your own is a class of Memory in a package of your own:
    `config.storage` what stands in config.toml under `[storage.shoe-box]`, or `[storage.shoe-box.default]` as ZeroClaw
    >= 0.8.0 has it, secrets in plain text. Raise the kinds in memory/errors.py, one sentence each, and never let a
    password into `location` or a message.
-4. What it can do beyond the trait goes into `capabilities` (start from `answers.THE_TRAIT`), with a sentence in
+4. What it can do beyond the trait goes into `capabilities` (start from `capabilities.THE_TRAIT`), with a sentence in
    `why_not` for each thing it cannot. Override the verbs that it can do faster or more exactly.
 5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server; give
    them `async def new_memory(self, folder)`, which returns an empty store, and run plain `pytest`.
@@ -26,22 +26,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from zeroclaw_tui.backends.answers import (
-    THE_TRAIT,
-    Capabilities,
-    Compacted,
-    Health,
-    Mended,
-    Outdated,
-    Pages,
-    PastText,
-    Readiness,
-    Repair,
-    Retention,
-    StoreFacts,
-    StoreRecall,
-    Trap,
-)
+from zeroclaw_tui.backends.capabilities import THE_TRAIT, Capabilities
 from zeroclaw_tui.backends.text_search import SECONDS
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere, Refused
@@ -49,6 +34,20 @@ from zeroclaw_tui.memory.errors import NotThere, Refused
 if TYPE_CHECKING:
     import numpy as np
 
+    from zeroclaw_tui.backends.answers import (
+        Compacted,
+        Health,
+        Mended,
+        Outdated,
+        Pages,
+        PastText,
+        Readiness,
+        Repair,
+        Retention,
+        StoreFacts,
+        StoreRecall,
+        Trap,
+    )
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.memory.change import (
         Advance,
@@ -80,7 +79,7 @@ Scored: TypeAlias = "list[ScoredEntry]"
 Stamps: TypeAlias = "list[Stamp]"
 Neighbours: TypeAlias = "tuple[list[Neighbour], int] | None"
 
-__all__ = ["Capabilities", "Entries", "Health", "Memory", "Neighbours", "Readiness", "Scored", "Stamps", "StoreRecall"]
+__all__ = ["Capabilities", "Entries", "Memory", "Neighbours", "Scored", "Stamps"]
 
 
 class Memory(ABC):
@@ -426,6 +425,8 @@ class Memory(ABC):
 
     async def health(self) -> Health:
         """How the store is, with its facts."""
+        from zeroclaw_tui.backends.answers import Health
+
         ok = await self.health_check()
         return Health(ok, "answers" if ok else "does not answer", facts={"memories": await self.count()})
 

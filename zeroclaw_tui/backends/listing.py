@@ -25,7 +25,7 @@ from zeroclaw_tui.memory.query import (
 from zeroclaw_tui.memory.text import one_line
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.answers import Capabilities
+    from zeroclaw_tui.backends.capabilities import Capabilities
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.statistics import Embedded, Statistics
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored
+from zeroclaw_tui.backends.answers import Health
+from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
-from zeroclaw_tui.backends.base import Health
+from zeroclaw_tui.backends.answers import Health
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.plugins import shadowed_sentences
 from zeroclaw_tui.backends.profiles import chosen_line, has_database

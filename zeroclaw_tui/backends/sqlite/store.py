@@ -14,8 +14,8 @@ from pathlib import Path
 from sqlite3 import Connection, OperationalError
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.answers import Compacted, Mended, Outdated, Pages, Repair, Retention, StoreFacts
-from zeroclaw_tui.backends.base import Entries, Health, Memory, Neighbours, Scored, Stamps, StoreRecall
+from zeroclaw_tui.backends.answers import Health, StoreRecall
+from zeroclaw_tui.backends.base import Entries, Memory, Neighbours, Scored, Stamps
 from zeroclaw_tui.backends.cancellation import Stoppable, to_its_end
 from zeroclaw_tui.backends.sqlite import sql
 from zeroclaw_tui.backends.sqlite.schema import Schema, capabilities_of, read_schema
@@ -44,6 +44,7 @@ from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
 if TYPE_CHECKING:
     import numpy as np
 
+    from zeroclaw_tui.backends.answers import Compacted, Mended, Outdated, Pages, Repair, Retention, StoreFacts
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.transaction import Writing
     from zeroclaw_tui.backends.sqlite.write import SqliteRows
@@ -711,6 +712,7 @@ class SqliteMemory(Memory):
 
     async def repair(self, what: Repair = "rebuild keyword index") -> Mended:
         """Each by ZeroClaw's own statements; the file is looked at anew afterwards."""
+        from zeroclaw_tui.backends.answers import Mended
         from zeroclaw_tui.backends.sqlite.upkeep import fold_log, name_unknown_agents, rebuild_index, repair_hydrated
 
         match what:

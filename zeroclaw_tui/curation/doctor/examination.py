@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from zeroclaw_tui.backends.base import Health, Memory
+from zeroclaw_tui.backends.answers import Health
+from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.config.layouts import file_size, names_in
