@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from zeroclaw_tui.cli.arguments import inspector_parser, memory_arguments, open_options
 from zeroclaw_tui.cli.health import settings_shown
+from zeroclaw_tui.cli.options import inspector_parser, open_options
+from zeroclaw_tui.cli.verbs import memory_arguments
 from zeroclaw_tui.config.confirming import CONFIRMED, READ_ONLY, foreign_store, store_to_confirm
 from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.cli.arguments import agents_given, first_word, inspector_parser, open_options, zeroclaw_parser
+from zeroclaw_tui.cli.options import agents_given, first_word, inspector_parser, open_options
+from zeroclaw_tui.cli.verbs import memory_arguments
 from zeroclaw_tui.memory.errors import WrongUse
 
 
 def _parsed(*arguments: str) -> argparse.Namespace:
-    return zeroclaw_parser().parse_args(["memory", *arguments])
+    return memory_arguments(arguments)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ def test_wrong_use_is_one_sentence_and_a_hint(arguments: tuple[str, ...]) -> Non
     with pytest.raises(WrongUse) as told:
         _parsed(*arguments)
     assert told.value.message.endswith(".")
-    assert "--help" in told.value.hint
+    assert "`zeroclaw memory" in told.value.hint
 
 
 @pytest.mark.parametrize(

@@ -109,35 +109,127 @@ def test_colour_comes_on_a_terminal_and_cleaned_text_too(install: Path, script: 
         assert b"\x1b[1mpet\x1b[0m" in screen.raw
 
 
+LOOKING = ("list", "get pet", "stats", "facets")
+WRITES = {
+    "zeroclaw_tui.backends.generic", "zeroclaw_tui.backends.sqlite.write", "zeroclaw_tui.curation.changes",
+    "zeroclaw_tui.curation.trash.trash", "zeroclaw_tui.scoring.decide", "zeroclaw_tui.backends.postgres.store",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", LOOKING)
+def test_looking_loads_nothing_that_writes_or_ranks(install: Path, verb: str) -> None:
+    assert not _loaded_by(install, "memory", *verb.split()) & WRITES
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("memory", "--help"), ("memory",), ("memory", "list", "--help")])
+def test_help_opens_nothing(install: Path, arguments: tuple[str, ...]) -> None:
+    loaded = _loaded_by(install, *arguments)
+    assert not loaded & {"asyncio", "dataclasses", "sqlite3", "tomllib", "json", "zeroclaw_tui.cli.memory"}
+
+
 @pytest.mark.parametrize("program", ["zeroclaw", "zeroclaw-tui"])
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts_are_valid(run: Run, program: str, shell: str, tmp_path: Path) -> None:
     answer = run("--print-completion", shell, program=program)
     assert answer.code == 0
-    assert "--config-dir" in answer.out
+    assert f"--print-completion {shell}" in answer.out or f"completions/{program}.fish" in answer.out
+    assert f"--complete {shell}" in answer.out
     interpreter = shutil.which(shell)
     if interpreter is None:
-        assert shell == "zsh"
-        assert answer.out.startswith(f"#compdef {program}\n")
+        assert shell != "bash"
+        assert f"Completion of {program} in {shell}" in answer.out
         return
     file = tmp_path / "completion"
     file.write_text(answer.out)
     subprocess.run([interpreter, "-n", str(file)], check=True)
 
 
-def test_bash_completes_verbs_and_options(run: Run, tmp_path: Path) -> None:
+def test_bash_completes_verbs_options_and_their_values(run: Run, tmp_path: Path, install: Path) -> None:
     file = tmp_path / "completion"
     file.write_text(run("--print-completion", "bash").out)
-    assert {"list", "get", "recall"} <= completed(file, "zeroclaw", "memory", "")
-    assert "--older-than" in completed(file, "zeroclaw", "memory", "list", "--o")
-    assert "store" in completed(file, "zeroclaw", "memory", "recall", "--layer", "")
-    assert {"store", "edit", "forget", "purge", "clear", "undo", "trash"} <= completed(file, "zeroclaw", "memory", "")
-    assert "--clean-copies" in completed(file, "zeroclaw", "memory", "purge", "--c")
-    assert {"list", "restore", "empty", "history"} <= completed(file, "zeroclaw", "memory", "trash", "")
-    assert "--every-store" in completed(file, "zeroclaw", "memory", "trash", "list", "--e")
+    environment = {"ZEROCLAW_CONFIG_DIR": str(install)}
+
+    def offered(*words: str) -> set[str]:
+        return completed(file, "zeroclaw", *words, **environment)
+
+    assert offered("") == {"memory", "onboard"}
+    assert {"list", "recall", "store", "trash", "help"} <= offered("memory", "")
+    assert offered("memory", "list", "--o") == {"--older-than", "--offset"}
+    assert offered("memory", "recall", "--layer", "") == {"agent", "store"}
+    assert offered("memory", "trash", "") == {"list", "restore", "empty", "history"}
+    assert offered("memory", "trash", "list", "--e") == {"--every-store"}
+    assert {"sqlite", "markdown", "postgres"} <= offered("memory", "copy", "--to", "")
+    assert offered("memory", "--backend", "mark") == {"markdown"}
+    assert offered("memory", "get", "fo") == {"food", "food_allergy"}
+    assert offered("memory", "list", "--category", "") == {"core", "daily", "'travel notes'"}
+    assert offered("memory", "list", "--category=da") == {"daily"}
+    assert offered("memory", "purge", "--session", "tg_") == {"tg_1", "tg_2"}
+    assert offered("memory", "help", "sc") == {"scoring"}
+    assert offered("onboard", "--dr") == {"--dry-run"}
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_get_each_value_with_what_it_is(run: Run, install: Path, shell: str) -> None:
+    asked = ("memory", "trash", "")
+    lines = dict(line.split("\t") for line in run("--complete", shell, *asked).out.splitlines())
+    assert set(lines) == {"list", "restore", "empty", "history"}
+    assert lines["restore"] == "bring deleted memories back"
+    assert run("--complete", shell, "memory", "--config-dir", "").out == ":folders\n"
+    assert run("--complete", shell, "memory", "import", "").out == ":files\n"
+    assert run("--complete", shell, "agent", "").out == ":files\n"
+    given = run("--complete", shell, "memory", "get", "--config-dir", str(install), "p").out
+    assert given == "pet\tcore\n"
+    assert run("--complete", shell, "--de", program="zeroclaw-tui").out.startswith("--demo\t")
+
+
+def test_completion_of_a_store_that_does_not_open_is_silent(run: Run, tmp_path: Path) -> None:
+    answer = run("--complete", "zsh", "memory", "get", "--config-dir", str(tmp_path / "nowhere"), "")
+    assert (answer.code, answer.out, answer.err) == (0, "", "")
 
 
 def test_an_unknown_shell(run: Run) -> None:
-    answer = run("--print-completion", "fish")
+    answer = run("--print-completion", "tcsh")
     assert answer.code == 2
-    assert "bash" in answer.err
+    assert "fish" in answer.err
+
+
+def test_memory_alone_lists_its_verbs_by_what_they_are_for(run: Run) -> None:
+    answer = run("memory")
+    assert answer.code == 0
+    assert "Understand recall\n  explain " in answer.out
+    assert "Take back\n  undo " in answer.out
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("memory lsit", "list"), ("memory recal x", "recall"), ("memory list --limt 3", "--limit"),
+        ("memory trash restor", "restore"), ("onboard --dry-rum", "--dry-run"),
+        ("onboard --intractive", "--interactive"),
+        ("memory help scorring", "scoring"), ("memory --jsn list", "--json"),
+    ],
+)  # fmt: skip
+def test_a_slip_is_answered_with_what_it_may_mean(run: Run, typed: str, meant: str) -> None:
+    answer = run(*typed.split())
+    assert (answer.code, answer.out) == (2, "")
+    assert f"Did you mean {meant}?" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "title", "code"),
+    [
+        (("memory", "get", "nobody"), "Not there", 1), (("memory", "lsit"), "Wrong use", 2),
+        (("memory", "purge", "pet"), "Wrong use", 2), (("onboard", "--set", "x=1"), "Wrong use", 2),
+        (("memory", "list", "--location", "/nowhere/brain.db"), None, 3),
+    ],
+)  # fmt: skip
+def test_with_json_an_error_is_a_document_and_words(
+    run: Run, install: Path, arguments: tuple[str, ...], title: str | None, code: int
+) -> None:
+    answer = run(*arguments, "--json", ZEROCLAW_CONFIG_DIR=str(install))
+    assert answer.code == code
+    error = answer.json["error"]
+    assert set(error) == {"title", "message", "hint", "exit_code"}
+    assert error["exit_code"] == code
+    assert title in (None, error["title"])
+    assert error["message"] in answer.err

@@ -17,7 +17,8 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widget import Widget
 
-from zeroclaw_tui.backends.base import Capabilities, StoreRecall
+from zeroclaw_tui.backends.answers import StoreRecall
+from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.install import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -215,7 +216,7 @@ def sample_library(store: InMemory, config: MemoryConfig, *, embeds: bool = True
         profile=ProfileChoice(profile_for(version), "assumed"),
         settings=ScoringSettings(),
         embedder=SampleEmbedder() if embeds else None,
-        trash=Trash(config.install, "in-memory:this process", lambda: NOW),
+        kept_in=Trash(config.install, "in-memory:this process", lambda: NOW),
         no_embedder_because=None
         if embeds
         else "No embeddings are configured: memory.embedding_provider in config.toml turns them on.",

@@ -10,7 +10,7 @@ A backend of your own is a class of Memory in a package of your own:
    `config.storage` what stands in config.toml under `[storage.shoe-box]`, or `[storage.shoe-box.default]` as ZeroClaw
    >= 0.8.0 has it, secrets in plain text. Raise the kinds in memory/errors.py, one sentence each, and never let a
    password into `location` or a message.
-4. What it can do beyond the trait goes into `capabilities` (start from `answers.THE_TRAIT`), with a sentence in
+4. What it can do beyond the trait goes into `capabilities` (start from `capabilities.THE_TRAIT`), with a sentence in
    `why_not` for each thing it cannot. Override the verbs that it can do faster or more exactly.
 5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server; give
    them `async def new_memory(self, folder)`, which returns an empty store, and run plain `pytest`.
@@ -26,63 +26,60 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from zeroclaw_tui.backends import generic
-from zeroclaw_tui.backends.answers import (
-    THE_TRAIT,
-    Capabilities,
-    Compacted,
-    Health,
-    Mended,
-    Outdated,
-    Pages,
-    PastText,
-    Readiness,
-    Repair,
-    Retention,
-    StoreFacts,
-    StoreRecall,
-    Trap,
-)
-from zeroclaw_tui.backends.listing import count_entries, facets_of, left_in_thread, page_after, sort_key, told_apart
+from zeroclaw_tui.backends.capabilities import THE_TRAIT, Capabilities
 from zeroclaw_tui.backends.text_search import SECONDS
-from zeroclaw_tui.memory.change import (
-    Advance,
-    Batches,
-    Clash,
-    Draft,
-    Edit,
-    FilledVectors,
-    Keep,
-    NewVector,
-    Removal,
-    Reversal,
-    See,
-    Stamp,
-    StoredRow,
-    Vector,
-    Written,
-)
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere, Refused
-from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.memory.statistics import Statistics
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from zeroclaw_tui.backends.answers import (
+        Compacted,
+        Health,
+        Mended,
+        Outdated,
+        Pages,
+        PastText,
+        Readiness,
+        Repair,
+        Retention,
+        StoreFacts,
+        StoreRecall,
+        Trap,
+    )
     from zeroclaw_tui.config.memory_config import MemoryConfig
+    from zeroclaw_tui.memory.change import (
+        Advance,
+        Batches,
+        Clash,
+        Draft,
+        Edit,
+        FilledVectors,
+        Keep,
+        NewVector,
+        Removal,
+        Reversal,
+        See,
+        Stamp,
+        StoredRow,
+        Vector,
+        Written,
+    )
+    from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort
+    from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+    from zeroclaw_tui.memory.statistics import Statistics
     from zeroclaw_tui.scoring.evidence import Evidence, Neighbour, WordShare
     from zeroclaw_tui.scoring.profiles import ScoringProfile
     from zeroclaw_tui.scoring.rare_words import WordNeighbours
     from zeroclaw_tui.scoring.settings import ScoringSettings
 
-Entries = list[MemoryEntry]
-Scored = list[ScoredEntry]
-Stamps = list[Stamp]
+Entries: TypeAlias = "list[MemoryEntry]"
+Scored: TypeAlias = "list[ScoredEntry]"
+Stamps: TypeAlias = "list[Stamp]"
 Neighbours: TypeAlias = "tuple[list[Neighbour], int] | None"
 
-__all__ = ["Capabilities", "Entries", "Health", "Memory", "Neighbours", "Readiness", "Scored", "Stamps", "StoreRecall"]
+__all__ = ["Capabilities", "Entries", "Memory", "Neighbours", "Scored", "Stamps"]
 
 
 class Memory(ABC):
@@ -257,10 +254,14 @@ class Memory(ABC):
 
     async def entries(self, filter: MemoryFilter) -> Entries:
         """Every memory a filter leaves, unordered; the ground of the fall-backs below."""
+        from zeroclaw_tui.backends.listing import left_in_thread, told_apart
+
         return await left_in_thread(told_apart(await self.list(), self.name), filter, self.find_seconds)
 
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
         """The rows after `cursor`, by key and never by offset; listings may hold excerpts."""
+        from zeroclaw_tui.backends.listing import page_after
+
         ordered = await self._ordered(filter, sort)
         return page_after(ordered, sort, cursor, limit)
 
@@ -277,6 +278,8 @@ class Memory(ABC):
 
     async def rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of at most 500 handles, in that order, as excerpts; rows gone meanwhile are left out."""
+        from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+
         by_handle = {entry.handle: entry for entry in await self.entries(MemoryFilter(superseded=Superseded.SHOW))}
         return [by_handle[handle] for handle in handles if handle in by_handle]
 
@@ -297,6 +300,8 @@ class Memory(ABC):
 
     async def with_id(self, id: str) -> MemoryEntry | None:
         """The memory of that id with its full content, superseded or not; None when there is none."""
+        from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+
         everything = await self.entries(MemoryFilter(superseded=Superseded.SHOW))
         return next((entry for entry in everything if entry.id == id), None)
 
@@ -305,6 +310,8 @@ class Memory(ABC):
 
         Where contents cannot be looked for in about so many seconds, those of the keys are all there, the others not.
         """
+        from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+
         known, named = frozenset(contents), frozenset(keys)
         everything = await self.entries(MemoryFilter(superseded=Superseded.SHOW))
         return [entry for entry in everything if entry.content in known or entry.key in named], True
@@ -323,10 +330,15 @@ class Memory(ABC):
 
     async def facets(self, filter: MemoryFilter, now: str) -> Facets:
         """Counts of what a filter leaves; ages count to `now`, RFC 3339."""
+        from zeroclaw_tui.backends.listing import facets_of
+
         return facets_of(await self.entries(filter), self.capabilities, now)
 
     async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
         """How much there is, superseded memories too unless a filter says else."""
+        from zeroclaw_tui.backends.listing import count_entries
+        from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
         return count_entries(await self.entries(wanted), has_vectors=self.capabilities.vectors)
 
@@ -342,6 +354,8 @@ class Memory(ABC):
         query_vector: np.ndarray | None = None,
     ) -> StoreRecall:
         """The store's own recall with every part of the score, by the rules of `profile`."""
+        from zeroclaw_tui.backends import generic
+
         return await generic.search(self, request)
 
     async def evidence(
@@ -352,6 +366,8 @@ class Memory(ABC):
         query_vector: np.ndarray | None = None,
     ) -> Evidence:
         """Everything that `search` decides from, so that it can be decided again with other numbers."""
+        from zeroclaw_tui.backends import generic
+
         return await generic.evidence(self, request, profile, settings, query_vector)
 
     async def recall_evidence(
@@ -362,11 +378,15 @@ class Memory(ABC):
         query_vector: np.ndarray | None = None,
     ) -> Evidence:
         """What this one recall is decided from: the answer of `search`, or the hits of the stages, cut for it."""
+        from zeroclaw_tui.backends import generic
+
         found = await self.search(request, profile, settings, query_vector)
         return generic.as_found(request, found, profile, settings, self.program)
 
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """What each word of a query adds to the score of this memory (with its whole content)."""
+        from zeroclaw_tui.backends import generic
+
         return generic.word_shares(entry, query)
 
     async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
@@ -379,10 +399,14 @@ class Memory(ABC):
     async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> WordNeighbours:
         """The current rows nearest to a text by the rare words both have, but the row `without`; no network but to the
         store itself."""
+        from zeroclaw_tui.backends import generic
+
         return await generic.nearest_by_words(self, text, limit, without)
 
     async def whole_rows(self, handles: Sequence[Handle]) -> Entries:
         """Rows with their whole content, in that order; rows gone meanwhile are left out."""
+        from zeroclaw_tui.backends import generic
+
         return await generic.whole_rows(self, handles)
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
@@ -401,6 +425,8 @@ class Memory(ABC):
 
     async def health(self) -> Health:
         """How the store is, with its facts."""
+        from zeroclaw_tui.backends.answers import Health
+
         ok = await self.health_check()
         return Health(ok, "answers" if ok else "does not answer", facts={"memories": await self.count()})
 
@@ -410,10 +436,15 @@ class Memory(ABC):
 
     async def stamps(self, filter: MemoryFilter) -> Stamps:
         """Every memory a filter leaves, in the order of storing, with the state it has now."""
+        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.memory.query import Sort
+
         return [generic.stamp_of(entry) for entry in await self._ordered(filter, Sort(descending=False))]
 
     async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
         """The same for rows of a listing; rows gone meanwhile are left out."""
+        from zeroclaw_tui.backends import generic
+
         return [generic.stamp_of(entry) for entry in await self.whole_rows(handles)]
 
     async def stamps_by_row(self, handles: Sequence[Handle]) -> dict[Handle, Stamps]:
@@ -425,6 +456,8 @@ class Memory(ABC):
 
     async def stored(self, id: str) -> StoredRow | None:
         """One memory exactly as the store holds it; None when there is none of this id."""
+        from zeroclaw_tui.memory.change import StoredRow
+
         entry = await self.with_id(id)
         return None if entry is None else StoredRow.of(entry)
 
@@ -434,6 +467,9 @@ class Memory(ABC):
         `see` may be called on another thread and must not keep the rows: contents can be many megabytes. What it raises
         ends the pass and comes out here; cancelling the await ends it too.
         """
+        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.memory.query import MemoryFilter, Sort, Superseded
+
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
         await generic.show(await self._ordered(wanted, Sort(descending=False)), see)
 
@@ -443,6 +479,8 @@ class Memory(ABC):
 
     def stamp_of(self, row: StoredRow) -> Stamp:
         """The stamp of a row that `each_row` showed, as `stamps` would give it; the store is not asked."""
+        from zeroclaw_tui.backends import generic
+
         return generic.stamp_of(generic.entry_of(row))
 
     def other_fields(self, row: StoredRow, name: str) -> Sequence[str]:
@@ -454,6 +492,9 @@ class Memory(ABC):
 
     async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
         """The memories of these ids as `stored` gives them; those that are not there are left out."""
+        from zeroclaw_tui.memory.change import StoredRow
+        from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+
         if type(self).stored is Memory.stored:
             # The trait has no verb for one id: everything is read once, not once an id.
             everything = await self.entries(MemoryFilter(superseded=Superseded.SHOW))
@@ -464,6 +505,8 @@ class Memory(ABC):
 
     async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
         """The rows of these handles as `stored` gives them, in that order; rows gone meanwhile are left out."""
+        from zeroclaw_tui.memory.change import StoredRow
+
         if type(self).stored is Memory.stored:
             return [StoredRow.of(entry) for entry in await self.whole_rows(handles)]
         found = [await self.stored(entry.id) for entry in await self.rows(handles)]
@@ -482,6 +525,8 @@ class Memory(ABC):
 
         Raises DuplicateKey without `replace`, TriggersMissing, Locked, Refused.
         """
+        from zeroclaw_tui.backends import generic
+
         return await generic.create(self, draft, keep, replace)
 
     async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
@@ -489,6 +534,8 @@ class Memory(ABC):
 
         Raises Conflict when it has another, NotThere when it has gone, DuplicateKey, and what `create` raises.
         """
+        from zeroclaw_tui.backends import generic
+
         return await generic.update(self, id, edit, expected, keep)
 
     async def remove(
@@ -498,6 +545,8 @@ class Memory(ABC):
 
         With `zero` the space they used is overwritten, where the store can do that.
         """
+        from zeroclaw_tui.backends import generic
+
         return await generic.remove(self, stamps, keep, advance)
 
     async def revert(
@@ -508,6 +557,8 @@ class Memory(ABC):
         With "refuse" every row is looked at first, and Clashes raised before anything is done. A row that already is
         as it was before counts as taken back.
         """
+        from zeroclaw_tui.backends import generic
+
         return await generic.revert(self, changes, keep, clash, advance)
 
     async def forget_cached_vectors(self, contents: Sequence[str], keep: Keep) -> int:
@@ -582,5 +633,7 @@ class Memory(ABC):
         return Refused(self.capabilities.why_not.get("vectors") or f"{self.name} keeps no vectors.")
 
     async def _ordered(self, filter: MemoryFilter, sort: Sort) -> Entries:
+        from zeroclaw_tui.backends.listing import sort_key, told_apart
+
         found = told_apart(await self.entries(filter), self.name)
         return sorted(found, key=lambda entry: sort_key(entry, sort), reverse=sort.descending)

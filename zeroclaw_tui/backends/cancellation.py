@@ -7,11 +7,12 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import SearchInterrupted
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from zeroclaw_tui.memory.change import Advance
 
 Answer = TypeVar("Answer")
 

@@ -6,12 +6,15 @@ import difflib
 import os
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.profiles import BACKENDS, BackendProfile, backend_profile
 from zeroclaw_tui.config.layouts import exists
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.errors import DriverMissing, Refused, WrongUse
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.config.memory_config import MemoryConfig
 
 CLASSES = {
     "sqlite": "zeroclaw_tui.backends.sqlite.store:SqliteMemory",

@@ -38,13 +38,13 @@ from zeroclaw_tui.memory.change import (
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere, Refused, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 
 # Whoever only lists memories pays nothing for the arithmetic of searching, which is imported where it is done.
 if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
     from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, WordShare
     from zeroclaw_tui.scoring.profiles import ScoringProfile
     from zeroclaw_tui.scoring.rare_words import WordNeighbours

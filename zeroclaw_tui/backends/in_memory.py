@@ -16,7 +16,6 @@ from zeroclaw_tui.backends.listing import left_in_thread, left_of
 from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.backends.rows import Rows
 from zeroclaw_tui.memory.change import (
-    EDITABLE,
     Advance,
     Batches,
     Clash,
@@ -31,7 +30,7 @@ from zeroclaw_tui.memory.change import (
     Vector,
     Written,
 )
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.entry import EDITABLE, Handle, MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import ScoredEntry
 

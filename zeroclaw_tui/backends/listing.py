@@ -7,12 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from heapq import nlargest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.answers import Capabilities
 from zeroclaw_tui.backends.text_search import SECONDS, TextSearch
 from zeroclaw_tui.memory.days import moment as moment
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.query import (
     AGE_GROUPS,
@@ -25,16 +23,12 @@ from zeroclaw_tui.memory.query import (
     SortField,
     Superseded,
 )
-from zeroclaw_tui.memory.statistics import (
-    BIGGEST,
-    QUARTER_SECONDS,
-    SIZE_GROUPS,
-    BigMemory,
-    Embedded,
-    Statistics,
-    size_group,
-)
 from zeroclaw_tui.memory.text import one_line
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.capabilities import Capabilities
+    from zeroclaw_tui.memory.entry import MemoryEntry
+    from zeroclaw_tui.memory.statistics import Embedded, Statistics
 
 
 def told_apart(entries: Sequence[MemoryEntry], backend: str) -> Sequence[MemoryEntry]:
@@ -173,6 +167,8 @@ def _in_window(entry: MemoryEntry, filter: MemoryFilter) -> bool:
 
 def count_entries(entries: Iterable[MemoryEntry], *, has_vectors: bool) -> Statistics:
     """The statistics of these memories; vectors count as four bytes a number."""
+    from zeroclaw_tui.memory.statistics import BIGGEST, SIZE_GROUPS, BigMemory, Statistics, size_group
+
     found = list(entries)
     quarters = Counter(map(quarter_of, (entry.when for entry in found)))
     undated = quarters.pop(None, 0)
@@ -209,11 +205,15 @@ def facets_of(entries: Sequence[MemoryEntry], can: Capabilities, now: str) -> Fa
 
 def quarter_of(timestamp: str) -> int | None:
     """The quarter hour since 1970 that a moment lies in, UTC; None for what is no moment."""
+    from zeroclaw_tui.memory.statistics import QUARTER_SECONDS
+
     when = moment(timestamp)
     return None if when is None else int(when.timestamp() // QUARTER_SECONDS)
 
 
 def _embedded(entries: Iterable[MemoryEntry]) -> dict[str, Embedded]:
+    from zeroclaw_tui.memory.statistics import Embedded
+
     totals, embedded = Counter[str](), Counter[str]()
     for entry in entries:
         totals[entry.category] += 1

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends import generic
-from zeroclaw_tui.backends.base import Entries, Health, Memory, Stamps, StoreRecall
+from zeroclaw_tui.backends.answers import Health, StoreRecall
+from zeroclaw_tui.backends.base import Entries, Memory, Stamps
 from zeroclaw_tui.backends.clock import local_now
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.environment import LUCID_COMMAND, LUCID_VARIABLES, source_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.answers import THE_TRAIT
-from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored
+from zeroclaw_tui.backends.answers import Health
+from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
+from zeroclaw_tui.backends.capabilities import THE_TRAIT
 from zeroclaw_tui.memory.change import (
-    EDITABLE,
     Advance,
     Batches,
     Clash,
@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.change import (
     Vector,
     Written,
 )
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import one_line
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from zeroclaw_tui.config.environment import STORAGE_PROVIDER, source_of
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.notes import DEFAULT, FILE, OPTION, shown
 from zeroclaw_tui.config.server_url import SCHEME
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.config.memory_config import MemoryConfig
 
 _LUCID_HINT = "Its own rows lie in a local brain.db: --backend sqlite opens them."
 _QDRANT_HINT = "Nothing of it lies on this machine."

@@ -13,10 +13,10 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.differences import changed_fields, difference_lines
 from zeroclaw_tui.cli.finding import HOW_TO_FIND, address, agent_given, nothing_found, the_one
 from zeroclaw_tui.cli.guarding import check_writable, with_triggers
+from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import GREEN, Styled, write_lines
 from zeroclaw_tui.cli.told import (
     cleaned_lines,

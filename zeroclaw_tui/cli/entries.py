@@ -6,18 +6,21 @@ import argparse
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.answers import PastText
-from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.finding import HOW_TO_FIND, exactly, filter_given, nothing_found, several_agents, starting
+from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import BOLD, DIM, Line, Styled, document, note, write_lines
 from zeroclaw_tui.cli.zeroclaw_words import entry_lines, in_one_line, list_lines, prefix_lines
-from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, hidden_fact
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere, Refused
 from zeroclaw_tui.memory.query import NEWEST_UPDATED
 from zeroclaw_tui.scoring.profiles import parse_version
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.answers import PastText
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
 ROWS_AT_ONCE = 500
 
@@ -106,10 +109,12 @@ async def _pages(library: Library, handles: Sequence[Handle]) -> AsyncIterator[l
 
 
 def too_many(given: argparse.Namespace, found: Sequence[MemoryEntry]) -> int:
-    """Say that several keys begin so, and give the exit code."""
+    """Say that several keys begin so, and give the exit code. Raises Refused with --json."""
     if given.json:
         keys = ", ".join(repr(entry.key) for entry in found[:5])
-        note(f"zeroclaw: Prefix {given.key!r} matched {len(found)} entries: {keys}{' …' if len(found) > 5 else ''}")
-    else:
-        write_lines(prefix_lines(given.key, found))
+        raise Refused(
+            f"Prefix {given.key!r} matched {len(found)} entries: {keys}{' …' if len(found) > 5 else ''}.",
+            hint="Specify a longer prefix to narrow the match.",
+        )
+    write_lines(prefix_lines(given.key, found))
     return REFUSED

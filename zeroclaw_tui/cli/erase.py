@@ -25,11 +25,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm_typed
 from zeroclaw_tui.cli.changing import text_given
 from zeroclaw_tui.cli.exporting import expanded
 from zeroclaw_tui.cli.guarding import Progress, check_writable
+from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, document, note, write_lines
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.erase.database_erasure import Chosen

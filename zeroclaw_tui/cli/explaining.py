@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.finding import exactly, the_one
+from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import (
     BOLD,
     CYAN,

@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.text_search import compiled, words_of
-from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.moments import moment_meant
+from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.zeroclaw_words import in_one_line
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import BUILT_IN_CATEGORIES
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.memory.entry import MemoryEntry
 
 MOST_PREFIX_MATCHES = 1000
 HOW_TO_FIND = "`zeroclaw memory list --contains TEXT` finds part of a key."
@@ -22,9 +24,8 @@ HOW_TO_FIND = "`zeroclaw memory list --contains TEXT` finds part of a key."
 
 def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
     """The filter that the options mean. ZeroClaw's own categories in any case. Raises WrongUse."""
-    categories = [name.lower() if name.lower() in BUILT_IN_CATEGORIES else name for name in given.category or ()]
     return MemoryFilter(
-        category=tuple(categories) or None,
+        category=_categories(given.category) if given.category else None,
         session=tuple(given.session or ()) or None,
         agent=agents_given(given) or None,
         namespace=tuple(given.namespace or ()) or None,
@@ -38,6 +39,12 @@ def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
         longer_than=given.longer_than,
         shorter_than=given.shorter_than,
     )
+
+
+def _categories(given: Sequence[str]) -> tuple[str, ...]:
+    from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES
+
+    return tuple(name.lower() if name.lower() in BUILT_IN_CATEGORIES else name for name in given)
 
 
 def _pattern(given: str | None) -> str | None:

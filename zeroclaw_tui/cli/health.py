@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
+from datetime import datetime
 from typing import Any
 
-from zeroclaw_tui.backends.base import Health
+from zeroclaw_tui.backends.answers import Health
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.plugins import shadowed_sentences
 from zeroclaw_tui.backends.profiles import chosen_line, has_database
@@ -41,7 +42,7 @@ _DEFAULT = "default"
 _MENDS = "{} `zeroclaw memory doctor --repair {}` changes that."
 
 
-async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace) -> int:
+async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
     """Print the health of the store; exit code 1 when it answers but something is wrong, 3 when it does not."""
     try:
         library = await open_library(configs[0], given.profile, may_be_missing=True)

@@ -16,9 +16,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.guarding import Progress, check_writable, telling_clashes, with_triggers
+from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import (
     BOLD,
     DIM,

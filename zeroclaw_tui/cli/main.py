@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import gc
-import io
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from types import FrameType, TracebackType
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NoReturn
 
 from zeroclaw_tui import __version__
-from zeroclaw_tui.cli.arguments import (
-    VERBS_HERE,
-    VERBS_TO_COME,
-    first_word,
-    inspector_parser,
-    memory_arguments,
-    onboard_arguments,
-    open_options,
-    zeroclaw_parser,
-)
-from zeroclaw_tui.cli.output import note
-from zeroclaw_tui.config.install import OpenOptions
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, WrongUse
+
+if TYPE_CHECKING:
+    from types import FrameType, TracebackType
+
 
 DEBUG_VARIABLE = "ZEROCLAW_TUI_DEBUG"
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
@@ -42,36 +29,42 @@ def inspector() -> int:
 
 def zeroclaw() -> int:
     """`zeroclaw`: exit code of a memory command; anything else becomes the real ZeroClaw."""
+    # What imports make stays until the end: looking through it for garbage is a tenth of a short command's time.
+    gc.disable()
     return _calmly("zeroclaw", _answer)
 
 
 def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
     tell = _one_sentence(program)
     sys.excepthook = tell
-    threading.excepthook = lambda failed: tell(
-        failed.exc_type, failed.exc_value or RuntimeError(), failed.exc_traceback
-    )
     _open_closed_streams()
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
+    # A standard stream is one unless a program that embeds this one put another there.
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")
     try:
         try:
             code = run(sys.argv[1:])
         except InspectorError as error:
             code = error.exit_code
-            note(f"{program}: {error.message}" + (f"\n{error.hint}" if error.hint else ""))
+            _tell_error(program, error.title, error.message, error.hint, code)
         sys.stdout.flush()
+        # The interpreter looks for garbage once more before it ends, among all there is.
+        gc.freeze()
     except BrokenPipeError:
         _forget_stdout()
         return DONE
     except OSError as error:
         if error.filename is not None and error.errno in _FULL:
-            note(f"{program}: {error.filename} cannot be written: the disk is full.\nMake room there and do it again.")
+            message = f"{error.filename} cannot be written: the disk is full."
+            _tell_error(program, "Disk full", message, "Make room there and do it again.", NOT_REACHABLE)
             return NOT_REACHABLE
         # Failures with files are told by name where they happen; one without a name is that of a stream.
         if error.filename is not None or error.errno not in _CANNOT_BE_WRITTEN:
             raise
         _forget_stdout()
+        from zeroclaw_tui.cli.output import note
+
         note(f"{program}: Stdout cannot be written: {error.strerror}.\nSend the answer to another place.")
         return NOT_REACHABLE
     except KeyboardInterrupt:
@@ -79,13 +72,33 @@ def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
     return code
 
 
+def _tell_error(program: str, title: str, message: str, hint: str, exit_code: int) -> None:
+    """Say it on stderr, and with --json on stdout as the one document."""
+    from zeroclaw_tui.cli.output import document, error_as_json, note
+
+    if _answers_as_json(sys.argv[1:]):
+        document({"error": error_as_json(title, message, hint, exit_code)}, compact=_is_batch(sys.argv[1:]))
+    note(f"{program}: {message}" + (f"\n{hint}" if hint else ""))
+
+
+def _answers_as_json(arguments: Sequence[str]) -> bool:
+    """Whether a command of this program was told to write JSON; behind -- stand no options."""
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in own and arguments[0] != "--real" and bool({"memory", "onboard"} & set(own))
+
+
+def _is_batch(arguments: Sequence[str]) -> bool:
+    return any(argument.partition("=")[0] == "--batch" for argument in arguments)
+
+
 def _one_sentence(program: str) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
     def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if os.environ.get(DEBUG_VARIABLE) == "1":
             sys.__excepthook__(kind, error, trace)
             return
-        note(f"{program}: This is a fault of the program ({kind.__name__}); please report it with the command you ran.")
-        note(f"{DEBUG_VARIABLE}=1 in front of the command shows where it happened.")
+        message = f"This is a fault of the program ({kind.__name__}); please report it with the command you ran."
+        hint = f"{DEBUG_VARIABLE}=1 in front of the command shows where it happened."
+        _tell_error(program, "A fault of the program", message, hint, REFUSED)
 
     return tell
 
@@ -104,13 +117,20 @@ def _forget_stdout() -> None:
 
 
 def _inspect(arguments: Sequence[str]) -> int:
-    parser = inspector_parser()
-    given = parser.parse_args(arguments)
-    if given.print_completion:
-        from zeroclaw_tui.cli.completion import print_completion
+    if arguments[:1] == ["--complete"]:
+        from zeroclaw_tui.cli.completion import complete_inspector
 
-        return print_completion(parser, given.print_completion)
+        return complete_inspector(arguments[1:])
+    from zeroclaw_tui.cli.options import inspector_parser, open_options
+
+    given = inspector_parser().parsed(arguments)
+    if given.print_completion:
+        from zeroclaw_tui.cli.completion import print_script
+
+        return print_script("zeroclaw-tui", given.print_completion)
     options = open_options(given)
+    from zeroclaw_tui.config.install import OpenOptions
+
     if given.demo and options != OpenOptions(read_only=given.read_only):
         raise WrongUse("--demo makes its own workspace, so nothing else can be named to open.")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -122,28 +142,34 @@ def _inspect(arguments: Sequence[str]) -> int:
     # What is imported and drawn until the list stands there stays; looking through it for what could go, every 700
     # objects as Python does, takes a fifth of the time until then.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    import threading
+
+    threading.excepthook = lambda failed: sys.excepthook(
+        failed.exc_type, failed.exc_value or RuntimeError(), failed.exc_traceback
+    )
     from zeroclaw_tui.tui.app import DEMO_WANTED, run_inspector
 
     if not given.demo:
         code = run_inspector(options)
         if code != DEMO_WANTED:
             return code
-    with _demo_options(given.read_only) as demo:
-        return run_inspector(demo)
+    return _inspect_demo(given.read_only)
 
 
-@contextlib.contextmanager
-def _demo_options(read_only: bool) -> Iterator[OpenOptions]:
-    """What opens the sample workspace, which is removed again however the program ends."""
+def _inspect_demo(read_only: bool) -> int:
+    """The exit code of the inspector on a sample workspace, which is removed again however the program ends."""
+    import signal
     from datetime import UTC, datetime
 
     from zeroclaw_tui.config.document.replacing import temporary_folder
+    from zeroclaw_tui.config.install import OpenOptions
     from zeroclaw_tui.curation.demo import make_demo
+    from zeroclaw_tui.tui.app import run_inspector
 
     with temporary_folder("zeroclaw-tui-demo-") as folder:
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, _removing(str(folder)))
-        yield OpenOptions(config_dir=make_demo(folder, datetime.now(UTC)), read_only=read_only)
+        return run_inspector(OpenOptions(config_dir=make_demo(folder, datetime.now(UTC)), read_only=read_only))
 
 
 def _removing(folder: str) -> Callable[[int, FrameType | None], None]:
@@ -153,6 +179,7 @@ def _removing(folder: str) -> Callable[[int, FrameType | None], None]:
     interpreter waits for ever.
     """
     import shutil
+    import signal
 
     def leave(number: int, frame: FrameType | None) -> None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -165,58 +192,69 @@ def _removing(folder: str) -> Callable[[int, FrameType | None], None]:
 def _answer(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["--real"]:
         return _hand_over(arguments[1:])
+    if arguments[:1] == ["--complete"]:
+        from zeroclaw_tui.cli.completion import complete
+
+        return complete(arguments[1:])
+    from zeroclaw_tui.cli.options import first_word
+
     at = first_word(arguments)
     if at is not None and arguments[at] == "memory":
-        return _answer_memory(arguments, at)
+        return _answer_memory([*arguments[:at], *arguments[at + 1 :]])
     if at is not None and arguments[at] == "onboard":
         return _answer_onboard(arguments, at)
     if arguments and arguments[0].partition("=")[0] == "--print-completion":
-        return _complete(arguments)
+        return _print_completion(arguments)
     if at is None and arguments and set(arguments) <= {"-h", "--help", "-V", "--version"} and not _real_is_there():
         return _introduce(arguments)
     return _hand_over(arguments)
 
 
-def _answer_memory(arguments: Sequence[str], at: int) -> int:
-    own = [*arguments[:at], *arguments[at + 1 :]]
-    verb_at = first_word(own)
-    verb = None if verb_at is None else own[verb_at]
-    if verb in VERBS_TO_COME:
-        raise WrongUse(
-            f"`zeroclaw memory {verb}` comes with a later release.", hint=f"Here now: {', '.join(VERBS_HERE)}."
-        )
+def _answer_memory(own: Sequence[str]) -> int:
+    from zeroclaw_tui.cli.verbs import memory_arguments, memory_parser, split_verb, verbs_listed
+
+    if not own:
+        sys.stdout.write(f"{verbs_listed()}\n\n`zeroclaw memory VERB --help` tells more, `... help TOPIC` explains.\n")
+        return DONE
+    if split_verb(own)[0] is None:
+        memory_parser().parsed(own)
     given = memory_arguments(own)
+    if given.verb == "help":
+        from zeroclaw_tui.cli.pages import show
+
+        return show(given.topic, as_json=given.json)
     from zeroclaw_tui.cli.memory import answer
 
     return answer(given)
 
 
 def _answer_onboard(arguments: Sequence[str], at: int) -> int:
-    from zeroclaw_tui.cli.onboard_options import foreign_argument, foreign_sentence
+    from zeroclaw_tui.cli.onboard_options import check_spelling, foreign_argument, foreign_sentence, onboard_parser
 
     own = [*arguments[:at], *arguments[at + 1 :]]
     foreign = foreign_argument(own)
     if foreign is not None:
+        check_spelling(foreign)
         _hand_over(arguments, foreign_sentence(foreign))
-    given = onboard_arguments(own)
+    given = onboard_parser().parsed(own)
     from zeroclaw_tui.cli.onboard import onboard
 
     return onboard(given)
 
 
-def _complete(arguments: Sequence[str]) -> int:
-    from zeroclaw_tui.cli.completion import print_completion
+def _print_completion(arguments: Sequence[str]) -> int:
+    from zeroclaw_tui.cli.completion import print_script
+    from zeroclaw_tui.cli.options import zeroclaw_parser
 
-    parser = zeroclaw_parser()
-    # A command is required, but not for this.
-    given = parser.parse_args([*arguments, "memory", "health"])
-    return print_completion(parser, given.print_completion)
+    return print_script("zeroclaw", zeroclaw_parser().parsed(arguments).print_completion)
 
 
 def _introduce(arguments: Sequence[str]) -> int:
     if {"-V", "--version"} & set(arguments):
         sys.stdout.write(f"zeroclaw-tui {__version__} (no real zeroclaw on PATH)\n")
     else:
+        from zeroclaw_tui.cli.options import zeroclaw_parser
+
         sys.stdout.write(zeroclaw_parser().format_help())
     return DONE
 

@@ -1,8 +1,8 @@
 """`zeroclaw onboard`: asks in a terminal, else answers by flags.
 
 The document of `--json` is that of `plan_document` with "dry_run". A test that finds something wrong is in it too,
-with "written" false and its exit code; every other failure leaves stdout empty. Nothing is asked, and so nothing but
-the document written, beside any option that answers or wants no questions.
+with "written" false and "error"; of every other failure "error" is all of the document. Nothing is asked, and so
+nothing but the document written, beside any option that answers or wants no questions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from zeroclaw_tui.cli.asking import NOTHING_DONE
 from zeroclaw_tui.cli.onboard_options import check_fits, is_quiet
-from zeroclaw_tui.cli.output import document, note, styled_by_name, write_lines
+from zeroclaw_tui.cli.output import document, error_as_json, note, styled_by_name, write_lines
 from zeroclaw_tui.cli.restoring import restore
 from zeroclaw_tui.config.locations import home_folder
 from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
@@ -103,14 +103,21 @@ def _answer(given: argparse.Namespace) -> int:
     bad = [finding for finding in findings if finding.verdict == "bad"]
     writes = not (given.dry_run or bad or plan.is_empty)
     backup = apply_plan(plan) if writes else None
+    failed = _failed(bad, dry_run=given.dry_run) if bad else None
     if given.json:
-        document({**plan_document(plan, findings, written=writes, backup=backup), "dry_run": given.dry_run})
+        told = {**plan_document(plan, findings, written=writes, backup=backup), "dry_run": given.dry_run}
+        if failed is not None:
+            told["error"] = error_as_json(failed.title, failed.message, failed.hint, failed.exit_code)
+        document(told)
+        if failed is not None:
+            note(f"zeroclaw: {failed.message}\n{failed.hint}")
+            return failed.exit_code
     else:
         _tell(plan, findings, written=writes, backup=backup)
         if given.dry_run and not bad:
             note(NOTHING_DONE)
-    if bad:
-        raise _failed(bad, dry_run=given.dry_run)
+    if failed is not None:
+        raise failed
     return DONE
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from zeroclaw_tui.config.defaults import BACKENDS_WITH_DEFAULTS
+from zeroclaw_tui.cli.options import Parser, likely
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
@@ -18,7 +16,14 @@ _TAKES_VALUE = frozenset({"--memory", "--set", "--answers", "--config-dir", "--w
 _TAKES_VALUE_OR_NOT = "--restore"
 _SWITCHES = ("--interactive", "--defaults", "--no-test", "--dry-run", "--json", "--yes", "--help")
 OWN_OPTIONS = (*_SWITCHES, *sorted(_TAKES_VALUE), _TAKES_VALUE_OR_NOT)
-_LIKENESS_OF_A_SLIP = 0.7
+_OF_ZEROCLAW = frozenset(
+    {
+        "--agent", "--api-key", "--cli", "--force", "--model", "--model-provider", "--provider", "--quick",
+        "--reinit", "--tui",
+    }
+)  # fmt: skip
+"""The options of `onboard` and `quickstart` that some ZeroClaw has, 0.1.2 to 0.8.4, and this program has not; those
+that end with "-only" are ZeroClaw's as well."""
 _LONGEST_SHOWN = 40
 
 ABOUT = """\
@@ -35,16 +40,18 @@ Exit codes: 0 done or nothing to change, 1 refused, 2 wrong use, a missing answe
 3 not reachable or not writable, 127 no real zeroclaw to hand over to, 130 interrupted."""
 
 
-def add_onboard(commands: argparse._SubParsersAction[Any], about: str) -> None:
-    """The command and its options."""
-    parser = commands.add_parser(
-        "onboard",
-        help=about,
+def onboard_parser() -> Parser:
+    """The parser of `zeroclaw onboard`."""
+    from zeroclaw_tui.cli.options import Parser
+    from zeroclaw_tui.config.defaults import BACKENDS_WITH_DEFAULTS
+
+    parser = Parser(
+        prog="zeroclaw onboard",
         description=ABOUT,
         epilog=_EPILOG,
         allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.keeps_lines = True
     parser.add_argument("--interactive", action="store_true", help="ask, also beside other options")
     parser.add_argument("--defaults", action="store_true", help="never ask; what is not given is a default")
     parser.add_argument("--memory", metavar="BACKEND", help=", ".join(BACKENDS_WITH_DEFAULTS))
@@ -69,6 +76,7 @@ def add_onboard(commands: argparse._SubParsersAction[Any], about: str) -> None:
     parser.add_argument("--yes", action="store_true", help="put a backup back without asking")
     parser.add_argument("--config-dir", metavar="DIR", type=_path, help="the folder that holds config.toml")
     parser.add_argument("--workspace", metavar="DIR", type=_path, help="ZeroClaw's workspace or data dir")
+    return parser
 
 
 def foreign_argument(arguments: Sequence[str]) -> str | None:
@@ -89,9 +97,22 @@ def foreign_sentence(argument: str) -> tuple[str, str]:
     """What is said of an argument that nobody here can answer, and what to do next."""
     shown = one_line(mask_secrets(argument))[:_LONGEST_SHOWN]
     message = f"`zeroclaw onboard` has no {shown} here; it may be the real zeroclaw's, and there is none on PATH."
-    near = difflib.get_close_matches(argument, OWN_OPTIONS, n=1, cutoff=_LIKENESS_OF_A_SLIP)
-    hint = f"Did you mean {near[0]}? " if near else ""
+    near = likely(argument, OWN_OPTIONS)
+    hint = f"Did you mean {near}? " if near else ""
     return message, f"{hint}`zeroclaw onboard --help` lists what is answered here."
+
+
+def check_spelling(foreign: str) -> None:
+    """Raise WrongUse for an option that is most likely one of ours, misspelt: no ZeroClaw has it."""
+    if not foreign.startswith("--") or foreign in _OF_ZEROCLAW or foreign.endswith("-only"):
+        return
+    near = likely(foreign, OWN_OPTIONS, cutoff=0.8)
+    if near is not None:
+        shown = one_line(mask_secrets(foreign))[:_LONGEST_SHOWN]
+        raise WrongUse(
+            f"`zeroclaw onboard` has no {shown}.",
+            hint=f"Did you mean {near}? `zeroclaw --real onboard {shown}` asks the real zeroclaw.",
+        )
 
 
 def check_fits(given: argparse.Namespace) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TextIO
 
+from zeroclaw_tui.cli.options import columns
 from zeroclaw_tui.memory.text import cut, display_text, one_line
 
 BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
@@ -52,11 +51,18 @@ def document(value: Any, *, compact: bool = False) -> None:
 
     Lone surrogates and terminal controls are escaped; numbers JSON does not have (NaN, infinity) become null.
     """
+    import json
+
     text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=None if compact else 2)
     data = text.translate(_ESCAPED_IN_JSON).encode("utf-8", "backslashreplace")
     sys.stdout.flush()
     sys.stdout.buffer.write(data + b"\n")
     sys.stdout.buffer.flush()
+
+
+def error_as_json(title: str, message: str, hint: str, exit_code: int) -> dict[str, str | int]:
+    """What a document tells of an error under "error"; words on stderr say the same."""
+    return {"title": title, "message": message, "hint": hint, "exit_code": exit_code}
 
 
 def write_lines(lines: Iterable[Line], to: TextIO | None = None) -> None:
@@ -87,7 +93,7 @@ def has_colour(stream: TextIO) -> bool:
 
 def width() -> int:
     """How many cells a line may take."""
-    return shutil.get_terminal_size((WIDTH_IN_A_PIPE, 24)).columns if sys.stdout.isatty() else WIDTH_IN_A_PIPE
+    return columns(WIDTH_IN_A_PIPE)
 
 
 def size_shown(size: int) -> str:

@@ -14,7 +14,6 @@ from datetime import datetime
 from functools import partial
 from typing import Literal
 
-from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.asking import NOTHING_DONE, can_be_typed, check_can_ask, confirm, confirm_count, confirm_typed
 from zeroclaw_tui.cli.entries import too_many
 from zeroclaw_tui.cli.finding import (
@@ -27,6 +26,7 @@ from zeroclaw_tui.cli.finding import (
     with_key,
 )
 from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
+from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import GREEN, Line, Styled, note, write_lines
 from zeroclaw_tui.cli.plans import plan_entries, plan_lines, spared_lines
 from zeroclaw_tui.cli.told import (

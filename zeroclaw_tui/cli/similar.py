@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 from datetime import datetime
 
-from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.finding import the_one
+from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, Line, Styled, document, note, width, write_lines
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.similar import SimilarResult, similar_memories

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from zeroclaw_tui.backends.base import Health
+from zeroclaw_tui.backends.answers import Health
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled, width
 from zeroclaw_tui.curation.words import hidden_fact
 from zeroclaw_tui.memory.query import Facets

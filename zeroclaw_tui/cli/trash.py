@@ -16,11 +16,11 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm, confirm_count
 from zeroclaw_tui.cli.differences import content_difference, difference_lines
 from zeroclaw_tui.cli.finding import exactly, nothing_found, several_agents
 from zeroclaw_tui.cli.guarding import Progress, check_writable, telling_clashes, with_triggers
+from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import (
     BOLD,
     DIM,
@@ -59,7 +59,7 @@ async def trash(library: Library, given: argparse.Namespace, now: datetime) -> i
     }
     if not given.read_only and library.read_only_because is None:
         await library.trash.settle(library.memory)
-    return await verbs[given.trash_verb](library, given)
+    return await verbs[given.verb.removeprefix("trash ")](library, given)
 
 
 async def _list(library: Library, given: argparse.Namespace) -> int:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from zeroclaw_tui.cli.arguments import agents_given
 from zeroclaw_tui.cli.moments import bound_meant, moment_meant
+from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import note
 from zeroclaw_tui.config.validation import is_in_range, range_words
 from zeroclaw_tui.curation.library import Library

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.config.confirming import must_be_read_only
 from zeroclaw_tui.config.embedding import read_embedding
 from zeroclaw_tui.config.environment import OTHERS_DB_URL, OUR_DB_URLS, apply_generic
 from zeroclaw_tui.config.form import Form, form_of, to_third_schema
-from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.memory_section import read_memory
 from zeroclaw_tui.config.notes import Notes, shown
@@ -18,6 +17,9 @@ from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.storage import Backend, Reveal, choose_backend, read_storage, tell_unknown_storage
 from zeroclaw_tui.config.toml_file import read_toml
 from zeroclaw_tui.config.validation import is_validated_range, violations
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.config.install import Install
 
 _DIRECT = frozenset(
     {

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.config.document.replacing import NotRegular, read_regular
-from zeroclaw_tui.config.toml_problem import problem_of
 from zeroclaw_tui.memory.errors import BrokenConfig
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -56,6 +55,8 @@ def parsed(text: str, path: Path) -> dict[str, Any]:
     except RecursionError as error:
         raise BrokenConfig(f"{path} nests its values too deeply to be read.", hint="Look at its lists.") from error
     except ValueError as error:
+        from zeroclaw_tui.config.toml_problem import problem_of
+
         problem = problem_of(text, str(error))
         raise BrokenConfig(
             f"{path}, line {problem.line}, column {problem.column}: {problem.sentence}", hint=problem.hint

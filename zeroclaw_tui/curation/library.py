@@ -8,27 +8,25 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, get_args
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.none import MAKES_IT, NotMadeYet
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
-from zeroclaw_tui.curation.trash.journal import store_name
-from zeroclaw_tui.curation.trash.trash import Trash
-from zeroclaw_tui.embeddings.addresses import host_of
 from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder
 from zeroclaw_tui.embeddings.factory import create_embedder
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import BeforeFirstStart, NothingYet, NotThere
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
-from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.scanner import ScanMode, scan
 from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, SearchMode, Trial
 
-# What searches and asks endpoints is imported by the first recall: a store is opened to be looked at first.
+# What searches, asks endpoints and keeps changes is imported by its first use: a store is opened to be looked at first.
 if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.config.memory_config import MemoryConfig
+    from zeroclaw_tui.curation.trash.trash import Trash
     from zeroclaw_tui.embeddings.remote_calls import Tell
+    from zeroclaw_tui.memory.entry import MemoryEntry
+    from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
+    from zeroclaw_tui.scoring.scanner import ScanMode
 
 SCANNED_AT_ONCE = 20_000
 """Up to so many characters a scan takes well under a millisecond; longer contents go to a thread."""
@@ -48,12 +46,21 @@ class Library:
     settings: ScoringSettings
     embedder: Embedder | None
     """None when the config names no embedding provider."""
-    trash: Trash
-    """What was changed here and can be taken back."""
+    kept_in: Trash | None = None
+    """Its trash, once it was asked for: looking alone has no need of one."""
     no_embedder_because: str | None = None
     """Why there is none, and which setting changes that; a sentence."""
     _findings: dict[tuple[object, ...], str | None] = field(default_factory=dict, repr=False)
     """What was found in long contents, by their state: a busy agent has the same rows listed again and again."""
+
+    @property
+    def trash(self) -> Trash:
+        """What was changed here and can be taken back."""
+        if self.kept_in is None:
+            from zeroclaw_tui.curation.trash.trash import Trash
+
+            self.kept_in = Trash(self.config.install, _trash_name(self.config, self.memory, self.memory.location), _now)
+        return self.kept_in
 
     @property
     def read_only_because(self) -> str | None:
@@ -70,6 +77,8 @@ class Library:
     @property
     def embedding_host(self) -> str:
         """The host that texts are sent to for their vectors."""
+        from zeroclaw_tui.embeddings.addresses import host_of
+
         return one_line(host_of(self.config.embedding.provider) or self.config.embedding.provider)
 
     async def scanned(self, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
@@ -83,6 +92,8 @@ class Library:
         return [replace(entry, withheld=await self._finding(entry, mode)) for entry in entries]
 
     async def _finding(self, entry: MemoryEntry, mode: ScanMode) -> str | None:
+        from zeroclaw_tui.scoring.scanner import scan
+
         if not entry.is_excerpt and len(entry.content) <= SCANNED_AT_ONCE:
             return scan(entry.content, mode)
         state = (entry.id, entry.handle, entry.updated_at, entry.size)
@@ -186,15 +197,15 @@ async def open_library(config: MemoryConfig, profile: str | None = None, *, may_
             await memory.close()
             memory = NotMadeYet(memory)
         choice = await choose_profile(config, memory, profile)
-        trash = Trash(config.install, _trash_name(config, memory, memory.location), _now)
+        embedder, because = create_embedder(config.embedding)
+        library = Library(config, memory, choice, scoring_settings(config), embedder, None, because)
         if memory.also_kept_as is not None:
-            await trash.adopt(_trash_name(config, memory, memory.also_kept_as), read_only=config.read_only)
+            await library.trash.adopt(_trash_name(config, memory, memory.also_kept_as), read_only=config.read_only)
     except BaseException:
         # Whatever ended the opening, ctrl-c too: a connection left open would keep the process from ending.
         await memory.close()
         raise
-    embedder, because = create_embedder(config.embedding)
-    return Library(config, memory, choice, scoring_settings(config), embedder, trash, because)
+    return library
 
 
 def _is_before_first_start(config: MemoryConfig, memory: Memory) -> bool:
@@ -205,6 +216,8 @@ def _is_before_first_start(config: MemoryConfig, memory: Memory) -> bool:
 
 
 def _trash_name(config: MemoryConfig, memory: Memory, location: str) -> str:
+    from zeroclaw_tui.curation.trash.journal import store_name
+
     return store_name(memory.trash_name, location, config.install.config_dir)
 
 
@@ -215,7 +228,7 @@ def _now() -> datetime:
 def scoring_settings(config: MemoryConfig) -> ScoringSettings:
     """The numbers and words that ZeroClaw scores with by this config."""
     modes: dict[str, SearchMode] = {mode: mode for mode in get_args(SearchMode)}
-    scans: dict[str, ScanMode] = {mode: mode for mode in get_args(ScanMode)}
+    scans: dict[str, ScanMode] = {"on": "on", "off": "off", "strict": "strict"}
     return ScoringSettings(
         config.vector_weight,
         config.keyword_weight,

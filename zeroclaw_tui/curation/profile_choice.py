@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,6 +114,8 @@ async def answered_version(binary: Path) -> str | None:
 
     Whoever asks then says that the version is not known or assumed.
     """
+    import shutil
+
     command = shutil.which(str(binary)) or str(binary)
     try:
         process = await asyncio.create_subprocess_exec(

@@ -36,7 +36,7 @@ def leaves_this_machine(url: str) -> bool:
 
     HTTP_PROXY, HTTPS_PROXY and ALL_PROXY hold for this machine's own addresses too, unless NO_PROXY names them.
     """
-    # Half of the standard library's network code comes with it, of which an install without embeddings needs nothing.
+    # What knows of proxies takes longer to import than a list takes to read.
     import urllib.request
 
     parts = urlsplit(url)

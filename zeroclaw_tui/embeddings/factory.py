@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.embeddings.addresses import CUSTOM
-from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.text import mask_secrets, one_line
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.config.memory_config import EmbeddingConfig
+    from zeroclaw_tui.embeddings.base import Embedder
 
 _LOCAL = "zeroclaw_tui.embeddings.local:LocalEmbedder"
 _ENDPOINT = "zeroclaw_tui.embeddings.patient:PatientEmbedder"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry, column_text
+from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE, Handle, MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 
 Value = str | int | float | bytes | None
@@ -19,13 +19,8 @@ OTHER_ROW = "other_row"
 """What a stored row belongs to: the table of that name, a file beside the store, the log of audit.db beside it, or any
 table of another database."""
 
-EDITABLE = ("content", "key", "category", "session_id", "importance", "pinned", "namespace")
-"""The fields of a memory that a person may change; a backend may offer fewer."""
-
 SUPERSEDED_BY = "superseded_by"
 """What an edit may only take away (None): a superseded memory is then shown again. Where `Capabilities.superseded`."""
-
-BUILT_IN_CATEGORIES = ("core", "daily", "conversation")
 
 _NOT_COMPARED = frozenset({"embedding", "line", "file_context", "expires_at"})
 _CHANGES = "A memory changed or came back meanwhile."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,11 @@ Handle = int | str
 
 EXCERPT = 400
 """How many characters of the content a listing holds."""
+
+EDITABLE = ("content", "key", "category", "session_id", "importance", "pinned", "namespace")
+"""The fields of a memory that a person may change; a backend may offer fewer."""
+
+BUILT_IN_CATEGORIES = ("core", "daily", "conversation")
 
 _SEMANTIC = ("preference", "fact", "decision", "entity")
 
@@ -140,6 +144,8 @@ def column_text(value: object) -> str:
 
 def uuid_for(id: str) -> str:
     """The id itself where it is a UUID, else one that always belongs to it."""
+    import uuid
+
     try:
         return str(uuid.UUID(id))
     except ValueError:

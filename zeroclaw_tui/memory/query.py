@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+if TYPE_CHECKING:
+    from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
 NO_SESSION = ""
 """In a filter, the session of the rows that have none."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.memory.entry import MemoryEntry
+if TYPE_CHECKING:
+    from zeroclaw_tui.memory.entry import MemoryEntry
 
 Layer = Literal["agent", "store"]
 Rule = Literal["cli", "channel", "cron", "library"]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from zeroclaw_tui.memory.change import Value
 from zeroclaw_tui.scoring.profiles import parse_version
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.memory.change import Value
 
 _G1 = ("id", "key", "content", "category", "embedding", "created_at", "updated_at", "session_id")
 _G2 = (*_G1, "namespace", "importance", "superseded_by")

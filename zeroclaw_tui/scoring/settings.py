@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.scanner import ScanMode
+if TYPE_CHECKING:
+    from zeroclaw_tui.memory.recall import RecallRequest
+    from zeroclaw_tui.scoring.profiles import ScoringProfile
+    from zeroclaw_tui.scoring.scanner import ScanMode
 
 SearchMode = Literal["hybrid", "bm25", "embedding"]
 RerankStrategy = Literal["none", "mmr"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.memory.change import EDITABLE, Draft, Edit, NewVector, Value, Vector
+from zeroclaw_tui.memory.change import Draft, Edit, NewVector, Value, Vector
+from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.errors import InspectorError, Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
 from zeroclaw_tui.testing.samples import NOW

@@ -11,7 +11,8 @@ from zeroclaw_tui.backends.postgres.browse import ManyIds
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.change import EDITABLE, StoredRow
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.errors import NotThere, WrongUse
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortField
 from zeroclaw_tui.testing.samples import sample_entries

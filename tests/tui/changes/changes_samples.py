@@ -132,7 +132,7 @@ class Sample:
             profile=ProfileChoice(profile_for("0.6.2"), "assumed"),
             settings=ScoringSettings(),
             embedder=None,
-            trash=self.trash,
+            kept_in=self.trash,
         )
 
     async def kept(

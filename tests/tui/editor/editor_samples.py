@@ -15,7 +15,8 @@ from tui.tui_samples import SampleMemory, sample_config, sample_library, sample_
 
 from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import EDITABLE, StoredRow
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 
 G4 = Capabilities(

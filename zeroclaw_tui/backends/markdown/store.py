@@ -17,7 +17,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, Stamps, StoreRecall
+from zeroclaw_tui.backends.answers import Health, StoreRecall
+from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored, Stamps
 from zeroclaw_tui.backends.cancellation import to_its_end, unless
 from zeroclaw_tui.backends.generic import show
 from zeroclaw_tui.backends.listing import left_of, sort_key

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from zeroclaw_tui.backends.postgres.schema import Table, base_type
-from zeroclaw_tui.memory.change import BUILT_IN_CATEGORIES, StoredRow, Value
-from zeroclaw_tui.memory.entry import EXCERPT, MemoryEntry
+from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EXCERPT, MemoryEntry
 
 _MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?(?:([+-]\d\d)(?::?(\d\d))?)?")
 

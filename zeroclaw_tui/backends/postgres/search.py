@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.base import StoreRecall
+from zeroclaw_tui.backends.answers import StoreRecall
 from zeroclaw_tui.backends.postgres.connect import Connections
 from zeroclaw_tui.backends.postgres.rows import entry_columns, entry_from
 from zeroclaw_tui.backends.postgres.schema import Table, knows_postgres

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.base import Entries, Health, Memory, Neighbours, Readiness, Scored, Stamps, StoreRecall
+from zeroclaw_tui.backends.answers import Health, Readiness, StoreRecall
+from zeroclaw_tui.backends.base import Entries, Memory, Neighbours, Scored, Stamps
 from zeroclaw_tui.backends.postgres import health, search, sql, word_index
 from zeroclaw_tui.backends.postgres.address import (
     SHAPE,

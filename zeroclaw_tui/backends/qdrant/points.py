@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from zeroclaw_tui.backends.answers import Capabilities
+from zeroclaw_tui.backends.capabilities import Capabilities
 from zeroclaw_tui.backends.clock import utc_now
 from zeroclaw_tui.backends.qdrant.connect import Connection, Point, vector_size
 from zeroclaw_tui.backends.session_ids import sanitised

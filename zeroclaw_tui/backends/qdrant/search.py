@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from zeroclaw_tui.backends.base import Neighbours, StoreRecall
+from zeroclaw_tui.backends.answers import StoreRecall
+from zeroclaw_tui.backends.base import Neighbours
 from zeroclaw_tui.backends.generic import DEEPEST
 from zeroclaw_tui.backends.listing import matches
 from zeroclaw_tui.backends.qdrant.browse import Condition, Points, any_of, of_agents

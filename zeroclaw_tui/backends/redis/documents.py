@@ -17,9 +17,9 @@ from functools import cached_property
 from typing import Any
 
 from zeroclaw_tui.backends.redis.connect import Connection
-from zeroclaw_tui.memory.change import BUILT_IN_CATEGORIES, StoredRow, Value
+from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 
 WHY_NOT = {

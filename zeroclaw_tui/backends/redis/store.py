@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends import write
-from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Memory, Scored, Stamps, StoreRecall
+from zeroclaw_tui.backends.answers import Health, StoreRecall
+from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored, Stamps
 from zeroclaw_tui.backends.clock import local_now
 from zeroclaw_tui.backends.listing import age_groups, count_entries, left_of
 from zeroclaw_tui.backends.redis.connect import SHAPE, Connection, RedisAddress, read_url

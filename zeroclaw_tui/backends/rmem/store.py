@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends import generic
-from zeroclaw_tui.backends.answers import PastText, Trap
-from zeroclaw_tui.backends.base import Capabilities, Entries, Health, Neighbours, Scored, StoreRecall
+from zeroclaw_tui.backends.answers import Health, PastText, StoreRecall, Trap
+from zeroclaw_tui.backends.base import Capabilities, Entries, Neighbours, Scored
 from zeroclaw_tui.backends.cancellation import to_its_end, unless
 from zeroclaw_tui.backends.held import HeldMemory, brought_in_by
 from zeroclaw_tui.backends.revert import RevertJob

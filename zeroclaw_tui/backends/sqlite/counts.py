@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.answers import Budget, Outdated, Retention
 from zeroclaw_tui.backends.listing import quarter_of
-from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.sql import (
     NO_MOMENT,
     ROWS_AT_ONCE,
@@ -41,6 +40,9 @@ from zeroclaw_tui.memory.statistics import (
     Statistics,
     Storage,
 )
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.sqlite.schema import Schema
 
 _COLUMNS = ("category", "session_id", "agent_id", "namespace")
 _DAYS = (1, 7, 30)

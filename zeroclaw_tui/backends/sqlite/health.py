@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.backends.base import Health
+from zeroclaw_tui.backends.answers import Health
 from zeroclaw_tui.backends.session_ids import respelled
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.sql import NO_MOMENT, created, moment_of

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import os
 import sqlite3
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -18,8 +17,6 @@ from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.config.document.replacing import new_file
 from zeroclaw_tui.config.layouts import file_size
 from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, is_wal, translated, wal_file
-from zeroclaw_tui.files.whole_database import put_on_disk
-from zeroclaw_tui.memory.change import EDITABLE
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.generations import COLUMNS, NEWEST_VERSION, lacks
@@ -249,6 +246,8 @@ def _listed(names: Iterable[str]) -> str:
 
 def capabilities_of(schema: Schema, read_only_because: str | None) -> Capabilities:
     """What works, and a sentence for each thing that does not."""
+    from zeroclaw_tui.memory.entry import EDITABLE
+
     why_not = {} if read_only_because is None else {"write": read_only_because}
     for column, what in _TOLD.items():
         if not schema.has(column):
@@ -305,6 +304,8 @@ def new_database(
     At the end all of it is in the one file and on the disk, and SQLite finds every page whole. Raises FileExistsError,
     sqlite3.Error and OSError, also where the disk did not take all of it; what is at `path` is then of no use.
     """
+    from zeroclaw_tui.files.whole_database import put_on_disk
+
     # SQLite would make it readable by all, and its -wal and -shm like it.
     os.close(new_file(path))
     with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as connection:
@@ -314,6 +315,8 @@ def new_database(
         for statement in statements(generation):
             connection.execute(statement)
         if generation in ("G3", "G4"):
+            import uuid
+
             agent = (default_agent_id or str(uuid.uuid4()), "default", now)
             connection.execute("INSERT INTO agents (id, alias, created_at) VALUES (?, ?, ?)", agent)
             connection.execute("INSERT INTO schema_version VALUES ('memories', 1, ?)", (now,))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.text_search import Needle, TextSearch, needles_of
 from zeroclaw_tui.files.database import as_text, bound
-from zeroclaw_tui.memory.change import Stamp, StoredRow
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry, kind_from
 from zeroclaw_tui.memory.errors import WrongUse
@@ -21,6 +20,7 @@ from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Sort, SortField, Sup
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.sqlite.schema import Schema
+    from zeroclaw_tui.memory.change import Stamp, StoredRow
 
 OWNER = "owner"
 """What `agent_join` calls the agents table."""
@@ -398,6 +398,8 @@ def state_of(row: StoredRow) -> str:
 
 def stamp_of(row: StoredRow) -> Stamp:
     """The stamp of a row with every column."""
+    from zeroclaw_tui.memory.change import Stamp
+
     value = row.values.get
     content, updated, key = value("content"), value("updated_at"), value("key")
     category, created_at, superseded = value("category"), value("created_at"), value("superseded_by")
@@ -411,6 +413,8 @@ def stamp_of(row: StoredRow) -> Stamp:
 
 
 def _stamp(row: tuple[Any, ...]) -> Stamp:
+    from zeroclaw_tui.memory.change import Stamp
+
     rowid, memory_id, key, category, created, updated, superseded, size, agent = row
     return Stamp(
         id=as_text(memory_id),

@@ -14,38 +14,12 @@ from pathlib import Path
 from sqlite3 import Connection, OperationalError
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends import generic
-from zeroclaw_tui.backends.answers import Compacted, Mended, Outdated, Pages, Repair, Retention, StoreFacts
-from zeroclaw_tui.backends.base import Entries, Health, Memory, Neighbours, Scored, Stamps, StoreRecall
+from zeroclaw_tui.backends.answers import Health, StoreRecall
+from zeroclaw_tui.backends.base import Entries, Memory, Neighbours, Scored, Stamps
 from zeroclaw_tui.backends.cancellation import Stoppable, to_its_end
-from zeroclaw_tui.backends.revert import RevertJob
-from zeroclaw_tui.backends.rows import finished, keep_nothing
 from zeroclaw_tui.backends.sqlite import sql
-from zeroclaw_tui.backends.sqlite.counts import counted, facets, outdated_rows, statistics
-from zeroclaw_tui.backends.sqlite.health import health
 from zeroclaw_tui.backends.sqlite.schema import Schema, capabilities_of, read_schema
 from zeroclaw_tui.backends.sqlite.sql import agent_join, entry_columns, entry_from, finding, stamp_of, stamps
-from zeroclaw_tui.backends.sqlite.table import RawTable
-from zeroclaw_tui.backends.sqlite.transaction import SchemaMoved, Writing, fold_in
-from zeroclaw_tui.backends.sqlite.upkeep import (
-    check_pages,
-    compact_database,
-    fill_database,
-    fold_log,
-    make_database,
-    name_unknown_agents,
-    rebuild_index,
-    repair_hydrated,
-    store_facts,
-)
-from zeroclaw_tui.backends.sqlite.write import (
-    SqliteRows,
-    another_model,
-    count_cached_vectors,
-    forget_cached_vectors,
-    other_model,
-)
-from zeroclaw_tui.backends.write import FillJob, RemoveJob, StoreJob, create, update
 from zeroclaw_tui.config.layouts import exists, file_size, has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,
@@ -61,38 +35,39 @@ from zeroclaw_tui.files.database import (
     wal_file,
     why_not_writable,
 )
-from zeroclaw_tui.files.whole_database import holders
-from zeroclaw_tui.memory.change import (
-    EMBEDDING_CACHE,
-    Advance,
-    Batches,
-    Clash,
-    Draft,
-    Edit,
-    FilledVectors,
-    Keep,
-    NewVector,
-    Removal,
-    Reversal,
-    See,
-    Stamp,
-    StoredRow,
-    Vector,
-    Written,
-)
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotThere, Refused, SearchInterrupted, Unreadable
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.scoring.generations import generation_made_by
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from zeroclaw_tui.backends.answers import Compacted, Mended, Outdated, Pages, Repair, Retention, StoreFacts
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
+    from zeroclaw_tui.backends.sqlite.transaction import Writing
+    from zeroclaw_tui.backends.sqlite.write import SqliteRows
     from zeroclaw_tui.config.memory_config import MemoryConfig
+    from zeroclaw_tui.memory.change import (
+        Advance,
+        Batches,
+        Clash,
+        Draft,
+        Edit,
+        FilledVectors,
+        Keep,
+        NewVector,
+        Removal,
+        Reversal,
+        See,
+        Stamp,
+        StoredRow,
+        Vector,
+        Written,
+    )
+    from zeroclaw_tui.memory.recall import RecallRequest
+    from zeroclaw_tui.memory.statistics import Statistics
     from zeroclaw_tui.scoring.evidence import Evidence, WordShare
     from zeroclaw_tui.scoring.rare_words import WordNeighbours
     from zeroclaw_tui.scoring.settings import ScoringSettings
@@ -188,12 +163,16 @@ class SqliteMemory(Memory):
 
     async def make(self, profile: ScoringProfile) -> None:
         """Make the database with the tables of that version, where there is no file or an empty one. Raises Refused."""
+        from zeroclaw_tui.backends.sqlite.upkeep import make_database
+
         if self._asked_read_only:
             raise Refused(ASKED_READ_ONLY, hint="Leave --read-only out.")
         await asyncio.to_thread(make_database, self.path, generation_made_by(profile.version))
 
     def fill(self, generation: str, rows: Sequence[StoredRow], now: str) -> None:
         """Make the database with the tables of that generation; an empty file in its place is kept beside it."""
+        from zeroclaw_tui.backends.sqlite.upkeep import fill_database
+
         if self._asked_read_only:
             raise Refused(ASKED_READ_ONLY, hint="Leave --read-only out.")
         fill_database(self.path, generation, rows, now)
@@ -360,11 +339,15 @@ class SqliteMemory(Memory):
 
     async def facets(self, filter: MemoryFilter, now: str) -> Facets:
         """Counts, made in a thread; cancelling the await stops them."""
+        from zeroclaw_tui.backends.sqlite.counts import facets
+
         schema = self.schema
         return await self._find(lambda connection: facets(connection, schema, filter, now), filter)
 
     async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
         """How much there is, counted in a thread; cancelling the await stops it."""
+        from zeroclaw_tui.backends.sqlite.counts import statistics
+
         schema, path = self.schema, self.path
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
         found = sql.where(schema, wanted)
@@ -372,6 +355,8 @@ class SqliteMemory(Memory):
 
     async def counted(self, filter: MemoryFilter, now: str) -> tuple[Statistics, Facets]:
         """Both in one consistent read, in a thread; cancelling the await stops it."""
+        from zeroclaw_tui.backends.sqlite.counts import counted
+
         schema, path = self.schema, self.path
         return await self._find(lambda connection: counted(connection, schema, path, filter, now), filter)
 
@@ -410,32 +395,45 @@ class SqliteMemory(Memory):
 
     async def health(self) -> Health:
         """The facts of the file and the tables, and what follows from them."""
+        from zeroclaw_tui.backends.sqlite.health import health
+
         schema, path, notices = self.schema, self.path, self.notices
         return await self._in_thread(lambda connection: health(connection, schema, path, notices))
 
     async def health_counted(self, rows: Statistics, every: Facets) -> Health:
         """The same, without the passes that have told these."""
+        from zeroclaw_tui.backends.sqlite.health import health
+
         schema, path, notices = self.schema, self.path, self.notices
         return await self._in_thread(lambda connection: health(connection, schema, path, notices, (rows, every)))
 
     async def outdated(self, retention: Retention) -> Sequence[Outdated]:
         """Those of brain.db, counted as ZeroClaw's hygiene does; a column that is lacking counts as after migration."""
+        from zeroclaw_tui.backends.sqlite.counts import outdated_rows
+
         schema = self.schema
         return await self._in_thread(lambda connection: outdated_rows(connection, schema, retention))
 
     async def examine(self) -> StoreFacts:
         """The facts of `health` and of every row, and who else has the database open."""
+        from zeroclaw_tui.backends.sqlite.upkeep import store_facts
+        from zeroclaw_tui.files.whole_database import holders
+
         schema, health = self.schema, await self.health()
         facts = await self._in_thread(lambda connection: store_facts(connection, schema, health))
         return replace(facts, holders=await asyncio.to_thread(holders, self.path))
 
     async def check_pages(self) -> Pages:
         """SQLite's and FTS5's own checks, on a copy made with the backup API; cancelling the await stops them."""
+        from zeroclaw_tui.backends.sqlite.upkeep import check_pages
+
         stoppable = Stoppable()
         return await stoppable.run(partial(check_pages, self.path, self.schema, stoppable))
 
     async def compact(self) -> Compacted:
         """The keyword index built anew, VACUUM, and the log folded in."""
+        from zeroclaw_tui.backends.sqlite.upkeep import compact_database
+
         stoppable = Stoppable()
         return await stoppable.run(partial(compact_database, self.path, stoppable))
 
@@ -443,6 +441,9 @@ class SqliteMemory(Memory):
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
     ) -> Scored:
         """The store's recall by the rules of the newest version with this schema, without a query vector."""
+        from zeroclaw_tui.memory.recall import RecallRequest
+        from zeroclaw_tui.scoring.settings import ScoringSettings
+
         request = RecallRequest(query, limit, session_id=session_id, since=since, until=until, layer="store")
         found = await self.search(request, profile_for(self.newest_version or NEWEST), ScoringSettings())
         return list(found.entries)
@@ -455,6 +456,8 @@ class SqliteMemory(Memory):
         query_vector: np.ndarray | None = None,
     ) -> StoreRecall:
         """ZeroClaw's recall with every part of the score, by the rules of `profile`."""
+        from zeroclaw_tui.backends import generic
+
         # Its own, whatever a store that adds to these rows gives as evidence.
         evidence = await SqliteMemory.recall_evidence(self, request, profile, settings, query_vector)
         return generic.store_recall(evidence, request, profile, settings)
@@ -489,6 +492,8 @@ class SqliteMemory(Memory):
 
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """Each word as FTS5 finds it by the rules of `profile`, with its part of -bm25 and the rows that hold it."""
+        from zeroclaw_tui.backends import generic
+
         if not isinstance(entry.handle, int):
             return generic.word_shares(entry, query)
         shares = await (await self._searching()).word_shares(entry.handle, query, profile)
@@ -524,14 +529,21 @@ class SqliteMemory(Memory):
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
+        from zeroclaw_tui.backends.rows import keep_nothing
+        from zeroclaw_tui.memory.change import Draft
+
         await self.create(Draft(key, content, category, session_id), keep_nothing, replace=True)
 
     async def store_batch(self, drafts: Sequence[Draft]) -> None:
         """Write many memories in transactions of about 40 ms each, with pauses for other writers."""
+        from zeroclaw_tui.backends.write import StoreJob
+
         await self._by_rows(StoreJob(drafts).run)
 
     async def forget(self, key: str) -> bool:
         """Delete the memory of that key. Raises Refused with the agents' names when several hold one."""
+        from zeroclaw_tui.backends.rows import keep_nothing
+
         while True:
             held = await self.with_key(key)
             if len(held) > 1:
@@ -562,6 +574,8 @@ class SqliteMemory(Memory):
 
     async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with every column, on a thread, in one consistent read; its vector is in `embedding`."""
+        from zeroclaw_tui.backends.sqlite.table import RawTable
+
         wanted = filter or MemoryFilter(superseded=Superseded.SHOW)
         found = None if filter is None else sql.where(self.schema, filter)
 
@@ -598,6 +612,8 @@ class SqliteMemory(Memory):
 
     async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
         """The rows of these rowids with every column, in that order; rows gone meanwhile are left out."""
+        from zeroclaw_tui.backends.sqlite.table import RawTable
+        from zeroclaw_tui.memory.change import StoredRow
 
         def look(connection: Connection) -> Sequence[StoredRow]:
             memories, found = RawTable(connection), dict[Handle | None, StoredRow]()
@@ -610,16 +626,22 @@ class SqliteMemory(Memory):
 
     async def stored(self, id: str) -> StoredRow | None:
         """One memory with every column, or None."""
+        from zeroclaw_tui.backends.sqlite.table import RawTable
+
         if not self.schema.has("id"):
             return None
         return await self._in_thread(lambda connection: RawTable(connection).with_id(id))
 
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
         """Store a new memory, durably."""
+        from zeroclaw_tui.backends.write import create
+
         return await self._by_rows(lambda rows: create(rows, draft, keep, replace), vector)
 
     async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
         """Change a row. An edit that changes nothing is neither kept nor written."""
+        from zeroclaw_tui.backends.write import update
+
         return await self._by_rows(lambda rows: update(rows, id, edit, expected, keep), vector)
 
     async def remove(
@@ -629,6 +651,10 @@ class SqliteMemory(Memory):
 
         With `zero` SQLite overwrites what it frees (PRAGMA secure_delete); cancelling the await stops at a batch's end.
         """
+        from zeroclaw_tui.backends.rows import finished
+        from zeroclaw_tui.backends.sqlite.write import SqliteRows
+        from zeroclaw_tui.backends.write import RemoveJob
+
         removing = RemoveJob(stamps, keep, advance)
 
         def work(writing: Writing) -> Removal:
@@ -643,16 +669,22 @@ class SqliteMemory(Memory):
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
     ) -> Reversal:
         """Take changes back in such batches, rowids and vectors too."""
+        from zeroclaw_tui.backends.revert import RevertJob
+
         return await self._by_rows(RevertJob(changes, keep, clash, advance).run)
 
     async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
         """Write the vectors of rows that did not change, in short transactions."""
+        from zeroclaw_tui.backends.write import FillJob
+
         if not self.capabilities.vectors:
             raise self._no_vectors()
         return await self._by_rows(FillJob(vectors).run)
 
     async def check_model(self, provider: str, model: str, dimensions: int) -> None:
         """As ZeroClaw >= 0.8.3 notes the model in memory_meta."""
+        from zeroclaw_tui.backends.sqlite.write import another_model, other_model
+
         schema = self.schema
         theirs = await self._in_thread(lambda one: other_model(one, schema, provider, model, dimensions))
         if theirs is not None:
@@ -660,12 +692,18 @@ class SqliteMemory(Memory):
 
     async def forget_cached_vectors(self, contents: Sequence[str], keep: Keep) -> int:
         """Remove ZeroClaw's cached vectors of these contents."""
+        from zeroclaw_tui.backends.sqlite.write import forget_cached_vectors
+
         if not self.capabilities.cached_vectors:
             return 0
         return await self._write(partial(forget_cached_vectors, contents=contents, keep=keep))
 
     async def count_cached_vectors(self, contents: Sequence[str]) -> int:
         """How many of these contents ZeroClaw's embedding cache holds."""
+        from zeroclaw_tui.backends.sqlite.table import RawTable
+        from zeroclaw_tui.backends.sqlite.write import count_cached_vectors
+        from zeroclaw_tui.memory.change import EMBEDDING_CACHE
+
         if not self.capabilities.cached_vectors:
             return 0
         return await self._in_thread(
@@ -674,6 +712,9 @@ class SqliteMemory(Memory):
 
     async def repair(self, what: Repair = "rebuild keyword index") -> Mended:
         """Each by ZeroClaw's own statements; the file is looked at anew afterwards."""
+        from zeroclaw_tui.backends.answers import Mended
+        from zeroclaw_tui.backends.sqlite.upkeep import fold_log, name_unknown_agents, rebuild_index, repair_hydrated
+
         match what:
             case "rebuild keyword index":
                 await self._write(rebuild_index)
@@ -759,14 +800,21 @@ class SqliteMemory(Memory):
 
     async def _mend(self, work: Callable[[Writing], Answer]) -> Answer:
         """Write also where the store is read-only for what this repairs."""
+        from zeroclaw_tui.backends.sqlite.transaction import Writing
+
         return await Writing(self.path, self.schema).run(work)
 
     async def _by_rows(
         self, work: Callable[[SqliteRows], Coroutine[Any, Any, Answer]], vector: Vector | None = None
     ) -> Answer:  # fmt: skip
+        from zeroclaw_tui.backends.rows import finished
+        from zeroclaw_tui.backends.sqlite.write import SqliteRows
+
         return await self._write(lambda writing: finished(work(SqliteRows(writing, vector))))
 
     async def _write(self, work: Callable[[Writing], Answer], *, zero: bool = False) -> Answer:
+        from zeroclaw_tui.backends.sqlite.transaction import SchemaMoved
+
         try:
             return await self._written(work, zero)
         except SchemaMoved:
@@ -775,6 +823,8 @@ class SqliteMemory(Memory):
             return await self._written(work, zero)
 
     async def _written(self, work: Callable[[Writing], Answer], zero: bool) -> Answer:
+        from zeroclaw_tui.backends.sqlite.transaction import Writing
+
         if self.read_only_because is not None:
             raise self.refuse_to_write()
         writing = Writing(self.path, self.schema, zero=zero)
@@ -791,6 +841,9 @@ class SqliteMemory(Memory):
 
 def _leave_whole(path: Path) -> None:
     """Where another program has it open, that one folds in the log when it ends."""
+    from zeroclaw_tui.backends.sqlite.transaction import fold_in
+    from zeroclaw_tui.files.whole_database import holders
+
     if file_size(wal_file(path)) and not holders(path):
         fold_in(path)
 

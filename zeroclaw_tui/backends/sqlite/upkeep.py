@@ -12,9 +12,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.answers import MOST_FAULTS, Compacted, Health, Pages, StoreFacts
-from zeroclaw_tui.backends.cancellation import Stoppable
 from zeroclaw_tui.backends.clock import utc_now
 from zeroclaw_tui.backends.sqlite.health import RESPELLED
 from zeroclaw_tui.backends.sqlite.schema import (
@@ -44,6 +44,9 @@ from zeroclaw_tui.memory.change import AGENTS, MEMORIES, StoredRow, Value
 from zeroclaw_tui.memory.errors import Corrupt, Locked, Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.generations import COLUMNS, SMALLEST
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.cancellation import Stoppable
 
 _COVERAGE = (
     "SELECT category, sum(length(embedding) > 0), sum(coalesce(length(embedding), 0) = 0 AND trim(content, ?) <> '') "

@@ -8,11 +8,10 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.clock import local_now, utc_now
 from zeroclaw_tui.backends.rows import MOST_ROWS, Operation
-from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.sql import state_of
 from zeroclaw_tui.backends.sqlite.table import FAR, RawTable
 from zeroclaw_tui.backends.sqlite.transaction import Pace, Transaction, Writing, check_index
@@ -32,6 +31,9 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.scoring.generations import USUAL, lacks
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.sqlite.schema import Schema
 
 Answer = TypeVar("Answer")
 RESET = ("kind", "tenant_id")

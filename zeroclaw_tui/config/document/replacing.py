@@ -10,8 +10,6 @@ import errno
 import fcntl
 import os
 import re
-import secrets
-import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -185,6 +183,8 @@ def work_folder(target: Path) -> Iterator[Path]:
     try:
         yield room
     finally:
+        import shutil
+
         shutil.rmtree(room, ignore_errors=True)
         os.close(handle)
 
@@ -292,6 +292,8 @@ def remove_abandoned(path: Path) -> bool:
         return False
     try:
         if path.is_dir():
+            import shutil
+
             shutil.rmtree(path)
         else:
             path.unlink()
@@ -311,7 +313,7 @@ def _locked(target: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
     """Something new beside `target`, marked and locked."""
     stem = os.fsdecode(os.fsencode(target.name)[:_LONGEST_NAME])
     while True:
-        beside = target.with_name(f".{stem}{_MARK}{secrets.token_hex(8)}.tmp")
+        beside = target.with_name(f".{stem}{_MARK}{os.urandom(8).hex()}.tmp")
         try:
             handle = make(beside)
         except FileNotFoundError:

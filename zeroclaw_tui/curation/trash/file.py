@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.config.document.replacing import FULL, MAKE_ROOM, is_full, make_folder, new_file
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, RowChange, StoredRow, Value
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, OTHER_ROW
 from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Unreadable
 from zeroclaw_tui.memory.text import is_unicode
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.memory.change import RowChange, StoredRow, Value
 
 try:
     import fcntl
@@ -353,6 +356,8 @@ def pack(row: StoredRow, before: StoredRow | None = None, *, vector: bool = True
 
 def unpack(packed: Packed, before: StoredRow | None = None) -> StoredRow:
     """The row again; `before` is the one it was packed with."""
+    from zeroclaw_tui.memory.change import StoredRow
+
     blob = packed.blob or b""
     *parts, values = json.loads(packed.row)
     name_of_row, handle, agent, table = (_unpacked(part, blob) for part in parts)
@@ -384,6 +389,8 @@ class PackedChange:
     @property
     def is_deletion(self) -> bool:
         """Whether a memory went."""
+        from zeroclaw_tui.memory.change import MEMORIES
+
         return self.table == MEMORIES and self.before is not None and self.after is None
 
 

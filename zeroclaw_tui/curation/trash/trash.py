@@ -13,10 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.settings import trash_limits
 from zeroclaw_tui.curation.trash import file as trash_file
 from zeroclaw_tui.curation.trash import journal
@@ -24,6 +22,10 @@ from zeroclaw_tui.curation.trash.file import Places
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action, KeptFacts, States, Verb
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, Batches, Keep, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotThere
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.config.install import Install
 
 NAME = "trash.db"
 LOCK = "trash.lock"

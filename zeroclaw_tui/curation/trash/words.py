@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.curation.audit.findings import excerpt_of
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.hygiene.words import COMES_AGAIN, is_taken_back_hygiene
-from zeroclaw_tui.curation.trash.journal import Action
 from zeroclaw_tui.memory.change import AGENTS, AUDIT_LOG, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW, RowChange
 from zeroclaw_tui.memory.text import counted, one_line
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.trash.journal import Action
 
 _LONGEST = 400
 _OTHERS = {FILE: "file", AUDIT_LOG: "audit entry", OTHER_ROW: "row", AGENTS: "agent", EMBEDDING_CACHE: "cached vector"}

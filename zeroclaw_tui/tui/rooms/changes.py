@@ -21,7 +21,8 @@ from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, edit_memory, rest
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action
 from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage, Version
 from zeroclaw_tui.curation.trash.words import summary_words
-from zeroclaw_tui.memory.change import EDITABLE, MEMORIES, Edit, StoredRow
+from zeroclaw_tui.memory.change import MEMORIES, Edit, StoredRow
+from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.changes import (

@@ -16,7 +16,8 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from zeroclaw_tui.memory.change import EDITABLE, StoredRow, Value
+from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import absolute_time, count_text, fit
 from zeroclaw_tui.tui.themes import MUTED

@@ -22,7 +22,8 @@ from textual.widgets import Input, Static, TextArea
 
 from zeroclaw_tui.curation.changes import edit_memory, look_at, store_memory
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE
-from zeroclaw_tui.memory.change import BUILT_IN_CATEGORIES, EDITABLE, Conflict, Draft, Edit, StoredRow, Value
+from zeroclaw_tui.memory.change import Conflict, Draft, Edit, StoredRow, Value
+from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, WrongUse
 from zeroclaw_tui.memory.query import Facets, MemoryFilter
 from zeroclaw_tui.memory.text import display_text, one_line

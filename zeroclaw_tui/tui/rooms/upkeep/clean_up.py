@@ -30,8 +30,8 @@ from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, plan_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.words import among_fact
-from zeroclaw_tui.memory.change import BUILT_IN_CATEGORIES, Advance, Stamp, category_meant
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.change import Advance, Stamp, category_meant
+from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line

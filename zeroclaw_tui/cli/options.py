@@ -1,0 +1,329 @@
+"""The options of both scripts: what each takes, what its words mean, and which place they say to open."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from zeroclaw_tui import __version__
+from zeroclaw_tui.memory.errors import WrongUse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from zeroclaw_tui.config.install import OpenOptions
+
+LIKENESS_OF_A_SLIP = 0.7
+SHELLS = ("bash", "zsh", "fish")
+SEARCH_MODES = ("hybrid", "bm25", "embedding")
+RULES = ("cli", "channel", "cron", "library")
+RERANK_STRATEGIES = ("none", "mmr")
+SUPERSEDED = ("hide", "show", "only")
+ABOUT_MEMORY = "list, search and explain what the agent remembers"
+ABOUT_ONBOARD = "set up the memory in config.toml, with questions or by flags"
+_LENGTH = re.compile(r"(\d{1,12})\s*([kmg]?)i?b?", re.IGNORECASE | re.ASCII)
+_UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+
+_OPENING = (
+    ("--config-dir", "DIR", "ZeroClaw's config dir (the one that holds config.toml)"),
+    ("--workspace", "DIR", "ZeroClaw's workspace (or, from 0.8.0, its data dir)"),
+    ("--backend", "NAME", "read this backend in place of the configured one"),
+    ("--location", "URL_OR_PATH", "where the store lies: a database file, a Markdown folder or a URL"),
+    ("--profile", "VERSION", "score as this ZeroClaw version does"),
+)
+_SWITCHES = (
+    ("--json", "one JSON document on stdout and nothing else"),
+    ("--yes", "answer yes to every question; repair first what writing needs"),
+    ("--read-only", "refuse every write"),
+)
+_VALUE_OPTIONS = {name for name, _, _ in _OPENING} | {"--agent"}
+
+
+_ABOUT_ZEROCLAW = f"""\
+Answers `zeroclaw memory` and `zeroclaw onboard` itself and hands the rest to the real zeroclaw.
+
+commands:
+  {"memory":<14} {ABOUT_MEMORY}
+  {"onboard":<14} {ABOUT_ONBOARD}"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are ordinary errors of this program."""
+
+    keeps_lines = False
+    """Whether what stands before and after the options is shown line by line, as it is written."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise WrongUse in place of printing the usage."""
+        raise self.wrong_use(message[:1].upper() + message[1:])
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        """A formatter of help for this terminal; argparse asks for one at every option that is added."""
+        kind = argparse.RawDescriptionHelpFormatter if self.keeps_lines else argparse.HelpFormatter
+        return kind(prog=self.prog, width=columns(80) - 2)
+
+    def wrong_use(self, message: str, before: str = "") -> WrongUse:
+        """The error of words that this parser does not take, their secrets masked; `before` begins its hint."""
+        from zeroclaw_tui.config.document.masking import masked_text
+
+        return WrongUse(f"{masked_text(message)}.", hint=f"{before}`{self.prog} --help` shows how.")
+
+    def parsed(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """These words, parsed. Raises WrongUse, which names the option that a misspelt one may stand for."""
+        given, others = self.parse_known_args(arguments)
+        if others:
+            near = likely(others[0].partition("=")[0], self._option_string_actions)
+            meant = f"Did you mean {near}? " if near else ""
+            if "--" in arguments:
+                meant += "Behind -- everything is a key or a word of the query. "
+            raise self.wrong_use(f"Unrecognized arguments: {' '.join(others)}", meant)
+        return given
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """What argparse makes of an action's words.
+
+        Before Python 3.13 it takes the -- of `--option=--` for its own sign, and the option's value is an empty list.
+        """
+        if action.option_strings and action.nargs is None and arg_strings == ["--"]:
+            value = self._get_value(action, "--")
+            self._check_value(action, value)
+            return value
+        return super()._get_values(action, arg_strings)
+
+
+def inspector_parser() -> Parser:
+    """The parser of `zeroclaw-tui`."""
+    parser = Parser(
+        prog="zeroclaw-tui", allow_abbrev=False, description="See, search and explain what a ZeroClaw agent remembers."
+    )
+    parser.add_argument(
+        "path",
+        nargs="?",
+        metavar="PATH_OR_URL",
+        help="config dir, workspace, database file, Markdown folder, or the URL of a server",
+    )
+    parser.add_argument("--demo", action="store_true", help="open a throw-away workspace of sample memories")
+    for name, metavar, about in _OPENING:
+        parser.add_argument(name, metavar=metavar, help=about)
+    parser.add_argument("--agent", metavar="ALIAS", help="see the memory of this agent")
+    parser.add_argument("--read-only", action="store_true", help="refuse every write")
+    _add_print_completion(parser)
+    parser.add_argument("--version", action="version", version=f"zeroclaw-tui {__version__}")
+    return parser
+
+
+def zeroclaw_parser() -> Parser:
+    """The parser of what `zeroclaw` says of itself; what stands behind a command has a parser of its own."""
+    parser = Parser(
+        prog="zeroclaw",
+        usage="zeroclaw [-h] [--print-completion SHELL] COMMAND ...",
+        allow_abbrev=False,
+        description=_ABOUT_ZEROCLAW,
+        epilog="`zeroclaw --real ...` always hands over.",
+    )
+    parser.keeps_lines = True
+    _add_print_completion(parser)
+    return parser
+
+
+def columns(otherwise: int) -> int:
+    """How many cells a line has: COLUMNS, else what the terminal says, else this many."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told) > 0:
+        return int(told)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or otherwise
+    except (OSError, ValueError):
+        return otherwise
+
+
+def likely(typed: str, names: Iterable[str], cutoff: float = LIKENESS_OF_A_SLIP) -> str | None:
+    """The name that a misspelt one most likely stands for; None when none is near."""
+    import difflib
+
+    near = difflib.get_close_matches(typed.lower(), list(names), n=1, cutoff=cutoff)
+    return near[0] if near else None
+
+
+def first_word(arguments: Sequence[str]) -> int | None:
+    """Where the first argument stands that is neither an option nor an option's value."""
+    skip = False
+    for at, argument in enumerate(arguments):
+        if skip:
+            skip = False
+        elif argument == "--":
+            return None
+        elif not argument.startswith("-"):
+            return at
+        else:
+            skip = argument in _VALUE_OPTIONS
+    return None
+
+
+def open_options(given: argparse.Namespace) -> OpenOptions:
+    """What to open, out of the parsed options of either script.
+
+    A local --location with no install named beside it is opened as a path is, so that a lone file needs no install; a
+    URL in the place of a path is a --location. Raises WrongUse for two places.
+    """
+    from pathlib import Path
+
+    from zeroclaw_tui.config.install import OpenOptions
+    from zeroclaw_tui.config.server_url import is_url
+
+    agents = agents_given(given)
+    named, location = getattr(given, "path", None), given.location
+    if is_url(named):
+        if location is not None:
+            raise WrongUse("A URL and --location name two stores.", hint="Leave one of them out.")
+        named, location = None, named
+    path = _path(named)
+    if location and "://" not in location:
+        location = str(_path(location))
+        if path is None and given.config_dir is None and given.workspace is None:
+            path = Path(location)
+            location = location if given.backend else None
+    return OpenOptions(
+        path=path,
+        config_dir=_path(given.config_dir),
+        workspace=_path(given.workspace),
+        backend=given.backend,
+        is_made=getattr(given, "makes_store", False),
+        location=location,
+        profile=given.profile,
+        agent=agents[0] if agents else None,
+        read_only=given.read_only,
+    )
+
+
+def agents_given(given: argparse.Namespace) -> tuple[str, ...]:
+    """The agents named, of which the inspector takes one."""
+    named = given.agent or []
+    return (named,) if isinstance(named, str) else tuple(named)
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """The filters that list, stats, facets and purge take."""
+    group = parser.add_argument_group("filters", "All must hold; a repeated one takes any of its values.")
+    group.add_argument("--category", action="append", metavar="NAME")
+    group.add_argument("--session", action="append", metavar="ID", help='"" means memories without a session')
+    group.add_argument("--namespace", action="append", metavar="NAME")
+    group.add_argument("--older-than", metavar="WHEN", help="created before: 30d, 12h, 2w, a date or RFC 3339")
+    group.add_argument("--newer-than", metavar="WHEN", help="created after")
+    group.add_argument("--undated", action="store_true", help="without a date that can be read")
+    group.add_argument("--longer-than", type=length, metavar="BYTES", help="longer than so many bytes: 200, 4k, 2M")
+    group.add_argument("--shorter-than", type=length, metavar="BYTES", help="shorter than that")
+    group.add_argument("--contains", metavar="TEXT", help="in key or content, whatever its case")
+    group.add_argument("--words", metavar="TEXT", help="every one of these words in key or content, in any order")
+    group.add_argument("--regex", metavar="PATTERN", help="this regular expression in key or content")
+    group.add_argument(
+        "--superseded",
+        nargs="?",
+        const="show",
+        default="hide",
+        choices=SUPERSEDED,
+        help="memories that a newer one replaced: hide (as ZeroClaw does), show or only",
+    )
+
+
+def add_recall_scope(parser: argparse.ArgumentParser, *, has_layer: bool = True) -> None:
+    """The options that say what is recalled, and how it is judged."""
+    parser.add_argument(
+        "--limit", type=positive, metavar="N", help="try another limit than the turn has (5; library: its agent's own)"
+    )
+    parser.add_argument(
+        "--session", action="append", metavar="ID", help="recall within this session; several in their order"
+    )
+    parser.add_argument("--namespace", metavar="NAME", help="recall within this namespace")
+    parser.add_argument("--since", metavar="WHEN", help="created then or later: 30d, 12h, 2w, a date or RFC 3339")
+    parser.add_argument("--until", metavar="WHEN", help="created then or earlier")
+    if has_layer:
+        parser.add_argument(
+            "--layer",
+            choices=("agent", "store"),
+            default="agent",
+            help="what reaches an agent, or the store's own recall",
+        )
+    parser.add_argument(
+        "--rule",
+        choices=RULES,
+        default="cli",
+        help="whose turn it is: the CLI agent's, a channel's, cron's, or the embedded agent's (web socket, RPC)",
+    )
+    parser.add_argument("--as-of", metavar="WHEN", help="count time decay to this moment in place of now")
+
+
+def add_what_if(parser: argparse.ArgumentParser) -> None:
+    """Other numbers than config.toml has; nothing is written."""
+    group = parser.add_argument_group("what if", "Other numbers than config.toml has; nothing is written.")
+    group.add_argument("--vector-weight", metavar="NUMBER", help="how much the cosine counts")
+    group.add_argument("--keyword-weight", metavar="NUMBER", help="how much the words count")
+    group.add_argument("--threshold", metavar="NUMBER", help="what a score has to reach to be injected")
+    group.add_argument("--search-mode", choices=SEARCH_MODES, help="read from 0.6.3 on")
+    group.add_argument("--rerank", choices=("on", "off"), help="rerank what is put before the message, from 0.8.4 on")
+    group.add_argument("--rerank-strategy", choices=RERANK_STRATEGIES, help="how it is ordered anew")
+    group.add_argument("--rerank-threshold", type=count, metavar="N", help="how many memories mmr needs")
+    group.add_argument("--mmr-lambda", metavar="NUMBER", help="0 to 1: how much the score counts against what repeats")
+    group.add_argument("--importance-weight", metavar="NUMBER", help="0 to 1: how much importance counts in rerank")
+    group.add_argument("--recency-weight", metavar="NUMBER", help="0 to 1: how much age counts in rerank")
+    group.add_argument("--candidate-multiplier", type=positive, metavar="N", help="limits recalled for rerank, 1 to 20")
+    group.add_argument("--day", type=count, metavar="N", help="count time decay to N days from now")
+
+
+def count(text: str) -> int:
+    """A whole number of 0 or more."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 0 or more")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """A whole number of 1 or more."""
+    if (number := count(text)) == 0:
+        raise argparse.ArgumentTypeError("it must be at least 1")
+    return number
+
+
+def length(text: str) -> int:
+    """Bytes: "200", "4k", "2 MB", 1,024 to the unit."""
+    meant = _LENGTH.fullmatch(text.strip())
+    if meant is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes (200, 4k, 2M)")
+    return int(meant.group(1)) * _UNITS[meant.group(2).lower()]
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """The options of every verb."""
+    group = parser.add_argument_group("options of every verb")
+    for name, metavar, about in _OPENING:
+        group.add_argument(name, metavar=metavar, help=about)
+    group.add_argument(
+        "--agent", action="append", metavar="ALIAS", help="only the memory this agent can read (repeatable)"
+    )
+    for name, about in _SWITCHES:
+        group.add_argument(name, action="store_true", help=about)
+
+
+def add_key(parser: argparse.ArgumentParser, about: str | None = "its exact key") -> None:
+    """A memory by its key, or by its id."""
+    parser.add_argument("key", nargs="?", metavar="KEY", help=about)
+    parser.add_argument("--id", metavar="ID", help="the memory of this id")
+
+
+def add_dry_run(parser: argparse.ArgumentParser) -> None:
+    """`--dry-run`."""
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+
+
+def _add_print_completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--print-completion", choices=SHELLS, help="print a completion script and exit")
+
+
+def _path(given: Path | str | None) -> Path | None:
+    from pathlib import Path
+
+    return None if given is None else Path(given).expanduser()
