@@ -53,6 +53,13 @@ def create_memory(config: MemoryConfig) -> Memory:
         raise _without_driver(profile.key, error) from error
 
 
+def stand_in(store: Memory) -> Memory:
+    """For a store that ZeroClaw has not made yet: it has 0 memories."""
+    from zeroclaw_tui.backends.none import NoneMemory
+
+    return NoneMemory(not_made=store)
+
+
 def backend_of_file(path: Path) -> str | None:
     """The backend of another program whose store a file is, by its content; None for any other file. Blocks."""
     # Known through a link too, so that the store itself can say that it follows none.

@@ -22,7 +22,7 @@ from zeroclaw_tui.memory.change import (
     Written,
 )
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
-from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.errors import MAKES_STORE, Refused
 from zeroclaw_tui.memory.text import one_line
 
 if TYPE_CHECKING:
@@ -32,23 +32,34 @@ _CONFIGURED = 'Nothing is stored, because memory.backend is "none".'
 _HOW = 'Set memory.backend to "sqlite" in config.toml and start the agent again to turn memory on.'
 _CHOSEN = 'Nothing is stored: the backend "none" keeps nothing.'
 _IN_USE = "ZeroClaw itself uses {} here."
-MAKES_IT = "`zeroclaw memory store KEY TEXT` makes it now."
-"""What fills a store that is not there yet."""
+_NOT_MADE = "No memories yet: {} is not there. ZeroClaw makes it at its first start; {}"
 _PARTS = (
     "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "kind", "watch", "write", *EDITABLE,
 )  # fmt: skip
 
 
 class NoneMemory(Memory):
-    """Takes every verb, keeps nothing and finds nothing, as ZeroClaw's own does."""
+    """Takes every verb, keeps nothing and finds nothing, as ZeroClaw's own does.
+
+    It also stands for a store that is not there yet, as it is before ZeroClaw's first start: that has 0 memories.
+    """
 
     name = "none"
     keeps_deleted = None
     location = "nowhere"
     keeps_nothing = True
 
-    def __init__(self, in_use: str = "none") -> None:
-        """`in_use` is the backend that ZeroClaw itself uses, where a person chose this one only to look at it."""
+    def __init__(self, in_use: str = "none", *, not_made: Memory | None = None) -> None:
+        """`in_use` is the backend that ZeroClaw itself uses, where a person chose this one only to look at it.
+
+        `not_made` is the store that could not be opened because there is nothing yet.
+        """
+        self._not_made = not_made
+        if not_made is not None:
+            self.name, self.location = not_made.name, not_made.location
+            self.capabilities = THE_TRAIT
+            self.notices = (_NOT_MADE.format(one_line(self.location), MAKES_STORE),)
+            return
         is_configured = in_use == "none"
         nothing = _CONFIGURED if is_configured else _CHOSEN
         self.read_only_because = nothing
@@ -59,6 +70,17 @@ class NoneMemory(Memory):
     def from_config(cls, config: MemoryConfig) -> NoneMemory:
         """What keeps nothing, and says whether the config asks for that."""
         return cls(config.zeroclaw_backend)
+
+    @property
+    def trash_name(self) -> str:
+        """That of the store it stands for, whose trash may hold what was in it."""
+        return super().trash_name if self._not_made is None else self._not_made.trash_name
+
+    def refuse_to_write(self) -> Refused:
+        """The error for a change of what keeps nothing, or is not there."""
+        if self._not_made is None:
+            return super().refuse_to_write()
+        return Refused(f"{self.location} is not there yet.", hint=MAKES_STORE)
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Keep nothing."""
@@ -110,34 +132,6 @@ class NoneMemory(Memory):
         raise self.refuse_to_write()
 
     async def health(self) -> Health:
-        """Says that nothing is stored, and how to turn memory on."""
-        return Health(True, "stores nothing", findings=self.notices, facts={"memories": 0})
-
-
-class NotMadeYet(NoneMemory):
-    """Stands for a store that is not there yet, as it is before ZeroClaw's first start: it has 0 memories."""
-
-    def __init__(self, store: Memory) -> None:
-        """`store` is the one that could not be opened because there is nothing yet."""
-        super().__init__()
-        self.name, self.location = store.name, store.location
-        self._trash_name = store.trash_name
-        self.read_only_because = None
-        self.capabilities = THE_TRAIT
-        self.notices = (
-            f"No memories yet: {one_line(store.location)} is not there. ZeroClaw makes it at its first start; "
-            f"{MAKES_IT}",
-        )
-
-    @property
-    def trash_name(self) -> str:
-        """That of the store, whose trash may hold what was in it."""
-        return self._trash_name
-
-    def refuse_to_write(self) -> Refused:
-        """The error for a change of what is not there."""
-        return Refused(f"{self.location} is not there yet.", hint=MAKES_IT)
-
-    async def health(self) -> Health:
-        """Well, for ZeroClaw makes it at its first start."""
-        return Health(True, "not there yet", findings=self.notices, facts={"memories": 0})
+        """Says that nothing is stored, and how to turn memory on, or what makes the store."""
+        state = "stores nothing" if self._not_made is None else "not there yet"
+        return Health(True, state, findings=self.notices, facts={"memories": 0})

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, get_args
 
-from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.none import MAKES_IT, NotMadeYet
+from zeroclaw_tui.backends.factory import create_memory, stand_in
 from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
 from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder
 from zeroclaw_tui.embeddings.factory import create_embedder
-from zeroclaw_tui.memory.errors import BeforeFirstStart, NothingYet, NotThere
+from zeroclaw_tui.memory.errors import MAKES_STORE, BeforeFirstStart, NothingYet, NotThere
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, SearchMode, Trial
@@ -193,9 +192,9 @@ async def open_library(config: MemoryConfig, profile: str | None = None, *, may_
                 raise
             if not may_be_missing:
                 told = f"{one_line(memory.location)} is not there yet: ZeroClaw makes it at its first start."
-                raise BeforeFirstStart(told, hint=MAKES_IT) from nothing
+                raise BeforeFirstStart(told, hint=MAKES_STORE) from nothing
             await memory.close()
-            memory = NotMadeYet(memory)
+            memory = stand_in(memory)
         choice = await choose_profile(config, memory, profile)
         embedder, because = create_embedder(config.embedding)
         library = Library(config, memory, choice, scoring_settings(config), embedder, None, because)

@@ -9,6 +9,8 @@ NOT_REACHABLE = 3
 INTERRUPTED = 130
 
 
+MAKES_STORE = "`zeroclaw memory store KEY TEXT` makes it now."
+"""What fills a store that is not there yet."""
 ASKED_READ_ONLY = "It was opened read-only, as asked."
 """Why a store takes no changes that --read-only was given for."""
 
