@@ -33,6 +33,12 @@ class Answer:
         return self.raw.decode("utf-8")
 
     @property
+    def told(self) -> str:
+        """What stdout has, but for the document of an error with --json."""
+        is_error = self.code and self.out.startswith('{\n  "error": {')
+        return "" if is_error else self.out
+
+    @property
     def json(self) -> Any:
         return json.loads(self.raw)
 

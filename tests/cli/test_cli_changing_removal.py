@@ -86,7 +86,7 @@ def test_without_a_terminal_nothing_is_asked_and_nothing_done(
 ) -> None:
     before = _rows(install)
     answer = memory(*arguments, stdin=b"y\n")
-    assert (answer.code, answer.out) == (2, "")
+    assert (answer.code, answer.told) == (2, "")
     assert "--yes" in answer.err
     assert "--dry-run" in answer.err
     assert _rows(install) == before
@@ -224,7 +224,7 @@ def test_agents_are_kept_apart(run: Run, agents_install: Path) -> None:
     place = ("--config-dir", str(agents_install), "--yes", "--json")
     for arguments in (("forget", "lang"), ("clear", "--key", "lang"), ("purge", "lang")):
         answer = run("memory", *arguments, *place)
-        assert (answer.code, answer.out) == (1, "")
+        assert (answer.code, answer.told) == (1, "")
         assert all(word in answer.err for word in ("default", "writer", "lang-writer"))
     assert run("memory", "purge", "lang", "--agent", "writer", *place).json["entries"][0]["id"] == "lang-writer"
     assert run("memory", "clear", "--agent", "writer", *place).json["count"] == 1
@@ -274,7 +274,7 @@ def test_a_key_that_exists_again_stops_an_undo_until_decided(memory: Run, instal
         )
     before = _rows(install)
     answer = memory("undo", "--yes", "--json")
-    assert (answer.code, answer.out) == (1, "")
+    assert (answer.code, answer.told) == (1, "")
     assert all(word in answer.err for word in ("id-2", "new-pet", "'pet'", "--overwrite", "--rename"))
     assert _rows(install) == before
     renamed = memory("undo", "--yes", "--rename", "--json").json

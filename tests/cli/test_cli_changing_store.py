@@ -57,7 +57,7 @@ def test_storing_an_existing_key_replaces_it_and_says_what_brings_it_back(memory
 def test_new_refuses_a_key_that_is_there(memory: Run, install: Path) -> None:
     before = _rows(install)
     answer = memory("store", "pet", "Dog named Rex", "--new", "--json")
-    assert (answer.code, answer.out) == (1, "")
+    assert (answer.code, answer.told) == (1, "")
     assert "already a memory" in answer.err
     assert _rows(install) == before
 

@@ -83,7 +83,7 @@ def test_why_a_store_takes_no_change_is_said_once(memory: Run, install: Path) ->
     assert memory("list").err.count("no ZeroClaw version can open it") == 1
     for verb in (("store", "k", "v"), ("forget", "pet", "--yes"), ("undo", "--yes"), ("clear", "--yes", "--json")):
         refused = memory(*verb)
-        assert (refused.code, refused.out) == (1, "")
+        assert (refused.code, refused.told) == (1, "")
         assert refused.err.count("no ZeroClaw version can open it") == 1
 
 

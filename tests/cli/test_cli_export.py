@@ -104,7 +104,7 @@ def test_the_document_tells_file_count_size_and_what_is_lost(memory: Run, tmp_pa
 )
 def test_what_does_not_fit_is_one_sentence(arguments: tuple[str, ...], code: int, told: str, memory: Run) -> None:
     done = memory("export", *arguments)
-    assert (done.code, done.out) == (code, "")
+    assert (done.code, done.told) == (code, "")
     assert told in done.err
 
 

@@ -155,7 +155,7 @@ def test_a_beginning_of_several_keys(memory: Run) -> None:
     assert answer.code == 1
     assert answer.out.startswith("Prefix 'foo' matched 2 entries:\n\n- food_allergy [core]\n- food [travel notes]\n")
     as_json = memory("get", "foo", "--json")
-    assert (as_json.code, as_json.out) == (1, "")
+    assert (as_json.code, as_json.told) == (1, "")
     assert "matched 2 entries" in as_json.err
 
 
@@ -164,7 +164,7 @@ def test_a_key_that_two_agents_hold(run: Run, agents_install: Path) -> None:
         return run("memory", "get", "lang", "--config-dir", str(agents_install), "--json", *more)
 
     unsure = get()
-    assert (unsure.code, unsure.out) == (1, "")
+    assert (unsure.code, unsure.told) == (1, "")
     assert all(word in unsure.err for word in ("default", "writer", "lang-default", "--agent"))
     assert get("--agent", "writer").json["content"] == "Rust, says writer"
     assert get("--id", "lang-default").json["agent"] == "default"

@@ -66,7 +66,7 @@ def test_zeroclaw_reads_what_was_meant(tmp_path: Path, form: str, backend: str) 
         assert config.storage["db_url"] == URL
         assert (config.storage["schema"], config.storage["table"]) == ("public", "memories")
         # A config that names it as its provider has that backend already, so that no defaults come along.
-        assert config.storage["connect_timeout_secs"] == (None if form == "old, by provider" else 15)
+        assert config.storage.get("connect_timeout_secs") == (None if form == "old, by provider" else 15)
     if backend == "qdrant":
         assert config.storage["url"] == "http://localhost:6333"
         assert config.storage["collection"] == "zeroclaw_memories"

@@ -61,6 +61,10 @@ class Library:
             self.kept_in = Trash(self.config.install, _trash_name(self.config, self.memory, self.memory.location), _now)
         return self.kept_in
 
+    @trash.setter
+    def trash(self, trash: Trash) -> None:
+        self.kept_in = trash
+
     @property
     def read_only_because(self) -> str | None:
         """Why nothing can be changed here, in a sentence; None when it can."""

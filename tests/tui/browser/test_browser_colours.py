@@ -43,7 +43,7 @@ async def test_rows_below_the_threshold_titles_and_exact_numbers_have_contrast(
                     on = Color(*behind) if behind else ground
                     shown = Color(*style.color.triplet)
                     if "dim" not in str(style):
-                        assert contrast(shown, on) >= 4.4, f"{text!r}: {shown.hex} on {on.hex}"
+                        assert contrast(shown, on) >= 4.5, f"{text!r}: {shown.hex} on {on.hex}"
 
 
 async def test_sixteen_colours_have_cyan_and_yellow_and_no_red(inspector: Inspector) -> None:

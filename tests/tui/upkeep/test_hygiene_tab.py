@@ -275,3 +275,18 @@ async def test_hostile_names_reach_no_terminal(tmp_path: Path, size: tuple[int, 
         for key in "jjjjjjjj":
             assert not any(sign in "".join(app.lines) for sign in "\x1b\x07\x9b\u202e")
             await press(pilot, key)
+
+
+async def test_a_run_that_was_taken_back_is_done_again_from_the_list(workspace: Workspace) -> None:
+    files, keys = workspace.files(), workspace.keys()
+    app = workspace.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter", "y")
+        after, left = workspace.files(), workspace.keys()
+        assert (after, left) != (files, keys)
+        await press(pilot, "u")
+        assert (workspace.files(), workspace.keys()) == (files, keys)
+        await press(pilot, "U")
+        assert (workspace.files(), workspace.keys()) == (after, left)
+        assert "again" in app.told

@@ -232,6 +232,8 @@ class BrowserRoom(Screen[None]):
         self._narrowed: Chip | None = None
         self._is_on_foreign = False
         self._reader: ReaderRoom | None = None
+        self._edited_elsewhere: int | None = None
+        """The edit of another room whose old text may lie elsewhere."""
 
     def compose(self) -> ComposeResult:
         """What the first frame shows, while the store is being opened."""
@@ -312,7 +314,14 @@ class BrowserRoom(Screen[None]):
             self.panes.copies_banner.hide()
             self.panes.show_header()
             self.panes.look_again(glows_news=True)
+            if self._edited_elsewhere is not None:
+                self._look_for_copies(self.library, self._edited_elsewhere, is_edit=True)
+                self._edited_elsewhere = None
             self.run_worker(self._refresh_marks(self.library), group="marks")
+
+    def edited_elsewhere(self, action: int) -> None:
+        """A memory was edited in another room: where its old text lies too is told when that is left."""
+        self._edited_elsewhere = action
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What cannot be done here is dimmed; what there is nothing of has no key either."""
@@ -838,7 +847,7 @@ class BrowserRoom(Screen[None]):
             return
         left = left_words(worth_telling(self._copies, is_edit=is_edit))
         if left:
-            banner.show("quiet", left, ": copies", "shows them", "show_copies")
+            banner.show("quiet", left, ":", "and then “copies” shows them", "show_copies")
         else:
             banner.hide()
 

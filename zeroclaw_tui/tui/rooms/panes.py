@@ -165,7 +165,13 @@ class BrowserPanes(Vertical):
         banner = self.query_one("#other-install", Banner)
         banner.hide()
         if other_install:
-            banner.show("quiet", f"Another install here: {other_install}", ": installs", "to see", "choose_install")
+            banner.show(
+                "quiet",
+                f"Another install here: {other_install}",
+                ":",
+                "and then “installs” lets you choose it",
+                "choose_install",
+            )
         self.query_one(Empty).show("Opening …")
         self.detail.show_nothing("")
         self.close_search()
@@ -547,7 +553,7 @@ class BrowserPanes(Vertical):
         )
 
     def _vector_words(self) -> str:
-        if self.library is None or self.recalled is None:
+        if self.library is None or self.recalled is None or self.library.embedder is None:
             return ""
         return vector_words(self.recalled, self.library.embedding_host, self.library.resting)
 

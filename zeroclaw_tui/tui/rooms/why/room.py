@@ -650,6 +650,8 @@ class WhyRoom(Screen[bool]):
         if outcome is not None:
             self.has_changed = True
             self.tell(written_words(outcome))
+            if outcome.action is not None and self._list_below is not None:
+                self._list_below.edited_elsewhere(outcome.action.number)
             self.reload()
 
     async def _explain_newer(self) -> None:
