@@ -239,6 +239,8 @@ def _answer_onboard(arguments: Sequence[str], at: int) -> int:
     given = onboard_parser().parsed(own)
     from zeroclaw_tui.cli.onboard import onboard
 
+    # The wizard waits for a person, and may go on as the inspector.
+    gc.enable()
     return onboard(given)
 
 
