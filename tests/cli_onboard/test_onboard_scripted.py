@@ -214,4 +214,4 @@ def test_flags_load_nothing_that_only_questions_need(config_dir: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stderr.partition("LOADED\n")[2].split())
     assert loaded
-    assert not loaded & {"textual", "questionary", "prompt_toolkit", "rich", "httpx", "asyncpg", "numpy", "shtab"}
+    assert not loaded & {"textual", "questionary", "prompt_toolkit", "rich", "httpx", "asyncpg", "numpy"}

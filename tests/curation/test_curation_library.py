@@ -102,7 +102,8 @@ def test_the_process_ends_after_an_opening_that_failed(config: MemoryConfig) -> 
     script = (
         "import asyncio, sys, pathlib\n"
         "from zeroclaw_tui.curation.library import open_library\n"
-        "from zeroclaw_tui.curation.opening import OpenOptions, configs_for\n"
+        "from zeroclaw_tui.config.install import OpenOptions\n"
+        "from zeroclaw_tui.curation.opening import configs_for\n"
         "asyncio.run(open_library(configs_for(OpenOptions(path=pathlib.Path(sys.argv[1])))[0], 'newest'))\n"
     )
     answer = subprocess.run(

@@ -29,7 +29,7 @@ FLOORS = {
 }
 NEIGHBOURS = {("embeddings", "config"), ("files", "config"), ("testing", "curation")}
 """The imports within one floor that are meant: an embedder is made from a config, and no other."""
-SOLE_IMPORTERS = {"textual": "tui", "questionary": "onboard", "prompt_toolkit": "onboard", "shtab": "cli"}
+SOLE_IMPORTERS = {"textual": "tui", "questionary": "onboard", "prompt_toolkit": "onboard"}
 CONCRETE_BACKENDS = {
     "sqlite", "postgres", "markdown", "qdrant", "redis", "lucid", "in_memory", "none", "rmem", "memory_rs",
 }  # fmt: skip
@@ -155,9 +155,9 @@ def _loaded_by(code: str) -> set[str]:
         ),
         (
             "import zeroclaw_tui.cli.main",
-            {"textual", "questionary", "numpy", "httpx", "cryptography", "tomlkit", "shtab", "regex"},
+            {"textual", "questionary", "numpy", "httpx", "cryptography", "tomlkit", "regex"},
         ),
-        ("import zeroclaw_tui.tui.app", {"questionary", "numpy", "httpx", "cryptography", "tomlkit", "shtab", "regex"}),
+        ("import zeroclaw_tui.tui.app", {"questionary", "numpy", "httpx", "cryptography", "tomlkit", "regex"}),
     ],
 )
 def test_nothing_is_imported_before_it_is_used(code: str, absent: set[str]) -> None:

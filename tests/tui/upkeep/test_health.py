@@ -19,12 +19,11 @@ from textual.pilot import Pilot
 from upkeep_samples import HOSTILE, NARROW, NOW, WIDE, RoomApp, press, screen_words, until
 
 from zeroclaw_tui.config.embedding import EmbeddingConfig
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.install import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation import reindex
 from zeroclaw_tui.curation.doctor import repairs
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions
 from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan
 from zeroclaw_tui.curation.stats import full_stats
 from zeroclaw_tui.memory.change import Stamp

@@ -16,10 +16,10 @@ from support.small_store import make
 from textual.app import App
 from textual.pilot import Pilot
 
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.install import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.snapshot.text import NAME, SIDE_CAR, snapshot_text
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.entry import MemoryEntry

@@ -18,8 +18,9 @@ from support.small_store import add, blob, make
 from textual.app import App
 from textual.pilot import Pilot
 
+from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import OpenOptions, configs_for
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
