@@ -30,6 +30,11 @@ class Answer:
     err: str
 
     @property
+    def told(self) -> str:
+        """What stdout has, but for the document of an error with --json."""
+        return "" if self.code and self.out.startswith('{\n  "error": {') else self.out
+
+    @property
     def json(self) -> Any:
         return json.loads(self.out)
 

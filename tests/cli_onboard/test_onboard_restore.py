@@ -33,7 +33,7 @@ def backups(onboard: Onboard) -> list[dict[str, Any]]:
 def test_without_backups(onboard: Onboard, config_file: Path) -> None:
     for flags in (("--restore",), ("--restore", "latest", "--yes"), ("--restore", "--json")):
         answer = onboard(*flags)
-        assert (answer.code, answer.out) == (1, "")
+        assert (answer.code, answer.told) == (1, "")
         assert "no backup" in answer.err
 
 
@@ -176,7 +176,7 @@ def test_another_run_that_is_writing_is_not_disturbed(onboard: Onboard, changed:
     fcntl.flock(folder, fcntl.LOCK_EX)
     for flags in (("--restore", "latest", "--yes"), ("--set", "auto_save=true", "--no-test")):
         answer = onboard(*flags, "--json")
-        assert (answer.code, answer.out) == (1, "")
+        assert (answer.code, answer.told) == (1, "")
         assert "Another run" in answer.err
         assert "Try again" in answer.err
     assert changed.read_text() == THIRD

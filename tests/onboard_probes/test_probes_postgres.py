@@ -331,7 +331,7 @@ def test_a_url_that_lies_elsewhere_is_not_tested(tmp_path: Path, url: str) -> No
     assert look(tmp_path, url).verdict == "not tested"
 
 
-def test_without_the_driver_it_is_not_tested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_driver_it_says_what_brings_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real_import = builtins.__import__
 
     def without_driver(name: str, *arguments: Any, **named: Any) -> Any:
@@ -341,8 +341,8 @@ def test_without_the_driver_it_is_not_tested(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(builtins, "__import__", without_driver)
     found = look(tmp_path, "postgres://u@127.0.0.1:1/d")
-    assert found.verdict == "not tested"
-    assert "pip install 'zeroclaw_tui[postgres]'" in found.sentence
+    assert found.verdict == "bad"
+    assert "asyncpg>=" in f"{found.sentence} {found.hint}"
 
 
 def test_an_unknown_host(tmp_path: Path) -> None:
