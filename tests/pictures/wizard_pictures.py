@@ -37,14 +37,15 @@ conversation_retention_days = 90   # so that a season can be compared with the l
 bot_token = "123456:not-a-real-one"
 allowed_users = ["ann"]
 """
-TO_POSTGRES = (("1 of ", "down", "down", "enter"), ("Which database?", URL, "enter"))
+ALL = ("Everything  every", "down", "enter")
+TO_POSTGRES = (ALL, ("❯ SQLite", "down", "down", "enter"), ("Which database?", URL, "enter"))
 SHOTS: dict[str, tuple[tuple[int, int], Sequence[Sequence[str]]]] = {
-    "wizard-80x24": (NARROW, (("accept the rest",),)),
-    "wizard-40x32": (SLIM, (("accept the rest",),)),
+    "wizard-80x24": (NARROW, (("Everything  every",),)),
+    "wizard-40x32": (SLIM, (("Everything", "enter"), ("accept the rest",))),
     "wizard-question-80x24": (NARROW, (*TO_POSTGRES, ("❯ public",))),
     "wizard-overview-80x24": (
         NARROW,
-        (("accept the rest", "ctrl+o"), ("Fill a", "down", "down"), ("❯ Save what",)),
+        (ALL, ("accept the rest", "ctrl+o"), ("Which one?", "down", "down"), ("❯ Save what",)),
     ),
     "wizard-review": (TALL, (*TO_POSTGRES, ("In which PostgreSQL schema?", "ctrl+r"), ("Leave as it was\n   ← back",))),
 }
