@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-_LEAKS = ("ZEROCLAW_", "DATABASE_URL", "QDRANT_", "MEM0_", "XDG_", "OPENAI_", "OPENROUTER_")
+_LEAKS = ("COLUMNS", "ZEROCLAW_", "DATABASE_URL", "QDRANT_", "MEM0_", "XDG_", "OPENAI_", "OPENROUTER_")
 
 # How long an example takes says how busy the machine is. The same examples each time; `.ci/run --all` looks for others.
 _STEADY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

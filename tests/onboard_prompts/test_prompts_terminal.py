@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pyte
@@ -83,6 +84,13 @@ class NoAnswers:
 
     def value(self, name: str) -> Any:
         return "secret-value-of-today"
+
+    def source(self, name: str) -> str:
+        return "config"
+
+    @property
+    def situation(self) -> Any:
+        return SimpleNamespace(has_no_key=False, document=None, target=None)
 
 
 def ask(question: Question) -> Any:

@@ -158,7 +158,7 @@ async def test_a_missing_driver_names_what_brings_it(
     monkeypatch.setattr(builtins, "__import__", without)
     error = await refused(place.url)
     assert isinstance(error, Refused)
-    assert "pip install 'zeroclaw_tui[postgres]'" in error.hint
+    assert "asyncpg>=" in error.hint
 
 
 @pytest.mark.parametrize("name", ["", "1st", "agent-memory", 'x"; DROP TABLE memories; --', "größe", "a" * 64, "a b"])

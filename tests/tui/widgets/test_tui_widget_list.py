@@ -351,6 +351,7 @@ async def test_rows_are_asked_for_anew_when_another_program_has_written() -> Non
 async def test_the_end_of_a_million_rows_is_one_key_away_and_the_scrollbar_reaches_its_middle() -> None:
     async with listing() as (widget, app, pilot):
         widget.show_order(MILLION)
+        await pilot.pause()
         await pilot.press("G")
         await pilot.pause()
         assert widget.cursor == 999_999

@@ -254,7 +254,7 @@ class BrowserRoom(Screen[None]):
                 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 
                 panes = BrowserPanes(self.clock, self.pace, id="panes")
-                await self.query_one("#opening").remove()
+                await self.query("#opening").remove()
                 await self.mount_all([panes, KeyLine("esc more")])
                 self._panes = panes
                 self.refresh_bindings()

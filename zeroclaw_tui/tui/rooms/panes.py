@@ -118,7 +118,9 @@ class BrowserPanes(Vertical):
 
     def on_mount(self) -> None:
         """Say that it is being opened; look for changes from then on."""
-        self.query_one(Empty).show("Opening …")
+        # A program that is being left composes nothing any more.
+        for empty in self.query(Empty):
+            empty.show("Opening …")
         if self._pace.poll is not None:
             self.set_interval(self._pace.poll, self._poll)
 
