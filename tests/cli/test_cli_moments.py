@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.cli.moments import bound_meant, moment_meant
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import WrongUse
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

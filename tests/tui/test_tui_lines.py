@@ -27,8 +27,9 @@ from tui_samples import (
 )
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.backends.listing import age_group, matches, moment
+from zeroclaw_tui.backends.listing import age_group, matches
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import AGE_GROUPS
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.tui.format import shorten_path

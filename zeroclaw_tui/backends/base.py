@@ -31,6 +31,7 @@ from zeroclaw_tui.backends.text_search import SECONDS
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere, Refused
 
+# What a listing does not need is imported by the first method that does: a command that lists pays for its start.
 if TYPE_CHECKING:
     import numpy as np
 

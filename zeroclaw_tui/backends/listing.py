@@ -10,7 +10,7 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.text_search import SECONDS, TextSearch
-from zeroclaw_tui.memory.days import moment as moment
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.query import (
     AGE_GROUPS,

@@ -20,7 +20,6 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
 from zeroclaw_tui.cli.moments import moment_meant
@@ -56,6 +55,7 @@ from zeroclaw_tui.curation.hygiene.words import (
     thing_of,
 )
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from zeroclaw_tui.backends.listing import moment
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import WrongUse
 
 _AGE = re.compile(r"(\d{1,7})\s*(h|d|w)", re.IGNORECASE)

@@ -108,7 +108,7 @@ def size_shown(size: int) -> str:
 
 def moment_shown(timestamp: str) -> str:
     """Date and minute on the clock it was written by; what is no moment is shown as it is."""
-    from zeroclaw_tui.backends.listing import moment
+    from zeroclaw_tui.memory.days import moment
 
     if moment(timestamp) is None:
         return cut(one_line(timestamp[:200]), LONGEST_TIMESTAMP) or "no date"
@@ -117,7 +117,7 @@ def moment_shown(timestamp: str) -> str:
 
 def date_shown(timestamp: str) -> str:
     """The date of a moment."""
-    from zeroclaw_tui.backends.listing import moment
+    from zeroclaw_tui.memory.days import moment
 
     return moment_shown(timestamp)[:10] if moment(timestamp) is not None else moment_shown(timestamp)
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.cancellation import to_its_end
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.profiles import has_database, has_notes
 from zeroclaw_tui.config.document.replacing import is_abandoned, is_unfinished, remove_left_over
 from zeroclaw_tui.config.layouts import names_in
@@ -45,6 +44,7 @@ from zeroclaw_tui.memory.change import (
     StoredRow,
     Vector,
 )
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, one_line

@@ -41,6 +41,7 @@ from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, 
 from zeroclaw_tui.scoring.generations import generation_made_by
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
 
+# What a listing does not need is imported by the first method that does: a command that lists pays for its start.
 if TYPE_CHECKING:
     import numpy as np
 

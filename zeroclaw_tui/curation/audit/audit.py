@@ -13,7 +13,6 @@ from typing import Literal
 from zeroclaw_tui.backends.answers import Trap
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.clock import local_now
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates, Vectors
 from zeroclaw_tui.curation.audit.findings import (
     KINDS,
@@ -32,6 +31,7 @@ from zeroclaw_tui.curation.audit.findings import (
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, change_rows, plan_of, refuse_read_only, remove_memories
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Advance, Clashes, RowChange, Stamp, StoredRow, category_meant
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.text import counted

@@ -16,7 +16,6 @@ from typing import Any, get_args
 
 from zeroclaw_tui.backends.answers import Budget, Outdated, Retention
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.curation.files import bytes_now, canonical, digest_now, led_to
 from zeroclaw_tui.curation.hygiene.rules import ROWS_SINCE, HygieneRules, RuleName, rules_of
 from zeroclaw_tui.curation.library import Library
@@ -24,7 +23,7 @@ from zeroclaw_tui.curation.side_databases import OldEntry, old_entries
 from zeroclaw_tui.curation.trash.file import file_state
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.change import Stamp
-from zeroclaw_tui.memory.days import Day, day_of_note, day_of_session, shown_day
+from zeroclaw_tui.memory.days import Day, day_of_note, day_of_session, moment, shown_day
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.scoring.profiles import parse_version

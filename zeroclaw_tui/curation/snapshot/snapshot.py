@@ -15,7 +15,6 @@ from typing import Literal
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.clock import local_now
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.profiles import has_database
 from zeroclaw_tui.backends.session_ids import sanitised
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
@@ -54,6 +53,7 @@ from zeroclaw_tui.curation.transfer.fit import (
 from zeroclaw_tui.curation.transfer.reconcile import Matching, What
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Advance, Keep, StoredRow, Value
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.config.layouts import CORE_NAME
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.memory.change import StoredRow, Value
-from zeroclaw_tui.memory.days import date_of_note
+from zeroclaw_tui.memory.days import date_of_note, moment
 from zeroclaw_tui.memory.entry import MemoryEntry, uuid_for
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line

@@ -25,7 +25,6 @@ from typing import Any, Literal, Protocol, TypeVar
 from uuid import uuid4
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.listing import moment
 from zeroclaw_tui.backends.profiles import backend_profile
 from zeroclaw_tui.config.document.replacing import cannot_write_temporary
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -53,6 +52,7 @@ from zeroclaw_tui.curation.transfer.fit import (
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.curation.trash.journal import Verb
 from zeroclaw_tui.memory.change import AGENTS, Advance, Clash, RowChange, See, StoredRow, Value
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
