@@ -10,15 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from textual.app import App
 from textual.content import Content
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.formats import FLAGGED
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
 from zeroclaw_tui.curation.transfer.export import Exported, export_file
-from zeroclaw_tui.curation.transfer.imports import ImportPlan, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.imports import ImportPlan, Wish, import_memories, plan_import
 from zeroclaw_tui.curation.words import left_out_words, lost_words, preview_words, source_words
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
@@ -124,15 +125,21 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
         return None
     path = path_typed(values["path"])
 
-    async def look(advance: Advance) -> ImportPlan:
-        return await plan_import(library, path, advance=advance)
+    wish = Wish()
 
-    plan = await with_progress(app, f"Reading {one_line(shown_words(path.name))}", 0, patience, look)
-    policy = await app.push_screen_wait(
-        Question(import_title(plan), plan_body(plan), "Import nothing", import_answers(plan))
-    )
-    if policy is None:
-        return None
+    async def look(advance: Advance) -> ImportPlan:
+        return await plan_import(library, path, wish, advance=advance)
+
+    while True:
+        plan = await with_progress(app, f"Reading {one_line(shown_words(path.name))}", 0, patience, look)
+        policy = await app.push_screen_wait(
+            Question(import_title(plan), plan_body(plan), "Import nothing", import_answers(plan))
+        )
+        if policy is None:
+            return None
+        if policy != FLAGGED:
+            break
+        wish = Wish(along=frozenset([FLAGGED]))
     count = plan.brings(policy)
 
     async def bring(advance: Advance) -> Outcome:
@@ -292,9 +299,13 @@ def _line(sentence: str) -> str:
     return fit(one_line(mask_secrets(shown_words(sentence))), _LONGEST_NOTE).rstrip()
 
 
-def import_answers(plan: ImportPlan) -> list[Answer[OnClash]]:
-    """The ways to bring them in; none where nothing is to be brought."""
-    return _answers(plan, "Import", "here", "what is here goes to the trash")
+def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]]]:
+    """The ways to bring them in, and to look at them with those that stay out; none where nothing is to be brought."""
+    ways: Sequence[Answer[Any]] = _answers(plan, "Import", "here", "what is here goes to the trash")
+    if not plan.flagged or FLAGGED in plan.wish.along:
+        return list(ways)
+    count = count_text(plan.flagged)
+    return [*ways, Answer("f", f"Look again with the {count} flagged", FLAGGED, "texts with a secret or a threat")]
 
 
 def imported_words(outcome: Outcome) -> str:

@@ -223,3 +223,24 @@ async def test_a_store_that_is_only_read_takes_no_import(place: Place) -> None:
         await until(pilot, lambda: bool(said(pilot)))
         assert "read-only" in said(pilot)
         assert isinstance(app.screen, BrowserRoom)
+
+
+async def test_what_seems_to_hold_a_secret_comes_in_once_it_is_asked_for(place: Place) -> None:
+    lines = [
+        {"type": "entity", "name": "door", "entityType": "fact", "observations": ["password: hunter2-hunter2-hunter2"]},
+        {"type": "entity", "name": "bees", "entityType": "fact", "observations": ["they live in the roof"]},
+    ]
+    file = place.home / "memory.json"
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    app = place.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await ready(pilot)
+        await import_from(pilot, file)
+        assert "1 new" in screen_words(app)
+        await pilot.press("f")
+        await until(pilot, lambda: "2 new" in screen_words(app))
+        assert "flagged" not in screen_words(app)
+        await pilot.press("y")
+        await until(pilot, lambda: isinstance(app.screen, BrowserRoom))
+        await ready(pilot)
+        assert "2 memories imported" in said(pilot)

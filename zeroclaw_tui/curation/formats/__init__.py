@@ -1,6 +1,8 @@
 """The files that memories come in: our own, and those of other tools."""
 
-FLAGGED = "flagged"
+from typing import Final
+
+FLAGGED: Final = "flagged"
 ALONG = ("archive", "instructions", "untrusted", "chunks", FLAGGED)
 """What is left out unless it is asked for: texts that newer ones superseded, instructions that are no memories, what an
 agent read from strangers, the pieces of an index whose notes are gone, texts that seem to hold a secret or a threat."""

@@ -52,7 +52,8 @@ class ImportPlan(Plan):
     """What a file or folder would bring.
 
     `format` is the name of its format, `title` what people call it, `why` completes "It looks like that: …" (empty
-    where it was said). `state` is that of the files as they were read.
+    where it was said). `state` is that of the files as they were read. `flagged` memories seem to hold a secret or a
+    threat, and stay out unless the wish takes them.
     """
 
     path: Path
@@ -61,6 +62,7 @@ class ImportPlan(Plan):
     why: str = ""
     wish: Wish = field(default_factory=Wish)
     state: str = ""
+    flagged: int = 0
 
 
 class Readable(Protocol):
@@ -141,7 +143,7 @@ class ForeignMemories:
         self._source, self.tool, self._wish, self._embedding = source, format, wish, embedding
         self._report = Report()
         self._flagged: Counter[str] = Counter()
-        self._vectors = 0
+        self._vectors = self.flagged = 0
 
     def identity(self) -> Identity | None:
         """Unknown: vectors come only where the model that made them is the one configured here."""
@@ -150,10 +152,11 @@ class ForeignMemories:
     def each(self) -> Iterator[tuple[int, StoredRow]]:
         """Every memory with a key of its own. Its text is looked through: what holds a secret or a threat stays out."""
         self.state = _unchanged(self._source, self.state)
-        self._report, self._flagged, self._vectors = Report(), Counter(), 0
+        self._report, self._flagged, self._vectors, self.flagged = Report(), Counter(), 0, 0
         for number, (_, row) in enumerate(self.tool.memories(self._source, self._report), 1):
             flags = self._flags(row)
             self._flagged.update(flags)
+            self.flagged += bool(flags)
             if flags and FLAGGED not in self._wish.along:
                 self._report.skipped[FLAGGED] += 1
                 continue
@@ -169,7 +172,7 @@ class ForeignMemories:
             stays = (
                 "are brought in too"
                 if FLAGGED in self._wish.along
-                else "stay out; `zeroclaw memory import --with flagged` brings them"
+                else "stay out; `--with flagged` of the command, or `f` in the inspector, brings them"
             )
             yield f"Texts that seem to hold {_counted(self._flagged)} {stays}."
         if report.lost:
@@ -264,6 +267,7 @@ async def plan_import(
                 notes=tuple(masked(note) for note in read.notes()),
                 wish=wish,
                 state=read.state,
+                flagged=read.flagged if isinstance(read, ForeignMemories) else 0,
             )
 
 
