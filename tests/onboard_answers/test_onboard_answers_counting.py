@@ -11,7 +11,7 @@ from answers_samples import ALIASED, OLD, OLD_FILE_READ_BY_NEW, PASSWORD, POSTGR
 from zeroclaw_tui.config.secrets import seal
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
-from zeroclaw_tui.onboard.answers.answers import Answers, Given, gather
+from zeroclaw_tui.onboard.answers import Answers, Given, gather
 from zeroclaw_tui.onboard.situation import Situation
 
 KEY = bytes(range(32))

@@ -16,7 +16,7 @@ from zeroclaw_tui.config.schema import MemoryKey
 from zeroclaw_tui.config.setting_names import SETTINGS, Target, checked_value, is_read
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets
-from zeroclaw_tui.onboard.answers.answers import Answers, Given, answers_text, gather, read_answers
+from zeroclaw_tui.onboard.answers import Answers, Given, answers_text, gather, read_answers
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from onboard_flow_world import FakeProbes, World
 
-from zeroclaw_tui.onboard.probes import run
+import zeroclaw_tui.onboard.probes
 
 
 @pytest.fixture
 def probes(monkeypatch: pytest.MonkeyPatch) -> FakeProbes:
     """Tests of answers that find what the test says, and reach nothing."""
     fake = FakeProbes()
-    monkeypatch.setattr(run, "run_probe", fake)
+    monkeypatch.setattr(zeroclaw_tui.onboard.probes, "run_probe", fake)
     return fake
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from support.scripted_asker import ENTER, Moment, Reply
 
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.onboard.answers.answers import Answers, gather
-from zeroclaw_tui.onboard.planning.plan import Plan
-from zeroclaw_tui.onboard.probes.finding import Finding
-from zeroclaw_tui.onboard.questions.catalogue import asked
+from zeroclaw_tui.onboard.answers import Answers, gather
+from zeroclaw_tui.onboard.plan import Plan
+from zeroclaw_tui.onboard.probes import Finding
+from zeroclaw_tui.onboard.questions import asked
 from zeroclaw_tui.onboard.situation import Situation, candidates, situation_at
 
 OLD = """# kept

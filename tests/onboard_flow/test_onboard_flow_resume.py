@@ -24,9 +24,8 @@ from onboard_flow_world import (
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker
 
 from zeroclaw_tui.config.setting_names import SETTINGS
-from zeroclaw_tui.onboard.answers.answers import Given
-from zeroclaw_tui.onboard.walk import resume
-from zeroclaw_tui.onboard.walk.flow import walk
+from zeroclaw_tui.onboard.answers import Given
+from zeroclaw_tui.onboard.flow import forget_progress, keep_progress, kept_progress, walk
 from zeroclaw_tui.onboard.wizard import Request, run_wizard
 
 MakeWorld = Callable[..., World]
@@ -67,7 +66,7 @@ def test_stopped_anywhere_it_goes_on_with_the_same_answers(
         asker = ScriptedAsker(stopping_at(number, script))
         with pytest.raises(KeyboardInterrupt):
             walk(asker, world.answers())
-        kept = resume.kept(world.situation())
+        kept = kept_progress(world.situation())
         assert kept is not None
         assert kept.question_id == asker.moments[-1].name, "it goes on at the question where it stopped"
         assert PASSWORD.encode() not in world.kept_file.read_bytes()
@@ -78,7 +77,7 @@ def test_stopped_anywhere_it_goes_on_with_the_same_answers(
 def test_the_kept_file_is_private_and_the_only_new_one(make_world: MakeWorld) -> None:
     world = make_world(FORMS["old"])
     before = world.files()
-    resume.keep(world.answers(), "memory.backend")
+    keep_progress(world.answers(), "memory.backend")
     assert {name: text for name, text in world.files().items() if "onboard.toml" not in name} == before
     assert stat.S_IMODE(world.kept_file.stat().st_mode) == 0o600
     assert stat.S_IMODE(world.kept_file.parent.stat().st_mode) == 0o700
@@ -94,35 +93,35 @@ def test_no_secret_is_kept_wherever_it_was_typed(make_world: MakeWorld) -> None:
     answers = answers.with_given("memory.embedding_provider", Given(url, "answered"))
     answers = answers.with_given("memory.embedding_model", Given(f"sk-{PASSWORD}", "answered"))
     answers = answers.with_given("memory.vector_weight", Given(0.25, "answered"))
-    resume.keep(answers, "x")
+    keep_progress(answers, "x")
     assert PASSWORD not in world.kept_file.read_text()
-    kept = resume.kept(world.situation())
+    kept = kept_progress(world.situation())
     assert kept is not None
     assert given(kept.answers) == {"memory.vector_weight": 0.25}
 
 
 def test_what_a_flag_said_is_not_kept_as_an_answer(make_world: MakeWorld) -> None:
     world = make_world(FORMS["old"])
-    resume.keep(world.answers(memory="markdown"), "x")
-    kept = resume.kept(world.situation())
+    keep_progress(world.answers(memory="markdown"), "x")
+    kept = kept_progress(world.situation())
     assert kept is not None
     assert given(kept.answers) == {}
 
 
 def test_kept_answers_are_not_offered_when_the_config_changed(make_world: MakeWorld) -> None:
     world = make_world(FORMS["old"])
-    resume.keep(world.answers(), "x")
-    assert resume.kept(world.situation()) is not None
+    keep_progress(world.answers(), "x")
+    assert kept_progress(world.situation()) is not None
     world.config_file.write_text(OLD + "\n# more\n")
-    assert resume.kept(world.situation()) is None
+    assert kept_progress(world.situation()) is None
 
 
 def test_kept_answers_for_a_new_file_are_not_offered_once_there_is_one(make_world: MakeWorld) -> None:
     world = make_world(None)
-    resume.keep(world.answers(), "x")
-    assert resume.kept(world.situation()) is not None
+    keep_progress(world.answers(), "x")
+    assert kept_progress(world.situation()) is not None
     world.config_file.write_text(OLD)
-    assert resume.kept(world.situation()) is None
+    assert kept_progress(world.situation()) is None
 
 
 @pytest.mark.parametrize(
@@ -142,18 +141,18 @@ def test_a_kept_file_that_cannot_be_used_is_as_if_there_were_none(
     damage: Callable[[bytes], bytes], make_world: MakeWorld
 ) -> None:
     world = make_world(FORMS["old"])
-    resume.keep(world.answers().with_given("memory.vector_weight", Given(0.25, "answered")), "x")
+    keep_progress(world.answers().with_given("memory.vector_weight", Given(0.25, "answered")), "x")
     whole = world.kept_file.read_bytes()
     assert damage(whole) != whole
     world.kept_file.write_bytes(damage(whole))
-    assert resume.kept(world.situation()) is None
+    assert kept_progress(world.situation()) is None
 
 
 def test_forgetting_removes_it_and_is_nothing_where_there_is_none(make_world: MakeWorld) -> None:
     world = make_world(FORMS["old"])
-    resume.forget(world.situation())
-    resume.keep(world.answers(), "x")
-    resume.forget(world.situation())
+    forget_progress(world.situation())
+    keep_progress(world.answers(), "x")
+    forget_progress(world.situation())
     assert not world.kept_file.exists()
 
 
@@ -168,7 +167,7 @@ def test_where_nothing_can_be_kept_it_says_so_once_and_goes_on(make_world: MakeW
 
 def test_a_flag_stands_above_what_was_kept(make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(FORMS["old"])
-    resume.keep(world.answers().with_given("memory.vector_weight", Given(0.25, "answered")), "memory.backend")
+    keep_progress(world.answers().with_given("memory.vector_weight", Given(0.25, "answered")), "memory.backend")
     asker = ScriptedAsker()
     request = Request(assignments=("vector_weight=0.5",))
     run_wizard(asker, request, world.environ)
@@ -193,7 +192,7 @@ def test_going_on_asks_from_where_it_stopped_and_writes_the_same(make_world: Mak
 
 def test_starting_anew_drops_what_was_kept(make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(FORMS["old"])
-    resume.keep(world.answers().with_given("memory.vector_weight", Given(0.25, "answered")), "x")
+    keep_progress(world.answers().with_given("memory.vector_weight", Given(0.25, "answered")), "x")
     asker = ScriptedAsker(lambda moment: "anew" if moment.name == "go on" else ENTER)
     run_wizard(asker, Request(), world.environ)
     assert asker.names() == ids(world.answers())

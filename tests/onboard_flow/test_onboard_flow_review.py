@@ -11,10 +11,10 @@ import pytest
 from onboard_flow_world import FORMS, OLD, PASSWORD, FakeProbes, World, bad, given, with_backend
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answering
 
-from zeroclaw_tui.onboard.answers.answers import read_answers
-from zeroclaw_tui.onboard.asker import Move
-from zeroclaw_tui.onboard.questions.catalogue import question_of
-from zeroclaw_tui.onboard.walk.flow import Walked, walk
+from zeroclaw_tui.onboard.answers import read_answers
+from zeroclaw_tui.onboard.flow import Walked, walk
+from zeroclaw_tui.onboard.prompts import Move
+from zeroclaw_tui.onboard.questions import question_of
 
 MakeWorld = Callable[..., World]
 

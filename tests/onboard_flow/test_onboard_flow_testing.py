@@ -8,10 +8,10 @@ import pytest
 from onboard_flow_world import FORMS, OLD, POSTGRES_URL, FakeProbes, World, bad, given, with_backend
 from support.scripted_asker import Moment, Reply, ScriptedAsker, answering
 
-from zeroclaw_tui.onboard.asker import Move
-from zeroclaw_tui.onboard.probes.finding import Finding
-from zeroclaw_tui.onboard.questions.catalogue import asked, question_of
-from zeroclaw_tui.onboard.walk.flow import walk
+from zeroclaw_tui.onboard.flow import walk
+from zeroclaw_tui.onboard.probes import Finding
+from zeroclaw_tui.onboard.prompts import Move
+from zeroclaw_tui.onboard.questions import asked, question_of
 
 MakeWorld = Callable[..., World]
 WITH_EMBEDDINGS = OLD.replace('embedding_provider = "none"', 'embedding_provider = "custom:http://127.0.0.1:1/v1"')

@@ -28,10 +28,10 @@ from onboard_flow_world import (
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker
 
 from zeroclaw_tui.config.setting_names import is_read
-from zeroclaw_tui.onboard.asker import Move
-from zeroclaw_tui.onboard.planning.plan import apply_plan
-from zeroclaw_tui.onboard.questions.catalogue import QUESTIONS, asked
-from zeroclaw_tui.onboard.walk.flow import Walked, walk
+from zeroclaw_tui.onboard.flow import Walked, walk
+from zeroclaw_tui.onboard.plan import apply_plan
+from zeroclaw_tui.onboard.prompts import Move
+from zeroclaw_tui.onboard.questions import QUESTIONS, asked
 
 MakeWorld = Callable[..., World]
 every_form = pytest.mark.parametrize("form", FORMS)

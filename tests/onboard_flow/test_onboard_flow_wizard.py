@@ -23,8 +23,8 @@ from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answerin
 
 from zeroclaw_tui.memory.errors import BrokenConfig, Unreadable
 from zeroclaw_tui.onboard import wizard as wizard_module
-from zeroclaw_tui.onboard.asker import Move
-from zeroclaw_tui.onboard.planning.plan import Plan, apply_plan
+from zeroclaw_tui.onboard.plan import Plan, apply_plan
+from zeroclaw_tui.onboard.prompts import Move
 from zeroclaw_tui.onboard.wizard import Ended, Request, run_wizard
 
 MakeWorld = Callable[..., World]

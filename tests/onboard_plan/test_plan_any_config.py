@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from plan_world import BACKENDS, NEEDED, World, flat
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.onboard.answers.answers import Answers
-from zeroclaw_tui.onboard.answers.retention import is_tightened
-from zeroclaw_tui.onboard.planning.plan import Plan, apply_plan, make_plan
+from zeroclaw_tui.onboard.answers import Answers, is_tightened
+from zeroclaw_tui.onboard.plan import Plan, apply_plan, make_plan
 
 ASKED = {
     "auto_save": st.sampled_from(["true", "false"]),

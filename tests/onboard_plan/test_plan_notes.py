@@ -8,8 +8,8 @@ import pytest
 from plan_world import NEEDED, World
 from support.small_store import blob, make
 
-from zeroclaw_tui.onboard.answers.answers import Given
-from zeroclaw_tui.onboard.planning.plan import make_plan
+from zeroclaw_tui.onboard.answers import Given
+from zeroclaw_tui.onboard.plan import make_plan
 
 SQLITE = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
 KEEPING = (

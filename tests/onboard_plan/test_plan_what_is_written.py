@@ -9,8 +9,8 @@ from plan_world import NEEDED, OLD, URL, World, flat
 
 from zeroclaw_tui.config.document.saving import list_backups, read_backup
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, WrongUse
-from zeroclaw_tui.onboard.answers.answers import Given
-from zeroclaw_tui.onboard.planning.plan import apply_plan, make_plan
+from zeroclaw_tui.onboard.answers import Given
+from zeroclaw_tui.onboard.plan import apply_plan, make_plan
 
 SHORT = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
 THIRD = "schema_version = 3\n"

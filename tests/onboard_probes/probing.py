@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from zeroclaw_tui.onboard.answers.answers import Answers, Given, gather
-from zeroclaw_tui.onboard.probes.finding import Finding
-from zeroclaw_tui.onboard.probes.run import run_probe
+from zeroclaw_tui.onboard.answers import Answers, Given, gather
+from zeroclaw_tui.onboard.probes import Finding, run_probe
 from zeroclaw_tui.onboard.situation import candidates, situation_at
 
 PASSWORD = "pa:ss@w/ord?1"

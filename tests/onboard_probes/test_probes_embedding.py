@@ -10,8 +10,7 @@ import pytest
 from probing import KEY, WRONG_KEY, make_answers, probed
 from support.http_endpoints import after, always, embeddings, serving
 
-from zeroclaw_tui.onboard.probes.embedding import effective_embedding
-from zeroclaw_tui.onboard.probes.finding import Finding
+from zeroclaw_tui.onboard.probes import Finding, effective_embedding
 
 MODERN = 'schema_version = 3\n[memory]\nbackend = "sqlite.default"\nauto_save = true\n'
 OLD = 'api_key = "{0}"\n[memory]\nbackend = "sqlite"\nauto_save = true\n'

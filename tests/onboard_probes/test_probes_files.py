@@ -13,7 +13,7 @@ import pytest
 from probing import make_answers, probed
 from support.small_store import change, make
 
-from zeroclaw_tui.onboard.probes.finding import Finding
+from zeroclaw_tui.onboard.probes import Finding
 
 SQLITE = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
 MARKDOWN = '[memory]\nbackend = "markdown"\nauto_save = true\n'

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from probing import make_answers, probed
 
-from zeroclaw_tui.onboard.probes.finding import Finding
-from zeroclaw_tui.onboard.probes.run import run_probe
+from zeroclaw_tui.onboard.probes import Finding, run_probe
 
 CONFIG = '[memory]\nbackend = "lucid"\nauto_save = true\n'
 MODERN = 'schema_version = 3\n[memory]\nbackend = "lucid.default"\nauto_save = true\n'

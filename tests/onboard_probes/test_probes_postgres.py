@@ -13,8 +13,7 @@ import pytest
 from probing import PASSWORD, WRONG_PASSWORD, make_answers, probed
 from support.postgres_server import TLS_ONLY, UNKNOWN_ROLE, PostgresServer
 
-from zeroclaw_tui.onboard.probes.finding import Finding
-from zeroclaw_tui.onboard.probes.run import run_probe
+from zeroclaw_tui.onboard.probes import Finding, run_probe
 
 _numbers = itertools.count()
 CREATE_TABLE = """

@@ -9,7 +9,7 @@ import pytest
 from probing import KEY, PASSWORD, WRONG_KEY, make_answers, probed
 from support.http_endpoints import after, always, qdrant, serving
 
-from zeroclaw_tui.onboard.probes.finding import Finding
+from zeroclaw_tui.onboard.probes import Finding
 
 MODERN = 'schema_version = 3\n[memory]\nbackend = "qdrant.default"\nauto_save = true\n'
 COLLECTION = "zeroclaw_memories"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from probing import make_answers
 
-from zeroclaw_tui.onboard.probes.run import subjects
+from zeroclaw_tui.onboard.probes import subjects
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zeroclaw_tui.onboard.terminal.masked_input import password_span
+from zeroclaw_tui.onboard.prompts import password_span
 
 
 @pytest.mark.parametrize(

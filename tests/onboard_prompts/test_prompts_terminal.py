@@ -17,9 +17,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.onboard.asker import Move
-from zeroclaw_tui.onboard.questions.catalogue import Choice, Question
-from zeroclaw_tui.onboard.terminal.prompts import terminal_asker
+from zeroclaw_tui.onboard.prompts import Move, terminal_asker
+from zeroclaw_tui.onboard.questions import Choice, Question
 
 DOWN = "\x1b[B"
 BACKENDS = (

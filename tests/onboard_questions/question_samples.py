@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from zeroclaw_tui.onboard.answers.answers import Answers, Given
-from zeroclaw_tui.onboard.answers.backend_names import known_backends
-from zeroclaw_tui.onboard.questions.catalogue import QUESTIONS, Question, asked
+from zeroclaw_tui.onboard.answers import Answers, Given, known_backends
+from zeroclaw_tui.onboard.questions import QUESTIONS, Question, asked
 from zeroclaw_tui.onboard.situation import candidates, situation_at
 
 FORMS: dict[str, str | None] = {

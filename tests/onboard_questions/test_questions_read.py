@@ -8,7 +8,7 @@ import pytest
 from question_samples import FORMS, about, answering, ids, question, start
 
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.onboard.answers.answers import Answers
+from zeroclaw_tui.onboard.answers import Answers
 
 ROUTE = '[[embedding_routes]]\nhint = "semantic"\nprovider = "openai"\nmodel = "text-embedding-3-large"\n'
 HINTED = f'[memory]\nbackend = "sqlite"\nauto_save = true\nembedding_model = "hint:semantic"\n\n{ROUTE}'

@@ -12,12 +12,18 @@ import pytest
 from zeroclaw_tui.config.document.document import ConfigDocument
 from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.setting_names import Target
-from zeroclaw_tui.onboard.answers.answers import Answers
-from zeroclaw_tui.onboard.masking import masked_address, masked_secret
-from zeroclaw_tui.onboard.planning.plan import Change, Plan
-from zeroclaw_tui.onboard.probes.finding import Finding
+from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.plan import Change, Plan
+from zeroclaw_tui.onboard.probes import Finding
+from zeroclaw_tui.onboard.questions import masked_address, masked_secret
+from zeroclaw_tui.onboard.review import (
+    after_lines,
+    found_lines,
+    plan_document,
+    real_command,
+    review_lines,
+)
 from zeroclaw_tui.onboard.situation import Situation
-from zeroclaw_tui.onboard.summary import after_lines, found_lines, plan_document, real_command, review_lines
 
 HOME = Path("/home/ada")
 BEFORE = '# mine\n[memory]\nbackend = "sqlite"\nhygiene_enabled = true\n\n[gateway]\nport = 1\n'

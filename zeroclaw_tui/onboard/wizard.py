@@ -10,22 +10,20 @@ from pathlib import Path
 from zeroclaw_tui.config.document.saving import read_config
 from zeroclaw_tui.config.locations import home_folder
 from zeroclaw_tui.memory.errors import DONE, Refused, Unreadable
-from zeroclaw_tui.onboard.answers.answers import Answers, gather
-from zeroclaw_tui.onboard.asker import Asker, Line
-from zeroclaw_tui.onboard.planning.plan import Plan, apply_plan
-from zeroclaw_tui.onboard.questions.catalogue import Choice, asked
-from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
-from zeroclaw_tui.onboard.summary import (
+from zeroclaw_tui.onboard.answers import Answers, gather
+from zeroclaw_tui.onboard.flow import REVIEW, Walked, forget_progress, kept_progress, put_below, walk
+from zeroclaw_tui.onboard.plan import Plan, apply_plan
+from zeroclaw_tui.onboard.prompts import Asker, Line
+from zeroclaw_tui.onboard.questions import Choice, asked
+from zeroclaw_tui.onboard.review import (
     after_lines,
     found_lines,
     place_option,
+    problem_lines,
     real_arguments,
     shown_path,
 )
-from zeroclaw_tui.onboard.walk import resume
-from zeroclaw_tui.onboard.walk.flow import Walked, walk
-from zeroclaw_tui.onboard.walk.review import problem_lines
-from zeroclaw_tui.onboard.walk.route import REVIEW
+from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
 
 _BASIC = Choice("basic", "The basics", "at most five steps; the rest is left at what it is")
 _ALL = Choice("all", "Everything", "every setting of memory, one by one")
@@ -109,7 +107,7 @@ class _Wizard:
             self._asker.say([[], [("", f"Stopped. {told}")]])
             return
         self._asker.say([[], [("", "Stopped. Nothing was changed.")]])
-        if situation is None or self._request.dry_run or resume.kept(situation) is None:
+        if situation is None or self._request.dry_run or kept_progress(situation) is None:
             return
         option = place_option(situation.rule, situation.config_dir)
         self._asker.say(
@@ -153,10 +151,10 @@ class _Wizard:
             assignments=self._request.assignments,
             answers_file=self._request.answers_file,
         )
-        kept = resume.kept(situation)
+        kept = kept_progress(situation)
         if kept is None:
             return self._asked_how_much(answers), ()
-        before = resume.put_below(answers, kept.answers)
+        before = put_below(answers, kept.answers)
         choices = (Choice("on", "Go on"), Choice("anew", "Start anew", "the kept answers are dropped"))
         chosen = self._asker.choose(_offer(before, kept.question_id), choices, preset="on", back=False)
         if chosen != "on":
@@ -236,7 +234,7 @@ class _Wizard:
         if self._situation is None or self._request.dry_run:
             return
         try:
-            resume.forget(self._situation)
+            forget_progress(self._situation)
         except Unreadable as problem:
             self._asker.say(problem_lines(problem))
 

@@ -1,25 +1,38 @@
-"""The words of the wizard outside its questions: what was found, the review, and what comes after."""
+"""The review at the end, and the words of the wizard outside its questions."""
 
 from __future__ import annotations
 
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.config.document.difference import Difference, DiffLine
+from zeroclaw_tui.config.document.difference import Difference, DiffLine, difference
+from zeroclaw_tui.config.document.saving import write_private
+from zeroclaw_tui.config.secrets import is_encrypted
+from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import HIDDEN, display_text, one_line
-from zeroclaw_tui.onboard.answers.backend_names import BACKEND_TITLES
-from zeroclaw_tui.onboard.masking import masked_value, shown_difference, written_encrypted
-from zeroclaw_tui.onboard.planning.plan import Change, Plan
-from zeroclaw_tui.onboard.probes.finding import Finding
+from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, answers_text
+from zeroclaw_tui.onboard.plan import Change, Plan, make_plan
+from zeroclaw_tui.onboard.probes import Finding
+from zeroclaw_tui.onboard.prompts import Asker, Line, Move
+from zeroclaw_tui.onboard.questions import Choice, masked_secret, masked_value
 from zeroclaw_tui.onboard.situation import Situation
 from zeroclaw_tui.scoring.profiles import parse_version, profile_for
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.onboard.asker import Line
+    from zeroclaw_tui.onboard.prompts import Line
 
+ANSWERS_FILE = "answers.toml"
+_ASK = "What now?"
+_WRITE = Choice("write", "Write it")
+_DRY = Choice("write", "Done", "a dry run: nothing is written")
+_CHANGE = Choice("change", "Change something")
+_SAVE = Choice("save", "Save answers, without secrets")
+_LEAVE = Choice("leave", "Leave as it was")
+Decision = Literal["write", "leave", "change", "back"]
 SUBJECTS = {**BACKEND_TITLES, "embedding": "Embeddings"}
 """What is tested, as it is called."""
 _MARKS = {"good": ("good", "✓ "), "bad": ("bad", "✗ "), "not tested": ("dim", "– ")}
@@ -27,6 +40,125 @@ _SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
 _LABEL_CELLS = 11
 _NAMES_TOLD = 4
 _LONGEST_LINE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """What the person chose, and the plan shown; None where none could be made."""
+
+    decision: Decision
+    plan: Plan | None
+
+
+def review(
+    asker: Asker, answers: Answers, findings: Sequence[Finding], *, dry_run: bool = False, back: bool = True
+) -> Reviewed:
+    """Show what these answers would change and ask what to do; saving the answers comes back to the same menu."""
+    plan, title = _shown_plan(asker, answers, findings)
+    choices = _choices(plan, dry_run=dry_run)
+    while True:
+        chosen = asker.choose(title, choices, preset=choices[0].value, back=back)
+        if isinstance(chosen, Move):
+            return Reviewed("back", plan)
+        if chosen != _SAVE.value:
+            return Reviewed(_decision(chosen), plan)
+        _save(asker, answers)
+
+
+def problem_lines(problem: InspectorError) -> list[Line]:
+    """A failure and what to do next."""
+    lines: list[Line] = [[("bad", f"✗ {problem.message}")]]
+    if problem.hint:
+        lines.append([("", f"  {problem.hint}")])
+    return lines
+
+
+def _shown_plan(asker: Asker, answers: Answers, findings: Sequence[Finding]) -> tuple[Plan | None, str]:
+    """The plan, None where there is none, and what to ask below it: the counts again, since the top of a long review
+    has left a small screen."""
+    try:
+        plan = make_plan(answers)
+    except InspectorError as problem:
+        asker.say(problem_lines(problem))
+        return None, _ASK
+    difference = shown_difference(plan)
+    lines = review_lines(plan, findings, difference)
+    asker.say([[], [("rule", "Review")], *(_without_comments(lines) if answers.situation.is_new else lines)])
+    counts = counts_words(plan, difference)
+    return plan, f"{counts[:1].upper()}{counts[1:]}. {_ASK}"
+
+
+def _without_comments(lines: Sequence[Line]) -> list[Line]:
+    """A new file's keys alone, for its comments fill a screen and say what the questions said."""
+    shown = [line for line in lines if not (line[0][0] == "added" and _is_comment(line[0][1]))]
+    left_out = len(lines) - len(shown)
+    if left_out:
+        last = max(number for number, line in enumerate(shown) if line[0][0] == "added")
+        shown.insert(last + 1, [("dim", f"  and {left_out} lines of comments and blanks")])
+    return shown
+
+
+def _is_comment(text: str) -> bool:
+    written = text.removeprefix("+").strip()
+    return not written or written.startswith("#")
+
+
+def _choices(plan: Plan | None, *, dry_run: bool) -> list[Choice]:
+    if plan is None:
+        return [_CHANGE, _SAVE, _LEAVE]
+    if plan.is_empty:
+        return [_LEAVE, _CHANGE, _SAVE]
+    return [_DRY if dry_run else _WRITE, _CHANGE, _SAVE, _LEAVE]
+
+
+def _decision(chosen: str) -> Decision:
+    decisions: dict[str, Decision] = {"write": "write", "change": "change", "leave": "leave"}
+    return decisions[chosen]
+
+
+def _save(asker: Asker, answers: Answers) -> None:
+    name = asker.ask_text("Save the answers as", ANSWERS_FILE, file_complaint)
+    if isinstance(name, Move):
+        return
+    path = Path(name.strip()).expanduser()
+    if path.exists() and not _may_replace(asker, path):
+        asker.say([[("", f"{path} stays as it is.")]])
+        return
+    try:
+        save_answers(path, answers_text(answers))
+    except InspectorError as problem:
+        asker.say(problem_lines(problem))
+        return
+    asker.say(
+        [
+            [("good", "✓ "), ("", f"Saved in {path}, without secrets. To answer from it:")],
+            [("accent", f"    zeroclaw onboard --answers {shlex.quote(str(path))}")],
+        ]
+    )
+
+
+def _may_replace(asker: Asker, path: Path) -> bool:
+    choices = (Choice("no", "No, keep it"), Choice("yes", "Yes, replace it"))
+    return asker.choose(f"{path} is there already. Replace it?", choices, preset="no", back=False) == "yes"
+
+
+def file_complaint(name: str) -> str | None:
+    """Why a file cannot have this name, None when it can."""
+    if not name.strip():
+        return "Type the name of a file."
+    if "\0" in name:
+        return "No file name has this character."
+    path = Path(name.strip()).expanduser()
+    if path.is_dir():
+        return f"{path} is a folder; type the name of a file."
+    if not path.parent.is_dir():
+        return f"There is no folder {path.parent}."
+    return None
+
+
+def save_answers(path: Path, text: str) -> None:
+    """Write the file, 0600, replacing one that is there. Raises Unreadable when it cannot be written."""
+    write_private(path, text.encode())
 
 
 def found_lines(situation: Situation) -> list[Line]:
@@ -314,3 +446,25 @@ def _note(text: str) -> Line:
 
 def _command(text: str) -> Line:
     return [("accent", f"    {text}")]
+
+
+def written_encrypted(plan: Plan, change: Change) -> bool:
+    """True when a secret given as plain text lies encrypted in the file to be written."""
+    written = plan.after.get(change.path)
+    return (
+        change.is_secret
+        and isinstance(written, str)
+        and is_encrypted(written)
+        and isinstance(change.after, str)
+        and not is_encrypted(change.after)
+    )
+
+
+def shown_difference(plan: Plan) -> Difference:
+    """What the plan changes, each new secret as its masked text in place of what it is encrypted to."""
+    shown = {
+        change.path: masked_secret(change.after)
+        for change in plan.changes
+        if change.is_secret and isinstance(change.after, str) and plan.after.has(change.path)
+    }
+    return difference(plan.before, plan.after.with_values(shown) if shown else plan.after)
