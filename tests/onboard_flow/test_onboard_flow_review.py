@@ -160,10 +160,19 @@ def test_a_new_file_is_reviewed_by_its_keys_and_what_is_left_out_is_said(
     walked, asker = reviewed(make_world(None), {"review": "leave"})
     assert walked.plan is not None
     lines = walked.plan.after.text.splitlines()
+    keys = [line for line in lines if line and not line.startswith("#")]
     shown = [line.removeprefix("+ ") for line in asker.said if line.startswith("+ ")]
-    assert shown == [line for line in lines if line and not line.startswith("#")]
-    assert f"  and {len(lines) - len(shown)} lines of comments and blanks" in asker.said
-    assert asker.moments[-1].title == f"A new file of {len(lines)} lines. What now?"
+    assert shown == ["schema_version = 3", "[memory]", 'backend = "sqlite.default"']
+    (defaults,) = [line for line in asker.said if line.startswith("  and ") and "defaults: " in line]
+    assert defaults.partition(": ")[2] == ", ".join(key for key in keys if key not in shown)
+    assert f"  and {len(lines) - len(keys)} lines of comments and blanks" in asker.said
+    assert asker.moments[-1].title == f"~/.zeroclaw/config.toml: a new file of {len(lines)} lines. What now?"
+
+
+def test_what_a_person_answered_is_no_default_of_a_new_file(make_world: MakeWorld, probes: FakeProbes) -> None:
+    _, asker = reviewed(make_world(None), {"review": "leave", "auto_save": "no"})
+    assert "+ auto_save = false" in asker.said
+    assert not [line for line in asker.said if "defaults: " in line and "auto_save" in line]
 
 
 def test_nothing_is_left_out_of_what_changes_in_an_old_file(make_world: MakeWorld, probes: FakeProbes) -> None:

@@ -148,3 +148,25 @@ def test_nothing_is_said_where_nothing_changes(tmp_path: Path) -> None:
     world = World(tmp_path, SQLITE)
     answers = world.answers().with_given("memory.vector_weight", Given(0.7, "answered"))
     assert make_plan(answers).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("url", "is_told"),
+    [
+        ("postgres://anna@127.0.0.1:5432/m", True),
+        ("postgres://127.0.0.1:5432/m", True),
+        ("postgres://anna:word@127.0.0.1:5432/m", False),
+        ("postgres://anna@127.0.0.1:5432/m?password=word", False),
+        ("${DATABASE}", False),
+    ],
+)
+def test_a_database_url_without_a_password_is_told_with_what_follows(tmp_path: Path, url: str, is_told: bool) -> None:
+    said = noted(World(tmp_path, SQLITE), f"db_url={url}", memory="postgres")
+    assert ("has no password" in said) == is_told
+    assert ("PGPASSWORD" in said) == is_told
+
+
+def test_settings_of_other_stores_are_told_in_one_sentence(tmp_path: Path) -> None:
+    world = World(tmp_path, SQLITE)
+    both = noted(world, "db_url=postgres://a:b@h/d", "storage.qdrant.url=http://q")
+    assert "storage.postgres.db_url and storage.qdrant.url have no effect while the backend is sqlite, and are" in both

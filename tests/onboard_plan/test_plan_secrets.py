@@ -148,3 +148,26 @@ def test_what_is_no_secret_itself_is_written_as_it_is(tmp_path: Path, value: str
     world.write(f"storage.postgres.db_url={value}", memory="postgres")
     assert db_url(world) == value
     assert world.plan(f"storage.postgres.db_url={value}", memory="postgres").is_empty
+
+
+def test_without_the_key_file_the_rest_is_set_and_what_is_encrypted_stays_as_it_is(tmp_path: Path) -> None:
+    """An encrypted value whose key file is gone is named at the start, and is no reason to refuse what is no secret."""
+    world = World(tmp_path, OLD.replace('api_key = "k"', 'api_key = "enc2:00ff"'))
+    plan = world.write("min_relevance_score=0.3")
+    (warning,) = [text for text in plan.answers.situation.warnings if KEY_FILE in text]
+    assert "api_key" in warning
+    assert world.values["memory"]["min_relevance_score"] == 0.3
+    assert 'api_key = "enc2:00ff"' in (world.config_dir / "config.toml").read_text()
+    assert not (world.config_dir / KEY_FILE).exists()
+
+
+def test_a_password_beside_unreadable_secrets_is_written_plain_only_where_that_is_chosen(tmp_path: Path) -> None:
+    unreadable = OLD.replace('api_key = "k"', 'api_key = "enc2:00ff"')
+    refused = World(tmp_path / "refused", unreadable)
+    with pytest.raises(SecretUnreadable, match="cannot be encrypted") as caught:
+        refused.write(*ASK, memory="postgres")
+    assert "encrypt" in caught.value.hint
+    assert URL not in (refused.config_dir / "config.toml").read_text()
+    chosen = World(tmp_path / "chosen", f"{unreadable}\n[secrets]\nencrypt = false\n")
+    chosen.write(*ASK, memory="postgres")
+    assert db_url(chosen) == URL

@@ -106,7 +106,15 @@ def test_enter_keeps_what_is_there() -> None:
 def test_a_wrong_answer_is_told_and_asked_again_with_what_was_typed() -> None:
     with typed("\x15many\r", "\x15" + "14\r") as screen:
         assert ask(make_question()) == "14"
-    assert "✗ This is no whole number. Type one like 30." in screen.text()
+    assert "✗ This is no whole number. Type one like 30." in screen.raw.getvalue()
+
+
+def test_wrong_answers_do_not_pile_up() -> None:
+    """What was wrong stands with the prompt, and goes with it."""
+    with typed(*["\x15many\r"] * 5, "\x15" + "14\r") as screen:
+        assert ask(make_question()) == "14"
+    assert "no whole number" not in screen.text()
+    assert screen.text().rstrip().endswith("❯ 14")
 
 
 @pytest.mark.parametrize(("key", "move"), [("\x02", Move.BACK), ("\x0f", Move.OVERVIEW), ("\x12", Move.REST)])
@@ -191,7 +199,7 @@ def test_a_file_name_is_asked_until_it_can_be_used() -> None:
 
     with typed("\x15notes\r", ".toml\r") as screen:
         assert terminal_asker().ask_text("Which file?", "answers.toml", check) == "notes.toml"
-    assert "The name must end in .toml." in screen.text()
+    assert "✗ The name must end in .toml." in screen.raw.getvalue()
 
 
 @pytest.mark.parametrize("columns", [40, 80, 140])

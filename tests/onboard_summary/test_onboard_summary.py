@@ -18,12 +18,12 @@ from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.questions import masked_address, masked_secret
 from zeroclaw_tui.onboard.review import (
     after_lines,
-    found_lines,
     plan_document,
     real_command,
     review_lines,
 )
 from zeroclaw_tui.onboard.situation import Situation
+from zeroclaw_tui.onboard.wizard import found_lines
 
 HOME = Path("/home/ada")
 BEFORE = '# mine\n[memory]\nbackend = "sqlite"\nhygiene_enabled = true\n\n[gateway]\nport = 1\n'

@@ -79,14 +79,13 @@ BACKEND_TITLES: Mapping[str, str] = MappingProxyType(
 """What ZeroClaw knows, in the order of its own list, as it is called."""
 _QDRANT_SINCE = (0, 1, 7)
 _LIKENESS_OF_A_SLIP = 0.6
-_DB_URL = "storage.postgres.db_url"
+DB_URL = "storage.postgres.db_url"
 _EMBEDDING_PROVIDER = "memory.embedding_provider"
 _AUTO_SAVE = "memory.auto_save"
-_NEEDED = {"postgres": _DB_URL, "qdrant": "storage.qdrant.url"}
+_NEEDED = {"postgres": DB_URL, "qdrant": "storage.qdrant.url"}
 _EXAMPLE = "Write it like --set memory.vector_weight=0.7."
 BACKEND_VARIABLE = "ZEROCLAW_memory__backend"
 _GENERIC = re.compile(r"ZEROCLAW_(memory|storage)__([a-z0-9_]+)")
-_DB_URL = "storage.postgres.db_url"
 _TIMEOUT = "storage.postgres.connect_timeout_secs"
 _QDRANT = {
     "storage.qdrant.url": "QDRANT_URL",
@@ -99,7 +98,7 @@ _ROUTES = ("embedding_routes", "model_routes")
 _TABLES = frozenset(name.partition(".")[0] for name in MEMORY_KEYS if "." in name)
 _STORAGE_PROVIDER = "storage.provider.config.provider"
 _SECRET_VARIABLES = {
-    "storage.postgres.db_url": "ZEROCLAW_POSTGRES_URL",
+    DB_URL: "ZEROCLAW_POSTGRES_URL",
     "storage.qdrant.api_key": "QDRANT_API_KEY",
     "memory.embedding_api_key": "ZEROCLAW_memory__embedding_api_key",
 }
@@ -501,7 +500,7 @@ def others_database(environ: Mapping[str, str]) -> Given | None:
     WrongUse for bytes that are no text."""
     text = given(environ, OTHERS_DB_URL)
     is_postgres = text.startswith(("postgres://", "postgresql://"))
-    return _checked(_DB_URL, _answer(text, OTHERS_DB_URL), None) if is_postgres else None
+    return _checked(DB_URL, _answer(text, OTHERS_DB_URL), None) if is_postgres else None
 
 
 def _answer(value: object, variable: str) -> Given:
@@ -550,7 +549,7 @@ def _postgres(environ: Mapping[str, str], target: Target) -> Iterator[tuple[str,
     variables = OUR_DB_URLS if target.is_modern else (STORAGE_DB_URL, *OUR_DB_URLS)
     variable = next((variable for variable in variables if given(environ, variable)), None)
     if variable:
-        yield _DB_URL, _answer(given(environ, variable), variable)
+        yield DB_URL, _answer(given(environ, variable), variable)
     seconds = parsed("count", given(environ, STORAGE_TIMEOUT))
     if seconds and not target.is_modern:
         # ZeroClaw itself never waits longer.

@@ -45,16 +45,23 @@ from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
 from zeroclaw_tui.config.setting_table import DAYS_BY_CATEGORY, Target, version_numbers
 from zeroclaw_tui.config.validation import check_change
 from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
-from zeroclaw_tui.onboard.answers import BACKEND_TITLES, PROFILE_SETTINGS, Answers, is_tightened, others_database
+from zeroclaw_tui.onboard.answers import (
+    BACKEND_TITLES,
+    DB_URL,
+    PROFILE_SETTINGS,
+    Answers,
+    is_tightened,
+    others_database,
+)
 from zeroclaw_tui.onboard.situation import Situation
 
 _NEEDS = {
-    "storage.postgres.db_url": "a database URL",
+    DB_URL: "a database URL",
     "storage.qdrant.url": "the URL of Qdrant",
     "memory.embedding_provider": "the URL of the embedding provider",
 }
 _EXAMPLES = {
-    "storage.postgres.db_url": "postgres://user:password@host:5432/zeroclaw",
+    DB_URL: "postgres://user:password@host:5432/zeroclaw",
     "storage.qdrant.url": "http://localhost:6333",
     "memory.embedding_provider": "custom:https://host/v1",
 }
@@ -62,7 +69,6 @@ AUTO_SAVE = "memory.auto_save"
 PROVIDER = "storage.provider.config.provider"
 PROVIDER_PATH: KeyPath = ("storage", "provider", "config", "provider")
 """It names the backend above memory.backend (ZeroClaw <= 0.7.5); no setting of its own."""
-_DB_URL = "storage.postgres.db_url"
 ASKED_BY_NAME = ("flag", "answers file")
 """The sources of an answer that somebody gave for this one setting."""
 _STORE_OF_OLD_FORM = re.compile(r"(?ms)^\[(?:storage\.provider\.config|memory\.qdrant)\].*?(?=^\[|\Z)")
@@ -187,7 +193,7 @@ def _check_complete(answers: Answers) -> None:
 
 def _others(answers: Answers, missing: tuple[str, ...]) -> str:
     """That another program's variable could be meant, which is nothing to take unasked."""
-    if "storage.postgres.db_url" not in missing or others_database(answers.situation.environ) is None:
+    if DB_URL not in missing or others_database(answers.situation.environ) is None:
         return ""
     return f'. The database of {OTHERS_DB_URL} may be another program\'s; to take it: --set db_url="${OTHERS_DB_URL}"'
 
@@ -315,7 +321,7 @@ def provider_wanted(answers: Answers, wanted: dict[str, Any]) -> str | None:
 
 def _is_in_provider_table(answers: Answers, wanted: dict[str, Any]) -> bool:
     """True when PostgreSQL's settings lie in the old table, and the backend or one of them is asked for."""
-    names = [*wanted, *([_DB_URL] if is_backend_asked(answers) else [])]
+    names = [*wanted, *([DB_URL] if is_backend_asked(answers) else [])]
     return any(path_of(answers, name)[:-1] == PROVIDER_PATH[:-1] for name in names)
 
 
@@ -513,6 +519,7 @@ def notes_of(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]
         *_asked_retention(answers, after, changed),
         *_of_vectors(answers, after, changed),
         *_of_the_backend(answers, changed),
+        *_of_missing_password(answers, after, changed),
         *_of_newer_keys(answers, changed),
         *_of_another_store(answers, changed),
         *_taken_from_environment(answers, changed),
@@ -617,6 +624,18 @@ def _of_the_backend(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
         yield "ZeroClaw 0.6.3 to 0.7.3 do not know the backend postgres and would use Markdown."
 
 
+def _of_missing_password(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
+    url = str(after.get(DB_URL) or "")
+    if DB_URL not in changed or not url.startswith(("postgres://", "postgresql://")):
+        return
+    user, at, _ = url.partition("://")[2].rpartition("@")
+    if not (at and ":" in user) and "password=" not in url.partition("?")[2]:
+        yield (
+            "The database URL has no password, and ZeroClaw takes one from nowhere else, neither PGPASSWORD nor "
+            "~/.pgpass: the server has to let this user in without."
+        )
+
+
 def _of_newer_keys(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
     """Where nobody knows which ZeroClaw reads the file: the keys asked for that an older one of its form ignores."""
     target = answers.situation.target
@@ -636,7 +655,8 @@ def _of_another_store(answers: Answers, changed: frozenset[str]) -> Iterator[str
         if name.startswith("storage.") and name.split(".")[1] not in (answers.backend(), "provider")
     )
     if idle:
-        yield f"{_listed(idle)} has no effect while the backend is {answers.backend()}, and is not tested."
+        has, is_ = ("has", "is") if len(idle) == 1 else ("have", "are")
+        yield f"{_listed(idle)} {has} no effect while the backend is {answers.backend()}, and {is_} not tested."
 
 
 def _taken_from_environment(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
@@ -672,7 +692,7 @@ def _variables(answers: Answers) -> Iterator[tuple[str, str]]:
         return
     yield BACKEND, STORAGE_PROVIDER
     if kind == "postgres":
-        yield "storage.postgres.db_url", STORAGE_DB_URL
+        yield DB_URL, STORAGE_DB_URL
         yield "storage.postgres.connect_timeout_secs", STORAGE_TIMEOUT
     if kind == "qdrant":
         yield "storage.qdrant.collection", "QDRANT_COLLECTION"

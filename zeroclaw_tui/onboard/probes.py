@@ -43,7 +43,7 @@ from zeroclaw_tui.memory.errors import (
     NotLetIn,
 )
 from zeroclaw_tui.memory.text import counted, one_line
-from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.answers import DB_URL, Answers
 from zeroclaw_tui.scoring.generations import VERSIONS
 
 Verdict = Literal["good", "bad", "not tested"]
@@ -267,7 +267,7 @@ def _free_space(folder: Path) -> str:
 
 async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
     """Connect as ZeroClaw does and look at the rights; nothing is ever written, made or locked."""
-    url = plain_answer(answers, "storage.postgres.db_url")
+    url = plain_answer(answers, DB_URL)
     if not url:
         return Finding("postgres", "bad", "There is no database URL.", hint=_URL_SHAPE, exit_code=WRONG_USE)
     memory = store_at(url, answers, {name: answers.value(f"storage.postgres.{name}") for name in _POSTGRES_SETTINGS})

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS, place_of
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import cells, cut, display_text, one_line, padded
-from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.answers import DB_URL, Answers
 from zeroclaw_tui.onboard.questions import Choice, Question, shown_value
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ POINTER = "❯"
 _LISTS = ("choice", "switch")
 _LETTERS = {"yes": "y", "no": "n"}
 _YES_OR_NO = (Choice("yes", "Yes"), Choice("no", "No"))
-_URL_SETTINGS = ("storage.postgres.db_url",)
 _LONGEST_ECHO = 60
 _FEW_CELLS = 14
 _USER = re.compile(r"^\s*[A-Za-z][A-Za-z0-9+.\-]*://[^:/?#]*:")
@@ -140,15 +139,15 @@ class TerminalAsker:
     def ask_text(self, title: str, preset: str, check: Callable[[str], str | None]) -> str | Move:
         """A line of text outside the questions; `check` gives a complaint or None."""
         self.say([[], [("title", title)], [("dim", "ctrl+b back")]])
+        complaint: str | None = None
         while True:
-            text = self._line(preset, (Move.BACK,))
+            text = self._line(preset, (Move.BACK,), complaint=complaint)
             if isinstance(text, Move):
                 return text
             complaint = check(text)
             if complaint is None:
                 self._echo(text)
                 return text
-            self.say([[("bad", f"✗ {complaint}")]])
             preset = text
 
     def say(self, lines: Sequence[Line]) -> None:
@@ -224,14 +223,18 @@ class TerminalAsker:
 
     def _ask_line(self, question: Question, answers: Answers) -> str | Move:
         is_secret = question.kind == "secret"
-        is_hidden = is_secret and question.setting not in _URL_SETTINGS
+        is_hidden = is_secret and question.setting != DB_URL
         present = question.present(answers)
         typed = "" if is_hidden else present
+        complaint: str | None = None
         while True:
-            text = self._line(typed, tuple(Move), hidden=is_hidden, masks_url=is_secret and not is_hidden)
+            text = self._line(
+                typed, tuple(Move), complaint=complaint, hidden=is_hidden, masks_url=is_secret and not is_hidden
+            )
             if isinstance(text, Move):
                 return text
             text = text.strip()
+            typed = "" if is_hidden else text
             if is_hidden and not text:
                 text = present
             complaint = _complaint(question, answers, text)
@@ -239,8 +242,6 @@ class TerminalAsker:
                 shown = shown_value(question.setting, question.read(answers, text)) if is_secret and text else text
                 self._echo(shown or question.default(answers) or "nothing")
                 return text
-            self.say([[("bad", f"✗ {complaint}")]])
-            typed = "" if is_hidden else text
 
     def _echo(self, text: str) -> None:
         """What was answered, in place of the prompt that went from the screen."""
@@ -318,14 +319,25 @@ class TerminalAsker:
             for choice in told
         ]
 
-    def _line(self, preset: str, moves: Sequence[Move], *, hidden: bool = False, masks_url: bool = False) -> str | Move:
+    def _line(
+        self,
+        preset: str,
+        moves: Sequence[Move],
+        *,
+        complaint: str | None = None,
+        hidden: bool = False,
+        masks_url: bool = False,
+    ) -> str | Move:
+        """`complaint` says what was wrong with the text before, and goes with the prompt, so that none pile up."""
         import questionary
 
+        rows = _wrapped([("", f"✗ {complaint}")], _width() - 1 - len(MARGIN)) if complaint else []
+        told = "".join(f"{''.join(text for _, text in row)}\n{MARGIN}" for row in rows)
         question = questionary.text(
-            _drawn(POINTER),
+            _drawn(f"{told}{POINTER}"),
             default=preset,
             qmark="",
-            style=_style(),
+            style=_style(question="bad") if complaint else _style(),
             is_password=hidden,
             input_processors=[_hidden_password()] if masks_url else [],
             key_bindings=_line_bindings(moves),
@@ -485,11 +497,12 @@ def _hidden_password() -> Processor:
     return HiddenPassword()
 
 
-def _style() -> Style:
+def _style(question: str = "question") -> Style:
     """The style of every prompt and line; without colour where none is wanted."""
     from prompt_toolkit.styles import Style
 
-    return Style.from_dict(_COLOURS if _wants_colour() else _PLAIN)
+    styles = _COLOURS if _wants_colour() else _PLAIN
+    return Style.from_dict(styles | {"question": styles[question]})
 
 
 def _color_depth() -> ColorDepth | None:

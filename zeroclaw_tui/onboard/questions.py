@@ -15,7 +15,7 @@ from zeroclaw_tui.config.secrets import is_encrypted, is_variable
 from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, default_of, is_read, parsed_value
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import HIDDEN, mask_secrets, one_line
-from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, known_backends, others_database
+from zeroclaw_tui.onboard.answers import BACKEND_TITLES, DB_URL, Answers, known_backends, others_database
 from zeroclaw_tui.onboard.probes import store_at
 from zeroclaw_tui.scoring.meaning import stages_of, threshold_meaning, weights_meaning
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Version, parse_version, profile_for
@@ -294,7 +294,7 @@ def _words(words: Words) -> Callable[[Answers], str]:
 
 _ABOUT: Mapping[str, str] = MappingProxyType(
     {
-        "sqlite": "words + vectors · hygiene · local · no set-up · most uses",
+        "sqlite": "words + vectors · hygiene · local · no set-up",
         "lucid": "SQLite + lucid · hygiene · local · lucid CLI · its users",
         "postgres": "words · no row hygiene · remote · a server · sharing",
         "qdrant": "vectors · no row hygiene · remote · a server · by meaning",
@@ -359,7 +359,7 @@ def _encrypts(answers: Answers) -> bool:
 def _about_db_url(answers: Answers) -> str:
     kept = "encrypted" if _encrypts(answers) else "as plain text"
     told = f"ZeroClaw connects without TLS, always; the whole address is kept {kept} in config.toml."
-    is_offered = not answers.value("storage.postgres.db_url") and _offered_db_url(answers)
+    is_offered = not answers.value(DB_URL) and _offered_db_url(answers)
     return f"{told} Offered is the database of {OTHERS_DB_URL}, which may be another program's." if is_offered else told
 
 
@@ -371,7 +371,7 @@ def _about_qdrant_key(answers: Answers) -> str:
 
 def _offered_db_url(answers: Answers) -> str:
     """The address there is; else that of DATABASE_URL, which may be another program's, to be taken or typed over."""
-    value = as_text(answers.value("storage.postgres.db_url"))
+    value = as_text(answers.value(DB_URL))
     others = others_database(answers.situation.environ)
     return value or (str(others.value) if others else "")
 
@@ -400,7 +400,7 @@ STORAGE_QUESTIONS = (
         no_default="no limit",
     ),
     make_question(
-        "storage.postgres.db_url",
+        DB_URL,
         "PostgreSQL",
         "Which database? (postgres://user:password@host:5432/name)",
         _about_db_url,

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from zeroclaw_tui.config.document.difference import Difference, DiffLine, difference
 from zeroclaw_tui.config.document.saving import write_private
 from zeroclaw_tui.config.secrets import is_encrypted
+from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import HIDDEN, display_text, one_line
+from zeroclaw_tui.memory.text import HIDDEN, counted, display_text, one_line
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, answers_text
 from zeroclaw_tui.onboard.plan import Change, Plan, make_plan
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import Asker, Line, Move
 from zeroclaw_tui.onboard.questions import Choice, masked_secret, masked_value
 from zeroclaw_tui.onboard.situation import Situation
-from zeroclaw_tui.scoring.profiles import parse_version, profile_for
+from zeroclaw_tui.scoring.profiles import parse_version
 
 if TYPE_CHECKING:
     from zeroclaw_tui.onboard.prompts import Line
@@ -37,7 +38,6 @@ SUBJECTS = {**BACKEND_TITLES, "embedding": "Embeddings"}
 """What is tested, as it is called."""
 _MARKS = {"good": ("good", "✓ "), "bad": ("bad", "✗ "), "not tested": ("dim", "– ")}
 _SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
-_LABEL_CELLS = 11
 _NAMES_TOLD = 4
 _LONGEST_LINE = 500
 
@@ -82,25 +82,9 @@ def _shown_plan(asker: Asker, answers: Answers, findings: Sequence[Finding]) -> 
         asker.say(problem_lines(problem))
         return None, _ASK
     difference = shown_difference(plan)
-    lines = review_lines(plan, findings, difference)
-    asker.say([[], [("rule", "Review")], *(_without_comments(lines) if answers.situation.is_new else lines)])
-    counts = counts_words(plan, difference)
-    return plan, f"{counts[:1].upper()}{counts[1:]}. {_ASK}"
-
-
-def _without_comments(lines: Sequence[Line]) -> list[Line]:
-    """A new file's keys alone, for its comments fill a screen and say what the questions said."""
-    shown = [line for line in lines if not (line[0][0] == "added" and _is_comment(line[0][1]))]
-    left_out = len(lines) - len(shown)
-    if left_out:
-        last = max(number for number, line in enumerate(shown) if line[0][0] == "added")
-        shown.insert(last + 1, [("dim", f"  and {left_out} lines of comments and blanks")])
-    return shown
-
-
-def _is_comment(text: str) -> bool:
-    written = text.removeprefix("+").strip()
-    return not written or written.startswith("#")
+    lines = review_lines(plan, findings, difference, is_short=answers.situation.is_new)
+    asker.say([[], [("rule", "Review")], *lines])
+    return plan, f"{shown_path(answers.situation)}: {counts_words(plan, difference)}. {_ASK}"
 
 
 def _choices(plan: Plan | None, *, dry_run: bool) -> list[Choice]:
@@ -161,32 +145,20 @@ def save_answers(path: Path, text: str) -> None:
     write_private(path, text.encode())
 
 
-def found_lines(situation: Situation) -> list[Line]:
-    """Where: config file, generation, version and its source, what was found, which rule won, warnings."""
-    told = "  (not there yet)" if situation.is_new else ""
-    lines: list[Line] = [
-        [*_label("Config"), ("", shown_path(situation)), ("dim", told)],
-        [*_label("Chosen by"), ("", one_line(situation.rule))],
-        [*_label("ZeroClaw"), ("", _generation(situation))],
-        [*_label("Memory"), ("", one_line(situation.backend)), ("dim", "" if situation.is_new else "  in use today")],
-    ]
-    lines += [[("", " " * _LABEL_CELLS), ("", one_line(fact))] for fact in situation.found]
-    lines += [_note(warning) for warning in situation.warnings]
-    lines.append([("dim", f"Providers and channels are not asked for here. {hand_off_words(situation)}")])
-    return lines
-
-
-def review_lines(plan: Plan, findings: Sequence[Finding], difference: Difference | None = None) -> list[Line]:
+def review_lines(
+    plan: Plan, findings: Sequence[Finding], difference: Difference | None = None, *, is_short: bool = False
+) -> list[Line]:
     """The review: file, how many lines change and stay, the coloured diff (masked), notes, test results.
 
-    `difference` is the plan's, for who needs it beside these lines too.
+    `difference` is the plan's, for who needs it beside these lines too. `is_short` has what nobody answered in a few
+    rows, and leaves comments out, so that a new file fits a small screen.
     """
     difference = difference or shown_difference(plan)
     lines: list[Line] = [
         [("title", shown_path(plan.answers.situation)), ("dim", f"    {counts_words(plan, difference)}")],
-        *_changed_lines(plan, difference),
+        *_changed_lines(plan, difference, is_short=is_short),
     ]
-    lines += [_note(note) for note in plan.notes]
+    lines += [warning_line(note) for note in plan.notes]
     for finding in findings:
         lines += finding_lines(finding)
     return lines
@@ -373,8 +345,11 @@ def _changed_words(plan: Plan) -> str:
     return f"Changed: {', '.join(names[:_NAMES_TOLD])}{more}."
 
 
-def _changed_lines(plan: Plan, difference: Difference) -> Iterator[Line]:
-    sealed = {change.path for change in plan.changes if written_encrypted(plan, change)}
+def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Iterator[Line]:
+    encrypted = {change.path for change in plan.changes if written_encrypted(plan, change)}
+    unasked = {change.path for change in plan.changes if _is_default(plan, change)} if is_short else set()
+    defaults: list[str] = []
+    comments = 0
     table = ""
     for line in difference.lines:
         header = line.text.partition("#")[0].strip()
@@ -382,11 +357,22 @@ def _changed_lines(plan: Plan, difference: Difference) -> Iterator[Line]:
             table = header.strip("[] \t")
         name = line.text.partition("=")[0].strip().replace('"', "")
         path = tuple(f"{table}.{name}".strip(".").replace('"', "").split("."))
-        told = line.kind == "added" and path in sealed
-        yield [
-            (line.kind, _shown_line(line)),
-            ("dim", "    encrypted when written" if told else ""),
-        ]
+        if is_short and line.kind == "added" and not header:
+            comments += 1
+        elif line.kind == "added" and path in unasked:
+            defaults.append(header)
+        else:
+            is_told = line.kind == "added" and path in encrypted
+            yield [(line.kind, _shown_line(line)), ("dim", "    encrypted when written" if is_told else "")]
+    if defaults:
+        yield [("dim", f"  and {counted(len(defaults), 'default')}: {', '.join(defaults)}")]
+    if comments:
+        yield [("dim", f"  and {counted(comments, 'line')} of comments and blanks")]
+
+
+def _is_default(plan: Plan, change: Change) -> bool:
+    """True for what is written though nobody answered it, but for which backend it is."""
+    return change.name.startswith("memory.") and change.name != BACKEND and change.name not in plan.answers.given
 
 
 def _shown_line(line: DiffLine) -> str:
@@ -394,22 +380,6 @@ def _shown_line(line: DiffLine) -> str:
     rest = len(line.text) - _LONGEST_LINE
     shown = f"{line.text[:_LONGEST_LINE]}… ({rest:,} more characters)" if rest > 0 else line.text
     return (_SIGNS[line.kind] + shown).rstrip()
-
-
-def _generation(situation: Situation) -> str:
-    target = situation.target
-    if target.version:
-        source = f" ({one_line(situation.version_source)})" if situation.version_source else ""
-        told = f"{target.version}{source}"
-        newer = profile_for(target.version)
-        if newer.newer is not None:
-            told += f", newer than what I know; its settings are taken for those of {newer.version}"
-    elif situation.has_no_key:
-        told = f"none found on PATH; the file is written for {target.reading_version}"
-    else:
-        told = f"{'0.8.0 or later' if target.is_modern else 'up to 0.7.5'}, going by the files"
-    form = "storage by alias" if target.has_aliases else "plain backend names"
-    return f"{told}; schema {target.schema}, {form}"
 
 
 def _change_as_json(change: Change) -> dict[str, Any]:
@@ -436,11 +406,8 @@ def _finding_as_json(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _label(text: str) -> Line:
-    return [("dim", text.ljust(_LABEL_CELLS))]
-
-
-def _note(text: str) -> Line:
+def warning_line(text: str) -> Line:
+    """A sentence that is not to be overlooked."""
     return [("warning", "! "), ("", one_line(text))]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from zeroclaw_tui.config.document.saving import read_config
 from zeroclaw_tui.config.locations import home_folder
 from zeroclaw_tui.memory.errors import DONE, Refused, Unreadable
+from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers import Answers, gather
 from zeroclaw_tui.onboard.flow import REVIEW, Walked, forget_progress, kept_progress, put_below, walk
 from zeroclaw_tui.onboard.plan import Plan, apply_plan
@@ -17,13 +18,15 @@ from zeroclaw_tui.onboard.prompts import Asker, Line
 from zeroclaw_tui.onboard.questions import Choice, asked
 from zeroclaw_tui.onboard.review import (
     after_lines,
-    found_lines,
+    hand_off_words,
     place_option,
     problem_lines,
     real_arguments,
     shown_path,
+    warning_line,
 )
 from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
+from zeroclaw_tui.scoring.profiles import profile_for
 
 _BASIC = Choice("basic", "The basics", "at most five steps; the rest is left at what it is")
 _ALL = Choice("all", "Everything", "every setting of memory, one by one")
@@ -34,6 +37,9 @@ _WELCOME: Sequence[Line] = (
     [("dim", "Nothing is written before the review at the end; Ctrl-C stops at any time.")],
     [],
 )
+
+
+_LABEL_CELLS = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,3 +252,38 @@ def _offer(answers: Answers, question_id: str) -> str:
     else:
         where = "the review" if question_id == REVIEW else "the questions were others"
     return f"Go on where you stopped ({where})?"
+
+
+def found_lines(situation: Situation) -> list[Line]:
+    """Where: config file, generation, version and its source, what was found, which rule won, warnings."""
+    told = "  (not there yet)" if situation.is_new else ""
+    lines: list[Line] = [
+        [*_label("Config"), ("", shown_path(situation)), ("dim", told)],
+        [*_label("Chosen by"), ("", one_line(situation.rule))],
+        [*_label("ZeroClaw"), ("", _generation(situation))],
+        [*_label("Memory"), ("", one_line(situation.backend)), ("dim", "" if situation.is_new else "  in use today")],
+    ]
+    lines += [[("", " " * _LABEL_CELLS), ("", one_line(fact))] for fact in situation.found]
+    lines += [warning_line(warning) for warning in situation.warnings]
+    lines.append([("dim", f"Providers and channels are not asked for here. {hand_off_words(situation)}")])
+    return lines
+
+
+def _generation(situation: Situation) -> str:
+    target = situation.target
+    if target.version:
+        source = f" ({one_line(situation.version_source)})" if situation.version_source else ""
+        told = f"{target.version}{source}"
+        newer = profile_for(target.version)
+        if newer.newer is not None:
+            told += f", newer than what I know; its settings are taken for those of {newer.version}"
+    elif situation.has_no_key:
+        told = f"none found on PATH; the file is written for {target.reading_version}"
+    else:
+        told = f"{'0.8.0 or later' if target.is_modern else 'up to 0.7.5'}, going by the files"
+    form = "storage by alias" if target.has_aliases else "plain backend names"
+    return f"{told}; schema {target.schema}, {form}"
+
+
+def _label(text: str) -> Line:
+    return [("dim", text.ljust(_LABEL_CELLS))]
