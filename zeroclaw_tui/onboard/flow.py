@@ -29,9 +29,7 @@ REVIEW = "review"
 """The place after the last question; no question has this id."""
 _ANSWERED_OUTSIDE = ("flag", "answers file")
 _ORDER = {question.id: number for number, question in enumerate(QUESTIONS)}
-TITLE = "Which one?"
 _LONGEST_MARKED = 20
-TITLE = "What now?"
 _WITH_ADDRESS = ("postgres", "qdrant")
 """Where the first question of the group is an address, which is what is wrong most often."""
 _Relevant = tuple[tuple[str, Any], ...]
@@ -54,7 +52,7 @@ def walk(
     asker: Asker, answers: Answers, *, tests: bool = True, start: Sequence[str] = (), dry_run: bool = False
 ) -> Walked:
     """Ask until the person writes or leaves. Answers are kept for the next time after each question, without secrets
-    (see resume), but not in a dry run; who writes or leaves forgets them, Ctrl-C leaves them kept and goes on up.
+    (`keep_progress`), but not in a dry run; who writes or leaves forgets them, Ctrl-C leaves them kept and goes on up.
 
     Questions answered by a flag or an answers file are not asked, but can be reached from the overview. After the last
     question of a tested subject its test runs; bad: fix (asks that group again), keep anyway, back. A correction found
@@ -327,7 +325,7 @@ def choose_question(asker: Asker, answers: Answers, present: str | None = None) 
     counted = counting(answers)
     choices = [_choice(question, answers, counted) for question in questions]
     preset = present if present in [choice.value for choice in choices] else None
-    return asker.choose(TITLE, choices, preset=preset)
+    return asker.choose("Which one?", choices, preset=preset)
 
 
 def _choice(question: Question, answers: Answers, counted: Answers) -> Choice:
@@ -410,7 +408,7 @@ class AnswerTests:
             choices.insert(0, Choice("address", "Fix the address, and test again"))
         if finding.corrections:
             choices.insert(0, Choice("correct", _correction_words(finding)))
-        chosen = self._asker.choose(TITLE, choices)
+        chosen = self._asker.choose("What now?", choices)
         if chosen == "correct":
             return self._corrected(finding, answers)
         if chosen == "keep":

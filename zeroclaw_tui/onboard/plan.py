@@ -45,6 +45,7 @@ from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
 from zeroclaw_tui.config.setting_table import DAYS_BY_CATEGORY, Target, version_numbers
 from zeroclaw_tui.config.validation import check_change
 from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
+from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.onboard.answers import (
     BACKEND_TITLES,
     DB_URL,
@@ -140,22 +141,22 @@ def make_plan(answers: Answers) -> Plan:
     notes = notes_of(answers, wanted, names)
     if not changes:
         return Plan(answers, before, before, (), notes, exports)
-    sealing = seal_values(
+    encrypted = encrypted_values(
         {change.path: change.after for change in changes},
         frozenset(change.path for change in changes if change.is_secret),
         answers.situation,
     )
-    base, values = before, dict(sealing.values)
+    base, values = before, dict(encrypted.values)
     if answers.situation.has_no_key:
         path, value = first_key(answers.situation.target)
         changes = (Change(path[0], path, None, value), *changes)
         values = {path: value, **values}
     if answers.situation.is_new:
-        base = new_document(answers.backend(), answers.situation.target, sealing.values)
+        base = new_document(answers.backend(), answers.situation.target, encrypted.values)
     after = base.with_values(values)
     touched = [".".join(change.path) for change in changes]
     check_change(before.values, after.values, touched, answers.situation.target.reading_version)
-    return Plan(answers, before, after, changes, (*notes, *sealing.notes), exports, sealing.new_key)
+    return Plan(answers, before, after, changes, (*notes, *encrypted.notes), exports, encrypted.new_key)
 
 
 def apply_plan(plan: Plan) -> str | None:
@@ -443,7 +444,7 @@ def new_document(backend: str, target: Target, paths: Iterable[KeyPath]) -> Conf
 
 
 @dataclass(frozen=True, slots=True)
-class Sealing:
+class EncryptedValues:
     """The values as they are written, the text of a key file to make first (None: there is one, or none is needed),
     and sentences about secrets that stay plain."""
 
@@ -452,7 +453,9 @@ class Sealing:
     notes: tuple[str, ...]
 
 
-def seal_values(values: Mapping[KeyPath, Any], secrets: frozenset[KeyPath], situation: Situation) -> Sealing:
+def encrypted_values(
+    values: Mapping[KeyPath, Any], secrets: frozenset[KeyPath], situation: Situation
+) -> EncryptedValues:
     """Encrypt the values at the paths of `secrets`.
 
     What is encrypted already, names 1Password (`op://`) or a variable (`${NAME}`) is written as it is. Raises
@@ -460,23 +463,23 @@ def seal_values(values: Mapping[KeyPath, Any], secrets: frozenset[KeyPath], situ
     """
     written = dict(values)
     notes: list[str] = []
-    to_seal: list[KeyPath] = []
+    to_encrypt: list[KeyPath] = []
     for path in values:
         if path not in secrets or not values[path] or is_encrypted(values[path]) or is_variable(values[path]):
             notes += _told(path, values[path], situation) if path in secrets else []
             continue
         why_plain = _why_plain(path, situation)
         if why_plain is None:
-            to_seal.append(path)
+            to_encrypt.append(path)
         else:
             notes.append(f"{'.'.join(path)} is written as plain text: {why_plain}")
     new_key = None
-    if to_seal:
-        key, new_key = _key(situation, to_seal)
+    if to_encrypt:
+        key, new_key = _key(situation, to_encrypt)
         if situation.target.is_modern and (situation.config_dir / KEY_FILE).is_symlink():
             notes.append(f"{KEY_FILE} is a link, and ZeroClaw from 0.8.0 on refuses such a key: put the file there.")
-        written |= {path: sealed(values[path], key) for path in to_seal}
-    return Sealing(written, new_key, tuple(notes))
+        written |= {path: sealed(values[path], key) for path in to_encrypt}
+    return EncryptedValues(written, new_key, tuple(notes))
 
 
 def _told(path: KeyPath, value: str, situation: Situation) -> list[str]:
@@ -494,14 +497,14 @@ def _why_plain(path: KeyPath, situation: Situation) -> str | None:
     return None
 
 
-def _key(situation: Situation, to_seal: Sequence[KeyPath]) -> tuple[bytes, str | None]:
+def _key(situation: Situation, to_encrypt: Sequence[KeyPath]) -> tuple[bytes, str | None]:
     """The 32 bytes to encrypt with, and the text of their file where it has to be made."""
     if not os.path.lexists(situation.config_dir / KEY_FILE):
         unreadable = encrypted_names_in(situation.document.values)
         if not unreadable:
             text = new_key_text()
             return bytes.fromhex(text.strip()), text
-        names = " and ".join(".".join(path) for path in to_seal)
+        names = " and ".join(".".join(path) for path in to_encrypt)
         raise SecretUnreadable(
             f"{names} cannot be encrypted: {missing_key_words(situation.config_dir, unreadable)}",
             hint=f"{WAYS_WITHOUT_KEY} The file stays as it is.",
@@ -718,7 +721,7 @@ def _shown(value: Any) -> str:
 
 
 def _days(value: Any) -> str:
-    return "0 (never)" if not value else f"{value} day{'s' if value != 1 else ''}"
+    return "0 (never)" if not value else counted(value, "day")
 
 
 def _listed(names: list[str]) -> str:

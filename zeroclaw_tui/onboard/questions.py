@@ -14,7 +14,7 @@ from zeroclaw_tui.config.environment import OTHERS_DB_URL
 from zeroclaw_tui.config.secrets import is_encrypted, is_variable
 from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, default_of, is_read, parsed_value
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.memory.text import HIDDEN, mask_secrets, one_line
+from zeroclaw_tui.memory.text import HIDDEN, counted, mask_secrets, one_line
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, DB_URL, Answers, known_backends, others_database
 from zeroclaw_tui.onboard.probes import store_at
 from zeroclaw_tui.scoring.meaning import stages_of, threshold_meaning, weights_meaning
@@ -207,7 +207,7 @@ def _count_in_words(setting: str, value: int) -> str:
     unit = _UNITS.get(last)
     if unit is None:
         return str(value)
-    return f"{value} {unit}" if value == 1 else f"{value} {unit}s"
+    return counted(value, unit)
 
 
 def masked_address(url: str) -> str:

@@ -36,7 +36,7 @@ from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.curation.profile_choice import answered_version
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
-from zeroclaw_tui.memory.text import mask_secrets
+from zeroclaw_tui.memory.text import counted, mask_secrets
 from zeroclaw_tui.scoring.generations import VERSIONS
 from zeroclaw_tui.scoring.profiles import parse_version
 
@@ -65,9 +65,7 @@ class Store:
     @property
     def markdown_fact(self) -> str:
         """What Markdown there is in words ("workspace: MEMORY.md and 12 Markdown files in memory/"), or empty."""
-        days = (
-            f"{self.day_notes:,} Markdown file{'s' if self.day_notes > 1 else ''} in memory/" if self.day_notes else ""
-        )
+        days = f"{counted(self.day_notes, 'Markdown file')} in memory/" if self.day_notes else ""
         parts = [part for part in ("MEMORY.md" if self.has_core_notes else "", days) if part]
         where = "the config dir itself" if self.name == "." else self.name
         return f"{where}: {' and '.join(parts)}" if parts else ""
@@ -372,7 +370,6 @@ async def _database_fact(install: Install, store: Store, database: Path) -> tupl
         return told if told != problem.message else f"{store.database_name}: {told}", False
     finally:
         await memory.close()
-    memories = "1 memory" if count == 1 else f"{count:,} memories"
     versions = VERSIONS.get(memory.generation or "")
     by = f", in the form of ZeroClaw {versions}" if versions else ""
-    return f"{store.database_name}: {memories}{by}", any(entry.embedding_dimensions for entry in newest.entries)
+    return f"{store.database_name}: {counted(count)}{by}", any(entry.embedding_dimensions for entry in newest.entries)

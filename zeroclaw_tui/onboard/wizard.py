@@ -257,11 +257,16 @@ def _offer(answers: Answers, question_id: str) -> str:
 def found_lines(situation: Situation) -> list[Line]:
     """Where: config file, generation, version and its source, what was found, which rule won, warnings."""
     told = "  (not there yet)" if situation.is_new else ""
+    standing = "unless you choose another" if situation.is_new else "in use today"
     lines: list[Line] = [
         [*_label("Config"), ("", shown_path(situation)), ("dim", told)],
         [*_label("Chosen by"), ("", one_line(situation.rule))],
         [*_label("ZeroClaw"), ("", _generation(situation))],
-        [*_label("Memory"), ("", one_line(situation.backend)), ("dim", "" if situation.is_new else "  in use today")],
+        [
+            *_label("Memory"),
+            ("", one_line(situation.backend)),
+            ("dim", f"  {standing}"),
+        ],
     ]
     lines += [[("", " " * _LABEL_CELLS), ("", one_line(fact))] for fact in situation.found]
     lines += [warning_line(warning) for warning in situation.warnings]
@@ -278,7 +283,7 @@ def _generation(situation: Situation) -> str:
         if newer.newer is not None:
             told += f", newer than what I know; its settings are taken for those of {newer.version}"
     elif situation.has_no_key:
-        told = f"none found on PATH; the file is written for {target.reading_version}"
+        told = f"not found on PATH; the file is written for {target.reading_version}"
     else:
         told = f"{'0.8.0 or later' if target.is_modern else 'up to 0.7.5'}, going by the files"
     form = "storage by alias" if target.has_aliases else "plain backend names"
