@@ -320,8 +320,7 @@ def test_an_input_that_ends_in_the_middle_of_the_questions(
     monkeypatch: pytest.MonkeyPatch, in_process: Any, config_file: Path
 ) -> None:
     """A terminal can say that it is one and have nobody at it."""
-    from zeroclaw_tui.onboard import wizard
-    from zeroclaw_tui.onboard.terminal import prompts
+    from zeroclaw_tui.onboard import prompts, wizard
 
     class Nobody:
         def isatty(self) -> bool:
@@ -353,8 +352,7 @@ def test_ctrl_c_while_a_test_runs(monkeypatch: pytest.MonkeyPatch, in_process: A
 def test_the_inspector_opens_where_the_wizard_ended(
     monkeypatch: pytest.MonkeyPatch, in_process: Any, config_dir: Path
 ) -> None:
-    from zeroclaw_tui.onboard import wizard
-    from zeroclaw_tui.onboard.terminal import prompts
+    from zeroclaw_tui.onboard import prompts, wizard
     from zeroclaw_tui.tui import app
 
     asked: list[wizard.Request] = []

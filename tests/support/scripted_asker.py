@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
-from zeroclaw_tui.onboard.answers.answers import Answers
-from zeroclaw_tui.onboard.asker import Line, Move
-from zeroclaw_tui.onboard.questions.catalogue import Choice, Question
+from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.prompts import Line, Move
+from zeroclaw_tui.onboard.questions import Choice, Question
 
 Result = TypeVar("Result")
 YES_OR_NO = ("yes", "no")

@@ -20,12 +20,10 @@ from zeroclaw_tui.cli.output import document, error_as_json, note, styled_by_nam
 from zeroclaw_tui.cli.restoring import restore
 from zeroclaw_tui.config.locations import home_folder
 from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
-from zeroclaw_tui.onboard.answers.answers import gather
-from zeroclaw_tui.onboard.planning.plan import Plan, apply_plan, make_plan
-from zeroclaw_tui.onboard.probes.finding import Finding
-from zeroclaw_tui.onboard.probes.run import run_probe, subjects
-from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
-from zeroclaw_tui.onboard.summary import (
+from zeroclaw_tui.onboard.answers import gather
+from zeroclaw_tui.onboard.plan import Plan, apply_plan, make_plan
+from zeroclaw_tui.onboard.probes import Finding, run_probe, subjects
+from zeroclaw_tui.onboard.review import (
     SUBJECTS,
     after_lines,
     export_lines,
@@ -33,6 +31,7 @@ from zeroclaw_tui.onboard.summary import (
     plan_document,
     review_lines,
 )
+from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
 
 _HOW_WITHOUT_ASKING = "Without anybody to ask: --defaults, --set KEY=VALUE or --answers FILE."
 
@@ -61,7 +60,7 @@ def _asks(given: argparse.Namespace) -> bool:
 
 
 def _ask(given: argparse.Namespace) -> int:
-    from zeroclaw_tui.onboard.terminal.prompts import terminal_asker
+    from zeroclaw_tui.onboard.prompts import terminal_asker
     from zeroclaw_tui.onboard.wizard import Request, run_wizard
 
     request = Request(

@@ -25,9 +25,9 @@ from zeroclaw_tui.config.document.document import ConfigDocument
 from zeroclaw_tui.config.document.saving import Backup, list_backups, read_backup, read_config, save_config
 from zeroclaw_tui.memory.errors import DONE, REFUSED, WRONG_USE, BrokenConfig, NotThere, WrongUse
 from zeroclaw_tui.memory.text import HIDDEN, cut, one_line
-from zeroclaw_tui.onboard.masking import masked_address
+from zeroclaw_tui.onboard.questions import masked_address
+from zeroclaw_tui.onboard.review import counted_lines, difference_lines, difference_text, place_option
 from zeroclaw_tui.onboard.situation import Candidate
-from zeroclaw_tui.onboard.summary import counted_lines, difference_lines, difference_text, place_option
 
 LATEST = "latest"
 _LINES_IN_THE_LIST = 6

@@ -10,22 +10,23 @@ from pathlib import Path
 from zeroclaw_tui.config.document.saving import read_config
 from zeroclaw_tui.config.locations import home_folder
 from zeroclaw_tui.memory.errors import DONE, Refused, Unreadable
-from zeroclaw_tui.onboard.answers.answers import Answers, gather
-from zeroclaw_tui.onboard.asker import Asker, Line
-from zeroclaw_tui.onboard.planning.plan import Plan, apply_plan
-from zeroclaw_tui.onboard.questions.catalogue import Choice, asked
-from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
-from zeroclaw_tui.onboard.summary import (
+from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.onboard.answers import Answers, gather
+from zeroclaw_tui.onboard.flow import REVIEW, Walked, forget_progress, kept_progress, put_below, walk
+from zeroclaw_tui.onboard.plan import Plan, apply_plan
+from zeroclaw_tui.onboard.prompts import Asker, Line
+from zeroclaw_tui.onboard.questions import Choice, asked
+from zeroclaw_tui.onboard.review import (
     after_lines,
-    found_lines,
+    hand_off_words,
     place_option,
+    problem_lines,
     real_arguments,
     shown_path,
+    warning_line,
 )
-from zeroclaw_tui.onboard.walk import resume
-from zeroclaw_tui.onboard.walk.flow import Walked, walk
-from zeroclaw_tui.onboard.walk.review import problem_lines
-from zeroclaw_tui.onboard.walk.route import REVIEW
+from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
+from zeroclaw_tui.scoring.profiles import profile_for
 
 _BASIC = Choice("basic", "The basics", "at most five steps; the rest is left at what it is")
 _ALL = Choice("all", "Everything", "every setting of memory, one by one")
@@ -36,6 +37,9 @@ _WELCOME: Sequence[Line] = (
     [("dim", "Nothing is written before the review at the end; Ctrl-C stops at any time.")],
     [],
 )
+
+
+_LABEL_CELLS = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,7 @@ class _Wizard:
             self._asker.say([[], [("", f"Stopped. {told}")]])
             return
         self._asker.say([[], [("", "Stopped. Nothing was changed.")]])
-        if situation is None or self._request.dry_run or resume.kept(situation) is None:
+        if situation is None or self._request.dry_run or kept_progress(situation) is None:
             return
         option = place_option(situation.rule, situation.config_dir)
         self._asker.say(
@@ -153,10 +157,10 @@ class _Wizard:
             assignments=self._request.assignments,
             answers_file=self._request.answers_file,
         )
-        kept = resume.kept(situation)
+        kept = kept_progress(situation)
         if kept is None:
             return self._asked_how_much(answers), ()
-        before = resume.put_below(answers, kept.answers)
+        before = put_below(answers, kept.answers)
         choices = (Choice("on", "Go on"), Choice("anew", "Start anew", "the kept answers are dropped"))
         chosen = self._asker.choose(_offer(before, kept.question_id), choices, preset="on", back=False)
         if chosen != "on":
@@ -236,7 +240,7 @@ class _Wizard:
         if self._situation is None or self._request.dry_run:
             return
         try:
-            resume.forget(self._situation)
+            forget_progress(self._situation)
         except Unreadable as problem:
             self._asker.say(problem_lines(problem))
 
@@ -248,3 +252,43 @@ def _offer(answers: Answers, question_id: str) -> str:
     else:
         where = "the review" if question_id == REVIEW else "the questions were others"
     return f"Go on where you stopped ({where})?"
+
+
+def found_lines(situation: Situation) -> list[Line]:
+    """Where: config file, generation, version and its source, what was found, which rule won, warnings."""
+    told = "  (not there yet)" if situation.is_new else ""
+    standing = "unless you choose another" if situation.is_new else "in use today"
+    lines: list[Line] = [
+        [*_label("Config"), ("", shown_path(situation)), ("dim", told)],
+        [*_label("Chosen by"), ("", one_line(situation.rule))],
+        [*_label("ZeroClaw"), ("", _generation(situation))],
+        [
+            *_label("Memory"),
+            ("", one_line(situation.backend)),
+            ("dim", f"  {standing}"),
+        ],
+    ]
+    lines += [[("", " " * _LABEL_CELLS), ("", one_line(fact))] for fact in situation.found]
+    lines += [warning_line(warning) for warning in situation.warnings]
+    lines.append([("dim", f"Providers and channels are not asked for here. {hand_off_words(situation)}")])
+    return lines
+
+
+def _generation(situation: Situation) -> str:
+    target = situation.target
+    if target.version:
+        source = f" ({one_line(situation.version_source)})" if situation.version_source else ""
+        told = f"{target.version}{source}"
+        newer = profile_for(target.version)
+        if newer.newer is not None:
+            told += f", newer than what I know; its settings are taken for those of {newer.version}"
+    elif situation.has_no_key:
+        told = f"not found on PATH; the file is written for {target.reading_version}"
+    else:
+        told = f"{'0.8.0 or later' if target.is_modern else 'up to 0.7.5'}, going by the files"
+    form = "storage by alias" if target.has_aliases else "plain backend names"
+    return f"{told}; schema {target.schema}, {form}"
+
+
+def _label(text: str) -> Line:
+    return [("dim", text.ljust(_LABEL_CELLS))]

@@ -1,0 +1,264 @@
+"""What counts where nobody answers: the config, the backend's defaults, and retention that is never tightened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from answers_samples import ALIASED, OLD, OLD_FILE_READ_BY_NEW, PASSWORD, POSTGRES, URL, situation
+
+from zeroclaw_tui.config.secrets import seal
+from zeroclaw_tui.config.setting_names import Target
+from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
+from zeroclaw_tui.onboard.answers import Answers, Given, gather
+from zeroclaw_tui.onboard.situation import Situation
+
+KEY = bytes(range(32))
+FIVE = (
+    "memory.auto_save",
+    "memory.hygiene_enabled",
+    "memory.archive_after_days",
+    "memory.purge_after_days",
+    "memory.embedding_cache_size",
+)
+
+
+def answered(name: str, value: Any, found: Situation) -> Answers:
+    return Answers(found).with_given(name, Given(value, "answered", "typed"))
+
+
+def five(answers: Answers) -> tuple[Any, ...]:
+    return tuple(answers.value(name) for name in FIVE)
+
+
+def test_given_then_config_then_default() -> None:
+    found = situation("[memory]\nbackend = 'sqlite'\nauto_save = true\nvector_weight = 0.5\n")
+    answers = answered("memory.keyword_weight", 1, found)
+    assert (answers.value("memory.keyword_weight"), answers.source("memory.keyword_weight")) == (1.0, "answered")
+    assert (answers.value("memory.vector_weight"), answers.source("memory.vector_weight")) == (0.5, "config")
+    assert (answers.value("memory.min_relevance_score"), answers.source("memory.min_relevance_score")) == (
+        0.4,
+        "default",
+    )
+    assert answers.value(URL) is None
+    assert answers.current("memory.min_relevance_score") is None
+
+
+def test_taking_an_answer_back_leaves_the_config() -> None:
+    answers = answered("memory.vector_weight", 0.1, situation("[memory]\nvector_weight = 0.5\n"))
+    assert answers.without("memory.vector_weight").value("memory.vector_weight") == 0.5
+    assert answers.value("memory.vector_weight") == 0.1
+
+
+def test_absent_keys_of_the_profile_stay_at_zeroclaws_defaults_while_the_backend_stays() -> None:
+    found = situation("[memory]\nbackend = 'markdown'\nauto_save = true\n")
+    assert five(Answers(found)) == (True, True, 7, 30, 10000)
+    assert not Answers(found).changes_backend()
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("postgres", (True, False, 0, 0, 0)),
+        ("qdrant", (True, False, 0, 0, 0)),
+        ("lucid", (True, False, 0, 0, 0)),
+        ("markdown", (True, False, 0, 0, 0)),
+        ("none", (False, False, 0, 0, 0)),
+    ],
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[memory]\nbackend = 'sqlite'\nauto_save = true\n",
+        "[memory]\nbackend = 'sqlite'\nauto_save = true\nhygiene_enabled = true\narchive_after_days = 7\n"
+        "purge_after_days = 30\nembedding_cache_size = 500\n",
+        "",
+    ],
+)
+def test_the_five_follow_a_changed_backend(kind: str, expected: tuple[Any, ...], text: str) -> None:
+    answers = answered("memory.backend", kind, situation(text))
+    assert answers.changes_backend()
+    assert five(answers) == expected
+    assert answers.source("memory.embedding_cache_size") == "default"
+
+
+def test_the_five_stay_when_the_same_backend_is_answered() -> None:
+    text = "[memory]\nbackend = 'postgres'\nauto_save = false\nhygiene_enabled = true\narchive_after_days = 3\n"
+    answers = answered("memory.backend", "postgres", situation(text))
+    assert five(answers) == (False, True, 3, 30, 10000)
+
+
+def test_hygiene_and_days_are_not_tightened_by_a_changed_backend() -> None:
+    text = (
+        "[memory]\nbackend = 'markdown'\nauto_save = true\nhygiene_enabled = false\narchive_after_days = 0\n"
+        "purge_after_days = 90\nembedding_cache_size = 0\n"
+    )
+    answers = answered("memory.backend", "sqlite", situation(text))
+    assert five(answers) == (True, False, 0, 90, 10000)
+    assert answers.source("memory.hygiene_enabled") == "config"
+    assert [answers.proposed(name) for name in FIVE[1:4]] == [True, 7, 30]
+
+
+def test_days_that_a_backend_makes_longer_follow_it() -> None:
+    text = "[memory]\nbackend = 'postgres'\nhygiene_enabled = false\narchive_after_days = 3\npurge_after_days = 5\n"
+    answers = answered("memory.backend", "sqlite", situation(text))
+    assert five(answers)[1:4] == (False, 7, 30)
+
+
+def test_asked_by_name_even_retention_is_tightened() -> None:
+    found = situation("[memory]\nbackend = 'postgres'\nhygiene_enabled = false\n")
+    answers = answered("memory.hygiene_enabled", True, found).with_given(
+        "memory.backend", Given("sqlite", "flag", "--memory")
+    )
+    assert answers.value("memory.hygiene_enabled") is True
+
+
+def test_the_defaults_file_counts_where_defaults_are_written() -> None:
+    found = situation("[memory]\nbackend = 'postgres'\nauto_save = true\n", backend="postgres")
+    assert gather(found, memory="postgres").value("storage.postgres.connect_timeout_secs") is None
+    without = situation("api_key = 'k'\n")
+    assert gather(without, memory="postgres").value("storage.postgres.connect_timeout_secs") == 15
+    assert Answers(situation(None)).value("memory.conversation_retention_days") == 30
+
+
+def test_messages_that_nobody_wanted_kept_stay_unkept_in_another_backend() -> None:
+    text = "[memory]\nbackend = 'sqlite'\nauto_save = false\n"
+    assert gather(situation(text), memory="markdown").value("memory.auto_save") is False
+    nothing = situation(text.replace("sqlite", "none"), backend="none")
+    assert gather(nothing, memory="markdown").value("memory.auto_save") is True
+
+
+def test_asking_for_the_same_backend_leaves_absent_keys_of_the_profile_as_they_are() -> None:
+    found = situation("[memory]\nbackend = 'markdown'\nauto_save = true\n")
+    assert five(gather(found, memory="markdown")) == (True, True, 7, 30, 10000)
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "kind", "changes"),
+    [
+        (None, OLD, "sqlite", True),
+        ("default_temperature = 0.7\n", OLD, "sqlite", True),
+        ("[memory]\nbackend = 'sqlite'\n", OLD, "sqlite", False),
+        ("[memory]\nbackend = 'sqlite.main'\n", ALIASED, "sqlite", False),
+        ("[memory]\nbackend = 'sqlite'\n", OLD, "none", True),
+    ],
+)
+def test_when_the_backend_changes(text: str | None, target: Target, kind: str, changes: bool) -> None:
+    assert answered("memory.backend", kind, situation(text, target)).changes_backend() is changes
+
+
+def test_the_kind_in_use_may_be_another_than_the_one_written() -> None:
+    text = "[memory]\nbackend = 'sqlite'\n[storage.provider.config]\nprovider = 'postgres'\n"
+    answers = Answers(situation(text, backend="postgres"))
+    assert (answers.backend(), answers.current("memory.backend"), answers.value("memory.backend")) == (
+        "postgres",
+        "sqlite",
+        "postgres",
+    )
+    assert not answers.changes_backend()
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "alias"),
+    [
+        ("[memory]\nbackend = 'postgres.work'\n", None, "work"),
+        ("[memory]\nbackend = 'postgres.work'\n", "postgres", "work"),
+        ("[memory]\nbackend = 'postgres.work'\n", "postgres.home", "home"),
+        ("[memory]\nbackend = 'postgres'\n[storage.postgres.work]\n", None, "default"),
+        ("[memory]\nbackend = 'sqlite.main'\n[storage.postgres.work]\n", "postgres", "work"),
+        ("[memory]\nbackend = 'sqlite.main'\n[storage.postgres.a]\n[storage.postgres.b]\n", "postgres", "default"),
+        ("[memory]\nbackend = 'sqlite.main'\n", "qdrant", "default"),
+    ],
+)
+def test_the_alias_that_storage_is_written_under(text: str, given: str | None, alias: str) -> None:
+    found = situation(text, ALIASED)
+    answers = answered("memory.backend", given, found) if given else Answers(found)
+    assert answers.alias() == alias
+
+
+def test_a_setting_is_looked_for_under_its_own_kinds_alias() -> None:
+    text = f"[memory]\nbackend = 'sqlite.main'\n[storage.postgres.work]\ndb_url = '{POSTGRES}'\n"
+    assert Answers(situation(text, ALIASED)).current(URL) == POSTGRES
+
+
+@pytest.mark.parametrize("target", [OLD, ALIASED])
+def test_a_sealed_secret_is_opened_in_memory_and_shown_nowhere(target: Target, tmp_path: Path) -> None:
+    (tmp_path / ".secret_key").write_text(KEY.hex())
+    sealed = seal(POSTGRES, KEY, bytes(range(12)))
+    table = "storage.postgres.default" if target.has_aliases else "storage.provider.config"
+    text = f"[memory]\nbackend = 'postgres'\n[{table}]\ndb_url = '{sealed}'\n"
+    answers = Answers(situation(text, target, config_dir=tmp_path))
+    assert answers.value(URL) == POSTGRES
+    assert (answers.source(URL), answers.missing()) == ("config", ())
+    given = answers.with_given(URL, Given(POSTGRES, "flag", "--set"))
+    assert PASSWORD not in repr(given) + repr(given.given)
+
+
+def test_a_secret_that_cannot_be_opened_stays_as_it_stands(tmp_path: Path) -> None:
+    text = "[memory]\nbackend = 'postgres'\n[storage.provider.config]\ndb_url = 'enc2:00ff'\n"
+    answers = Answers(situation(text, config_dir=tmp_path))
+    assert answers.current(URL) == "enc2:00ff"
+    assert answers.missing() == ()
+
+
+def test_qdrants_key_is_taken_literally_up_to_0_7_5(tmp_path: Path) -> None:
+    (tmp_path / ".secret_key").write_text(KEY.hex())
+    sealed = seal("the key", KEY, bytes(range(12)))
+    text = f"[memory]\nbackend = 'qdrant'\n[memory.qdrant]\napi_key = '{sealed}'\n"
+    assert Answers(situation(text, OLD, config_dir=tmp_path)).current("storage.qdrant.api_key") == sealed
+    read_by_new = situation(text, OLD_FILE_READ_BY_NEW, config_dir=tmp_path)
+    assert Answers(read_by_new).current("storage.qdrant.api_key") == "the key"
+
+
+@pytest.mark.parametrize(
+    ("kind", "missing"),
+    [
+        ("postgres", (URL,)),
+        ("qdrant", ("storage.qdrant.url",)),
+        ("sqlite", ()),
+        ("lucid", ()),
+        ("markdown", ()),
+        ("none", ()),
+    ],
+)
+@pytest.mark.parametrize("target", [OLD, ALIASED])
+def test_what_a_backend_cannot_do_without(kind: str, missing: tuple[str, ...], target: Target) -> None:
+    answers = answered("memory.backend", kind, situation(target=target))
+    assert answers.missing() == missing
+    for name in missing:
+        assert answers.with_given(name, Given("", "answered")).missing() == missing
+        assert answers.with_given(name, Given("postgres://h/d", "answered")).missing() == ()
+
+
+def test_a_custom_provider_needs_its_url() -> None:
+    found = situation("[memory]\nbackend = 'sqlite'\nembedding_provider = 'custom:'\n")
+    assert Answers(found).missing() == ("memory.embedding_provider",)
+    assert answered("memory.embedding_provider", "custom:http://127.0.0.1:1", found).missing() == ()
+
+
+def test_a_wrong_type_in_the_config_is_told_when_it_is_asked_for() -> None:
+    with pytest.raises(BrokenConfig, match=r"memory\.auto_save in config\.toml is a text"):
+        Answers(situation("[memory]\nbackend = 'sqlite'\nauto_save = 'yes'\n")).value("memory.auto_save")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "target", "why"),
+    [
+        ("memory.mmr_lambda", 0.5, OLD, "of ZeroClaw 0.8.4 and later, and 0.7.5 reads this config."),
+        ("memory.sqlite_journal_mode", "wal", ALIASED, "of ZeroClaw 0.1.8, and 0.8.4 reads this config."),
+        (URL, POSTGRES, Target(1, False, False, "0.7.0"), "and 0.7.0 reads this config."),
+        ("storage.lucid.budget", 9, ALIASED, "of ZeroClaw 0.1.2 to 0.7.5, and 0.8.4 reads this config."),
+    ],
+)
+def test_a_setting_that_nothing_reads_is_refused(name: str, value: Any, target: Target, why: str) -> None:
+    with pytest.raises(WrongUse) as caught:
+        answered(name, value, situation(target=target))
+    assert why in caught.value.message
+    assert PASSWORD not in str(caught.value)
+
+
+def test_what_only_the_environment_of_zeroclaw_says_may_be_answered() -> None:
+    answers = answered("storage.lucid.budget", 300, situation())
+    assert answers.value("storage.lucid.budget") == 300
+    assert answers.current("storage.lucid.budget") is None

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from onboard_flow_world import FakeProbes, World
+
+import zeroclaw_tui.onboard.probes
+
+
+@pytest.fixture
+def probes(monkeypatch: pytest.MonkeyPatch) -> FakeProbes:
+    """Tests of answers that find what the test says, and reach nothing."""
+    fake = FakeProbes()
+    monkeypatch.setattr(zeroclaw_tui.onboard.probes, "run_probe", fake)
+    return fake
+
+
+@pytest.fixture
+def make_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., World]:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    return lambda config, **variables: World.made(tmp_path / "home", config, **variables)

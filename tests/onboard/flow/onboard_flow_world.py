@@ -1,0 +1,200 @@
+"""Real config dirs, answers unlike those offered, and tests of answers that find what one wants."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from support.scripted_asker import ENTER, Moment, Reply
+
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.onboard.answers import Answers, gather
+from zeroclaw_tui.onboard.plan import Plan
+from zeroclaw_tui.onboard.probes import Finding
+from zeroclaw_tui.onboard.questions import asked
+from zeroclaw_tui.onboard.situation import Situation, candidates, situation_at
+
+OLD = """# kept
+default_temperature = 0.7   # warm
+default_model = "m"
+
+[memory]
+backend = "sqlite"          # where
+auto_save = true
+hygiene_enabled = true
+archive_after_days = 7
+purge_after_days = 30
+conversation_retention_days = 30
+embedding_provider = "none"
+embedding_model = "text-embedding-3-small"
+embedding_dimensions = 1536
+vector_weight = 0.7
+keyword_weight = 0.3
+
+# ---- channels ----
+[channels_config]
+cli = true
+"""
+ALIASED = """schema_version = 3
+
+[memory]
+backend = "sqlite.default"
+auto_save = true
+# mine
+vector_weight = 0.7
+
+[storage.sqlite.default]
+open_timeout_secs = 5
+
+[unknown]
+key = "kept"
+"""
+FORMS: dict[str, str | None] = {"new": None, "old": OLD, "aliased": ALIASED}
+BACKENDS = ("sqlite", "lucid", "postgres", "markdown", "qdrant", "none")
+PASSWORD = "hunter2hunter2"
+POSTGRES_URL = f"postgres://zeroclaw:{PASSWORD}@127.0.0.1:1/memory"
+REQUIRED = {
+    "storage.postgres.db_url": POSTGRES_URL,
+    "storage.qdrant.url": "http://127.0.0.1:1",
+}
+"""Texts for settings that a backend cannot do without."""
+_TEXTS = (
+    POSTGRES_URL,
+    "http://127.0.0.1:1/v1",
+    "custom:http://127.0.0.1:1/v1",
+    f"sk-{PASSWORD}",
+    "other",
+    "/tmp/other",
+)
+
+
+@dataclass
+class World:
+    """A home with one config dir in it; nothing of the machine's own is seen."""
+
+    home: Path
+    environ: dict[str, str]
+
+    @classmethod
+    def made(cls, home: Path, config: str | None, **variables: str) -> World:
+        home.mkdir()
+        world = cls(home, {"HOME": str(home), "PATH": str(home / "bin"), **variables})
+        if config is not None:
+            world.config_dir.mkdir()
+            world.config_file.write_bytes(config.encode())
+        return world
+
+    @property
+    def config_dir(self) -> Path:
+        return self.home / ".zeroclaw"
+
+    @property
+    def config_file(self) -> Path:
+        return self.config_dir / "config.toml"
+
+    @property
+    def kept_file(self) -> Path:
+        return self.config_dir / "zeroclaw-tui" / "onboard.toml"
+
+    def remembers(self) -> None:
+        """Put a memory there that Markdown shows."""
+        notes = self.config_dir / "workspace" / "MEMORY.md"
+        notes.parent.mkdir(parents=True)
+        notes.write_text("# Long-term memory\n\n- likes tea\n")
+
+    def situation(self) -> Situation:
+        (candidate,) = candidates(self.environ, self.home)
+        return asyncio.run(situation_at(candidate, self.environ))
+
+    def answers(self, **given: str) -> Answers:
+        """The answers at the start, flags by name: `memory="postgres"`."""
+        return gather(
+            self.situation(),
+            memory=given.pop("memory", None),
+            assignments=tuple(f"{name}={value}" for name, value in given.items()),
+        )
+
+    def files(self) -> dict[str, bytes]:
+        """Everything in the home, folders apart."""
+        return {str(path.relative_to(self.home)): path.read_bytes() for path in self.home.rglob("*") if path.is_file()}
+
+
+@dataclass
+class FakeProbes:
+    """Stands in for `run_probe`: `findings` by subject are used up one by one, then everything is good."""
+
+    findings: dict[str, list[Finding]] = field(default_factory=dict)
+    tested: list[str] = field(default_factory=list)
+
+    async def __call__(self, subject: str, answers: Answers, *, seconds: float = 8.0) -> Finding:
+        self.tested.append(subject)
+        left = self.findings.get(subject)
+        return left.pop(0) if left else Finding(subject, "good", f"{subject} answers")
+
+
+def bad(subject: str, **more: object) -> Finding:
+    return Finding(subject, "bad", f"{subject} does not answer", hint="Start it.", **more)  # type: ignore[arg-type]
+
+
+def valid_texts(moment: Moment) -> Iterator[str]:
+    """Texts that the question takes, those that say something else than what is offered."""
+    assert moment.question is not None
+    assert moment.answers is not None
+    present = moment.preset or ""
+    for text in (*moment.values, *_numbers(present), *_TEXTS):
+        try:
+            value = moment.question.read(moment.answers, text)
+        except WrongUse:
+            continue
+        if value not in (None, "") and value != moment.answers.value(moment.question.setting):
+            yield text
+
+
+def _numbers(present: str) -> Iterator[str]:
+    try:
+        number = float(present)
+    except ValueError:
+        return
+    yield from (str(int(number) + 7), "0.25", str(int(number) + 1))
+
+
+def other(moment: Moment) -> Reply:
+    """Another answer than the one offered, always the same one; enter where there is no other."""
+    return next(valid_texts(moment), ENTER)
+
+
+def everything(backend: str, moment: Moment) -> Reply:
+    """Another answer than the one offered, and always one that leads to more questions."""
+    if moment.question is None or moment.question.setting == "memory.backend":
+        return with_backend(backend, moment)
+    if moment.values:
+        more = [value for value in ("yes", "custom", "hybrid") if value in moment.values]
+        return more[0] if more else ENTER
+    return other(moment)
+
+
+def with_backend(kind: str, moment: Moment) -> Reply:
+    """This backend, what it cannot do without, and otherwise enter."""
+    if moment.question is None:
+        return ENTER
+    if moment.question.setting == "memory.backend":
+        return kind
+    if not moment.preset and moment.question.setting in REQUIRED:
+        return REQUIRED[moment.question.setting]
+    return ENTER
+
+
+def outcome(plan: Plan | None) -> list[tuple[object, ...]]:
+    """What a plan changes, secrets as they are (their encrypted form differs each time)."""
+    assert plan is not None
+    return [(change.name, change.path, change.before, change.after) for change in plan.changes]
+
+
+def given(answers: Answers) -> dict[str, object]:
+    return {name: given.value for name, given in answers.given.items()}
+
+
+def ids(answers: Answers) -> list[str]:
+    return [question.id for question in asked(answers)]

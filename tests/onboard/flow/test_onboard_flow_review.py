@@ -1,0 +1,181 @@
+"""The review: write, change one thing, save the answers, leave."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from onboard_flow_world import FORMS, OLD, PASSWORD, FakeProbes, World, bad, given, with_backend
+from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answering
+
+from zeroclaw_tui.onboard.answers import read_answers
+from zeroclaw_tui.onboard.flow import Walked, walk
+from zeroclaw_tui.onboard.prompts import Move
+from zeroclaw_tui.onboard.questions import question_of
+
+MakeWorld = Callable[..., World]
+
+
+def id_of(setting: str) -> str:
+    question = question_of(setting)
+    assert question is not None
+    return question.id
+
+
+THRESHOLD, BACKEND, AUTO_SAVE = map(id_of, ("memory.min_relevance_score", "memory.backend", "memory.auto_save"))
+
+
+def reviewed(
+    world: World, replies: dict[str, Reply | Sequence[Reply]], backend: str = "sqlite"
+) -> tuple[Walked, ScriptedAsker]:
+    asker = ScriptedAsker(answering(replies, lambda moment: with_backend(backend, moment)))
+    return walk(asker, world.answers()), asker
+
+
+def test_changing_one_thing_comes_back_to_the_review(make_world: MakeWorld, probes: FakeProbes) -> None:
+    walked, asker = reviewed(
+        make_world(FORMS["old"]),
+        {"review": ["change", "write"], "overview": THRESHOLD, THRESHOLD: [ENTER, "0.5"]},
+    )
+    names = [moment.name for moment in asker.moments]
+    assert names[-4:] == ["review", "overview", THRESHOLD, "review"]
+    assert given(walked.answers) == {"memory.min_relevance_score": 0.5}
+    assert walked.ending == "write"
+    assert probes.tested == ["sqlite"], "nothing that is tested changed"
+
+
+def test_changing_the_backend_in_the_review_asks_what_it_needs_and_tests_it(
+    make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    visits = 0
+
+    def script(moment: Moment) -> Reply:
+        nonlocal visits
+        if moment.name == "review":
+            return "write" if visits == 2 else "change"
+        if moment.name == "overview":
+            return BACKEND
+        if moment.name == BACKEND:
+            visits += 1
+            return ENTER if visits == 1 else "postgres"
+        return with_backend("postgres", moment)
+
+    asker = ScriptedAsker(script)
+    walked = walk(asker, make_world(FORMS["old"]).answers())
+    names = [moment.name for moment in asker.moments]
+    assert names[-3:] == [BACKEND, id_of("storage.postgres.db_url"), "review"]
+    assert probes.tested == ["sqlite", "postgres"]
+    assert walked.answers.backend() == "postgres"
+
+
+def test_back_while_changing_one_thing_comes_back_to_the_review(make_world: MakeWorld, probes: FakeProbes) -> None:
+    _, asker = reviewed(
+        make_world(FORMS["old"]),
+        {"review": ["change", "change", "leave"], "overview": [THRESHOLD, Move.BACK], THRESHOLD: [ENTER, Move.BACK]},
+    )
+    names = [moment.name for moment in asker.moments]
+    assert names[-6:] == ["review", "overview", THRESHOLD, "review", "overview", "review"]
+
+
+def test_back_in_the_review_goes_to_the_last_question(make_world: MakeWorld, probes: FakeProbes) -> None:
+    _, asker = reviewed(make_world(FORMS["old"]), {"review": [Move.BACK, "leave"]})
+    names = asker.names()
+    assert names[-1] == names[-2]
+
+
+def test_nothing_to_change_says_so_and_offers_no_writing(make_world: MakeWorld, probes: FakeProbes) -> None:
+    walked, asker = reviewed(make_world(FORMS["old"]), {"review": "leave"})
+    assert "nothing to change" in asker.all_said.lower()
+    assert "write" not in asker.moments[-1].values
+    assert walked.ending == "leave"
+
+
+def test_saved_answers_answer_the_same_again(make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(FORMS["old"])
+    _, asker = reviewed(world, {"review": ["save", "leave"], AUTO_SAVE: "no"}, backend="postgres")
+    saved = Path("answers.toml")
+    assert stat.S_IMODE(saved.stat().st_mode) == 0o600
+    text = saved.read_text()
+    assert PASSWORD not in text
+    assert "Saved" in asker.all_said
+    assert os.listdir() == ["answers.toml"]
+    values = read_answers(saved)
+    assert values["memory.backend"] == "postgres"
+    assert values["memory.auto_save"] is False
+
+
+@pytest.mark.parametrize("reply", ["no", "yes"])
+def test_a_file_that_is_there_is_replaced_only_after_a_yes(
+    reply: str, make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    Path("answers.toml").write_text("mine")
+    reviewed(make_world(FORMS["old"]), {"review": ["save", "leave"], "yes or no": reply, THRESHOLD: "0.5"})
+    assert (Path("answers.toml").read_text() == "mine") == (reply == "no")
+
+
+def test_a_file_name_that_cannot_be_is_asked_again(make_world: MakeWorld, probes: FakeProbes) -> None:
+    Path("folder").mkdir(mode=0o755)
+    names = ["", "folder", "nowhere/file.toml", "folder/file.toml"]
+    _, asker = reviewed(make_world(FORMS["old"]), {"review": ["save", "leave"], "Save the answers as": names})
+    assert "Type the name of a file." in asker.said
+    assert "folder is a folder; type the name of a file." in asker.said
+    assert "There is no folder nowhere." in asker.said
+    assert Path("folder/file.toml").is_file()
+    assert stat.S_IMODE(Path("folder").stat().st_mode) == 0o755
+
+
+def test_saving_can_be_left_again(make_world: MakeWorld, probes: FakeProbes) -> None:
+    reviewed(make_world(FORMS["old"]), {"review": ["save", "leave"], "Save the answers as": Move.BACK})
+    assert os.listdir() == []
+
+
+def test_a_plan_that_cannot_be_made_is_said_and_nothing_can_be_written(
+    make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    """An address must be encrypted, but the key file is missing beside a value that is encrypted already."""
+    world = make_world(OLD + 'bot_token = "enc2:0011223344556677889900112233445566778899001122334455667788990011"\n')
+    walked, asker = reviewed(world, {"review": "leave"}, backend="postgres")
+    assert walked.ending == "leave"
+    assert walked.plan is None
+    assert ".secret_key" in asker.all_said
+    assert "write" not in asker.moments[-1].values
+    assert "change" in asker.moments[-1].values
+    assert PASSWORD not in asker.all_said
+
+
+def test_the_review_shows_the_change_and_hides_the_password(make_world: MakeWorld, probes: FakeProbes) -> None:
+    probes.findings["postgres"] = [bad("postgres")]
+    _, asker = reviewed(make_world(FORMS["old"]), {"review": "leave", "bad test": "keep"}, backend="postgres")
+    assert '+ backend = "postgres"' in asker.all_said
+    assert "✗ PostgreSQL: postgres does not answer" in asker.all_said
+    assert PASSWORD not in asker.all_said
+
+
+def test_a_new_file_is_reviewed_by_its_keys_and_what_is_left_out_is_said(
+    make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    walked, asker = reviewed(make_world(None), {"review": "leave"})
+    assert walked.plan is not None
+    lines = walked.plan.after.text.splitlines()
+    keys = [line for line in lines if line and not line.startswith("#")]
+    shown = [line.removeprefix("+ ") for line in asker.said if line.startswith("+ ")]
+    assert shown == ["schema_version = 3", "[memory]", 'backend = "sqlite.default"']
+    (defaults,) = [line for line in asker.said if line.startswith("  and ") and "defaults: " in line]
+    assert defaults.partition(": ")[2] == ", ".join(key for key in keys if key not in shown)
+    assert f"  and {len(lines) - len(keys)} lines of comments and blanks" in asker.said
+    assert asker.moments[-1].title == f"~/.zeroclaw/config.toml: a new file of {len(lines)} lines. What now?"
+
+
+def test_what_a_person_answered_is_no_default_of_a_new_file(make_world: MakeWorld, probes: FakeProbes) -> None:
+    _, asker = reviewed(make_world(None), {"review": "leave", "auto_save": "no"})
+    assert "+ auto_save = false" in asker.said
+    assert not [line for line in asker.said if "defaults: " in line and "auto_save" in line]
+
+
+def test_nothing_is_left_out_of_what_changes_in_an_old_file(make_world: MakeWorld, probes: FakeProbes) -> None:
+    _, asker = reviewed(make_world(FORMS["old"]), {"review": "leave", "auto_save": "no"})
+    assert "+ auto_save = false" in asker.said
+    assert not [line for line in asker.said if "comments and blanks" in line]

@@ -1,0 +1,186 @@
+"""Tests of what was answered: once for the same answers, and three ways on when one is bad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from onboard_flow_world import FORMS, OLD, POSTGRES_URL, FakeProbes, World, bad, given, with_backend
+from support.scripted_asker import Moment, Reply, ScriptedAsker, answering
+
+from zeroclaw_tui.onboard.flow import walk
+from zeroclaw_tui.onboard.probes import Finding
+from zeroclaw_tui.onboard.prompts import Move
+from zeroclaw_tui.onboard.questions import asked, question_of
+
+MakeWorld = Callable[..., World]
+WITH_EMBEDDINGS = OLD.replace('embedding_provider = "none"', 'embedding_provider = "custom:http://127.0.0.1:1/v1"')
+DIMENSIONS = "memory.embedding_dimensions"
+
+
+def id_of(setting: str) -> str:
+    question = question_of(setting)
+    assert question is not None
+    return question.id
+
+
+def settings_asked(asker: ScriptedAsker) -> list[str]:
+    return [moment.question.setting for moment in asker.moments if moment.question]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_good_test_is_told_in_one_line_and_asks_nothing(form: str, make_world: MakeWorld, probes: FakeProbes) -> None:
+    asker = ScriptedAsker()
+    walk(asker, make_world(FORMS[form]).answers())
+    assert probes.tested == ["sqlite"]
+    assert "✓ SQLite: sqlite answers" in asker.all_said
+    assert asker.names("menu") == ["review"]
+
+
+def test_a_test_runs_once_going_back_and_forth_and_again_when_the_answer_changes(
+    make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    url, after = id_of("storage.postgres.db_url"), id_of("memory.auto_save")
+    stage = "there"
+
+    def script(moment: Moment) -> Reply:
+        nonlocal stage
+        if moment.name == after and stage == "there":
+            stage = "back"
+        elif moment.name == after and stage == "there again":
+            stage = "changing"
+            return Move.OVERVIEW
+        elif moment.name == id_of("memory.backend") and stage == "back":
+            stage = "there again"
+        if stage == "back":
+            return Move.BACK
+        if stage == "changing" and moment.name in ("overview", url):
+            return url if moment.name == "overview" else POSTGRES_URL.replace("/memory", "/second")
+        return with_backend("postgres", moment)
+
+    asker = ScriptedAsker(script)
+    walk(asker, make_world(FORMS["old"]).answers())
+    assert asker.names().count(url) == 4, "there, back, there again, changed"
+    assert probes.tested == ["postgres", "postgres"]
+
+
+def test_no_tests_when_they_are_not_wanted(make_world: MakeWorld, probes: FakeProbes) -> None:
+    walk(ScriptedAsker(), make_world(WITH_EMBEDDINGS).answers(), tests=False)
+    assert probes.tested == []
+
+
+def test_a_bad_test_kept_anyway_goes_on_and_stands_in_the_review(make_world: MakeWorld, probes: FakeProbes) -> None:
+    probes.findings["sqlite"] = [bad("sqlite", facts=("the folder is not writable",))]
+    asker = ScriptedAsker(answering({"bad test": "keep"}))
+    walked = walk(asker, make_world(FORMS["old"]).answers())
+    assert asker.names("menu") == ["bad test", "review"]
+    assert asker.all_said.count("sqlite does not answer") == 2, "told at once and in the review"
+    assert "the folder is not writable" in asker.all_said
+    assert "Start it." in asker.all_said
+    assert given(walked.answers) == {}
+
+
+def test_fixing_asks_that_group_again_and_tests_again(make_world: MakeWorld, probes: FakeProbes) -> None:
+    probes.findings["postgres"] = [bad("postgres")]
+    asker = ScriptedAsker(answering({"bad test": "fix"}, lambda moment: with_backend("postgres", moment)))
+    walk(asker, make_world(FORMS["old"]).answers())
+    assert probes.tested == ["postgres", "postgres"]
+    settings = settings_asked(asker)
+    assert settings.count("storage.postgres.db_url") == 2
+    assert settings.count("memory.backend") == 1
+    menu = [moment.name for moment in asker.moments].index("bad test")
+    following = asker.moments[menu + 1].question
+    assert following is not None
+    assert following.setting == "storage.postgres.db_url"
+
+
+@pytest.mark.parametrize("rest", [False, True])
+def test_an_address_is_tested_as_soon_as_it_is_typed_and_again_once_it_is_put_right(
+    make_world: MakeWorld, probes: FakeProbes, rest: bool
+) -> None:
+    """With the rest accepted then the review comes next."""
+    probes.findings["postgres"] = [bad("postgres")]
+
+    def reply(moment: Moment) -> Reply:
+        if rest and moment.question is not None and moment.question.setting == "storage.postgres.schema":
+            return Move.REST
+        return with_backend("postgres", moment)
+
+    asker = ScriptedAsker(answering({"bad test": "address"}, reply))
+    walk(asker, make_world(FORMS["old"]).answers())
+    assert probes.tested == ["postgres", "postgres"]
+    names = [moment.name for moment in asker.moments]
+    menu = names.index("bad test")
+    assert names[menu + 1] == id_of("storage.postgres.db_url")
+    settings = settings_asked(asker)
+    assert settings.count("storage.postgres.db_url") == 2
+    assert settings.count("storage.postgres.table") == (0 if rest else 1)
+    assert names[menu - 1] == id_of("storage.postgres.db_url")
+    if rest:
+        assert names[menu + 3] == "review"
+
+
+def test_back_from_a_bad_test_goes_to_the_last_question_and_tests_again(
+    make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    probes.findings["postgres"] = [bad("postgres")]
+    asker = ScriptedAsker(answering({"bad test": Move.BACK}, lambda moment: with_backend("postgres", moment)))
+    walk(asker, make_world(FORMS["old"]).answers())
+    names = [moment.name for moment in asker.moments]
+    menu = names.index("bad test")
+    assert names[menu + 1] == names[menu - 1]
+    assert probes.tested == ["postgres", "postgres"]
+
+
+def wrong_dimensions() -> Finding:
+    return bad("embedding", corrections={DIMENSIONS: 768})
+
+
+def test_a_correction_is_offered_recorded_and_not_tested_again(make_world: MakeWorld, probes: FakeProbes) -> None:
+    probes.findings["embedding"] = [wrong_dimensions()]
+    asker = ScriptedAsker(answering({"bad test": "correct"}))
+    walked = walk(asker, make_world(WITH_EMBEDDINGS).answers())
+    assert probes.tested.count("embedding") == 1
+    assert given(walked.answers) == {DIMENSIONS: 768}
+    assert walked.plan is not None
+    assert "embedding_dimensions = 768" in walked.plan.after.text
+    menu = next(moment for moment in asker.moments if moment.name == "bad test")
+    assert menu.values[:3] == ("correct", "fix", "keep")
+
+
+def test_the_embeddings_are_tested_after_their_own_questions(make_world: MakeWorld, probes: FakeProbes) -> None:
+    probes.findings["embedding"] = [wrong_dimensions()]
+    asker = ScriptedAsker(answering({"bad test": "fix"}))
+    answers = make_world(WITH_EMBEDDINGS).answers()
+    walk(asker, answers)
+    names = [moment.name for moment in asker.moments]
+    menu = names.index("bad test")
+    assert names[menu + 1] == next(q.id for q in asked(answers) if q.setting.startswith("memory.embedding_"))
+    assert id_of(DIMENSIONS) in names[:menu]
+    assert "memory.vector_weight" not in settings_asked(asker)[:menu]
+
+
+def test_accepting_the_rest_tests_at_the_end(make_world: MakeWorld, probes: FakeProbes) -> None:
+    probes.findings["embedding"] = [bad("embedding")]
+    asker = ScriptedAsker(answering({"bad test": "keep", "review": "leave"}, lambda moment: Move.REST))
+    walk(asker, make_world(WITH_EMBEDDINGS).answers())
+    assert len(asker.names()) == 1
+    assert probes.tested == ["sqlite", "embedding"]
+    assert asker.names("menu") == ["bad test", "review"]
+
+
+def test_a_real_sqlite_test_finds_a_folder_that_takes_no_file(make_world: MakeWorld) -> None:
+    """The folder of the database is a file; the test says so, and the review shows it."""
+    world = make_world(FORMS["old"])
+    (world.config_dir / "workspace").write_text("in the way")
+    asker = ScriptedAsker(answering({"bad test": "keep", "review": "leave"}))
+    walk(asker, world.answers())
+    assert "✗ SQLite" in asker.all_said
+
+
+def test_a_real_sqlite_test_is_good_where_there_is_nothing_yet(make_world: MakeWorld) -> None:
+    world = make_world(FORMS["new"])
+    asker = ScriptedAsker()
+    walk(asker, world.answers())
+    assert "✓ SQLite" in asker.all_said
+    assert [name for name in world.files() if not name.endswith("onboard.toml")] == []

@@ -1,0 +1,334 @@
+"""The wizard as a whole: where, what was kept, writing, the words after, and Ctrl-C at every single question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from onboard_flow_world import (
+    BACKENDS,
+    FORMS,
+    OLD,
+    PASSWORD,
+    FakeProbes,
+    World,
+    bad,
+    everything,
+    ids,
+    with_backend,
+)
+from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answering
+
+from zeroclaw_tui.memory.errors import BrokenConfig, Unreadable
+from zeroclaw_tui.onboard import wizard as wizard_module
+from zeroclaw_tui.onboard.plan import Plan, apply_plan
+from zeroclaw_tui.onboard.prompts import Move
+from zeroclaw_tui.onboard.wizard import Ended, Request, run_wizard
+
+MakeWorld = Callable[..., World]
+NEXT = "What next?"
+
+
+def eventful(backend: str) -> Callable[[Moment], Reply]:
+    """Answers that lead to every question, and every menu once on the way."""
+    seen: set[str] = set()
+
+    def script(moment: Moment) -> Reply:
+        is_first = moment.name not in seen
+        seen.add(moment.name)
+        if moment.name == "overview":
+            return Move.BACK
+        if moment.name == "bad test":
+            return "fix" if is_first else "keep"
+        if moment.name == "review":
+            return "save" if is_first else "write"
+        if moment.question is None:
+            return ENTER
+        if is_first and moment.question.setting == "memory.backend":
+            return Move.OVERVIEW
+        return everything(backend, moment)
+
+    return script
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("form", FORMS)
+def test_ctrl_c_at_every_question_and_menu_changes_nothing(
+    form: str, backend: str, make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    world = make_world(FORMS[form])
+    before = world.files()
+    number = 0
+    while True:
+        number += 1
+        probes.findings["sqlite"] = [bad("sqlite")]
+        probes.findings[backend] = [bad(backend)]
+        world.kept_file.unlink(missing_ok=True)
+        script = eventful(backend)
+        count = 0
+
+        def stopping(moment: Moment) -> Reply:
+            nonlocal count
+            count += 1
+            return KeyboardInterrupt if count == number else script(moment)  # noqa: B023
+
+        asker = ScriptedAsker(stopping)
+        try:
+            run_wizard(asker, Request(), world.environ)
+            break
+        except KeyboardInterrupt:
+            pass
+        if asker.moments[-1].name == "what next":
+            assert "is written" in asker.said[-1]
+            break
+        left = {name: text for name, text in world.files().items() if not name.endswith("zeroclaw-tui/onboard.toml")}
+        assert left == before, asker.moments[-1]
+        assert "Nothing was changed." in asker.all_said
+        if world.kept_file.exists():
+            assert PASSWORD.encode() not in world.kept_file.read_bytes()
+            assert "zeroclaw onboard --interactive" in asker.all_said
+    assert number > 6
+    assert {"overview", "review", "Save the answers as"} <= {moment.name for moment in asker.moments}
+    assert world.files() != before
+
+
+def test_ctrl_c_after_writing_says_that_it_is_written(make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(OLD)
+    world.remembers()
+    asker = ScriptedAsker(answering({"what next": KeyboardInterrupt}, partial(with_backend, "markdown")))
+    with pytest.raises(KeyboardInterrupt):
+        run_wizard(asker, Request(), world.environ)
+    assert "~/.zeroclaw/config.toml is written" in asker.said[-1]
+    assert 'backend = "markdown"' in world.config_file.read_text()
+
+
+def test_a_walk_to_the_end_writes_and_ends_well(make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(OLD)
+    ended = run_wizard(ScriptedAsker(partial(with_backend, "markdown")), Request(), world.environ)
+    assert ended == Ended(0)
+    text = world.config_file.read_text()
+    assert 'backend = "markdown"          # where' in text
+    assert text.endswith("[channels_config]\ncli = true\n")
+    assert not world.kept_file.exists()
+
+
+@pytest.mark.parametrize("reply", ["inspect", "nothing", ENTER], ids=["inspector", "nothing", "enter"])
+def test_the_inspector_opens_only_where_it_is_chosen(reply: Reply, make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(OLD)
+    world.remembers()
+    asker = ScriptedAsker(answering({"what next": reply}, partial(with_backend, "markdown")))
+    opened = world.config_dir if reply == "inspect" else None
+    assert run_wizard(asker, Request(), world.environ) == Ended(0, opened)
+    assert asker.moments[-1].title == NEXT
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_inspector_is_offered_unless_nothing_is_remembered(
+    backend: str, make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    world = make_world(None)
+    asker = ScriptedAsker(partial(with_backend, backend))
+    assert run_wizard(asker, Request(), world.environ) == Ended(0)
+    assert ("inspect" in asker.moments[-1].values) == (backend != "none")
+    assert "is not on PATH yet" in asker.all_said
+
+
+@pytest.mark.parametrize(
+    ("version", "arguments", "first", "told"),
+    [
+        ("0.1.7", ("onboard", "--interactive"), "default_temperature = 0.7", "writes the whole file anew"),
+        ("0.7.5", ("onboard",), "schema_version = 2", "drops keys that it does not know"),
+        ("0.8.4", ("quickstart",), "schema_version = 3", "sets memory.backend again"),
+        ("0.8.5", ("quickstart",), "schema_version = 3", "sets memory.backend again"),
+    ],
+)
+def test_with_a_zeroclaw_there_the_file_is_its_own_and_its_next_step_is_offered(
+    version: str, arguments: tuple[str, ...], first: str, told: str, tmp_path: Path, make_world: MakeWorld
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "zeroclaw").write_text(f"#!/bin/sh\necho zeroclaw {version}\n")
+    (programs / "zeroclaw").chmod(0o755)
+    world = make_world(None, PATH=str(programs))
+    asker = ScriptedAsker(answering({"what next": "real"}))
+    assert run_wizard(asker, Request(), world.environ) == Ended(0, real=arguments)
+    assert world.config_file.read_text().startswith(first)
+    place = "data" if arguments == ("quickstart",) else "workspace"
+    assert f"{world.config_dir / place}/memory/brain.db can be made" in asker.all_said
+    assert asker.all_said.count(told) == 2, "once before anything is asked, once when it is written"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_basics_are_at_most_five_steps(backend: str, make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(None)
+    asker = ScriptedAsker(partial(with_backend, backend), extent="basic")
+    run_wizard(asker, Request(), world.environ)
+    assert len(asker.names()) + 1 <= 5
+    assert asker.names()[0] == "backend"
+    assert asker.moments[-1].kind == "menu"
+    assert f'backend = "{backend}' in world.config_file.read_text()
+
+
+def test_leaving_says_that_nothing_was_changed_and_forgets(make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(OLD)
+    before = world.files()
+    asker = ScriptedAsker(answering({"review": "leave"}, partial(with_backend, "none")))
+    assert run_wizard(asker, Request(), world.environ) == Ended(0)
+    assert asker.said[-1] == "Nothing was changed."
+    assert world.files() == before
+
+
+def test_a_dry_run_shows_the_review_and_writes_nothing_at_all(make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(OLD)
+    before = world.files()
+    asker = ScriptedAsker(partial(with_backend, "markdown"))
+    assert run_wizard(asker, Request(dry_run=True), world.environ) == Ended(0)
+    assert '+ backend = "markdown"' in asker.all_said
+    assert "nothing was written" in asker.said[-1]
+    assert world.files() == before
+    assert not world.kept_file.parent.exists()
+
+
+def test_two_places_are_asked_about(make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(OLD)
+    second = world.home / "second"
+    second.mkdir()
+    (second / "config.toml").write_text(OLD)
+    (world.config_dir / "active_workspace.toml").write_text(f'config_dir = "{second}"')
+    asker = ScriptedAsker(answering({"places": "1"}, partial(with_backend, "none")))
+    run_wizard(asker, Request(), world.environ)
+    assert asker.names("menu")[0] == "places"
+    places = asker.moments[0].titles
+    changed = [path for path in (second / "config.toml", world.config_file) if path.read_text() != OLD]
+    assert [str(path) for path in changed] == [places[1]]
+
+
+def test_what_was_found_is_said_before_the_first_question(make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(OLD)
+    said_before: list[str] = []
+
+    def script(moment: Moment) -> Reply:
+        said_before.extend(asker.said if len(asker.moments) == 1 else [])
+        return Move.REST if moment.question else ENTER
+
+    asker = ScriptedAsker(script)
+    run_wizard(asker, Request(), world.environ)
+    assert "~/.zeroclaw/config.toml" in "\n".join(said_before)
+
+
+def test_a_file_changed_between_review_and_writing_is_looked_at_again(
+    make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    world = make_world(OLD)
+    theirs = OLD.replace('"m"', '"another"')
+    reviews = 0
+
+    def script(moment: Moment) -> Reply:
+        nonlocal reviews
+        if moment.name == "review":
+            reviews += 1
+            if reviews == 1:
+                world.config_file.write_text(theirs)
+        return with_backend("markdown", moment)
+
+    asker = ScriptedAsker(script)
+    assert run_wizard(asker, Request(), world.environ).exit_code == 0
+    assert "changed by someone else meanwhile" in asker.all_said
+    assert asker.names("menu") == ["review", "file changed", "review", "what next"]
+    text = world.config_file.read_text()
+    assert 'default_model = "another"' in text
+    assert 'backend = "markdown"' in text
+
+
+def test_a_file_changed_meanwhile_can_be_left_alone(make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(OLD)
+
+    def script(moment: Moment) -> Reply:
+        if moment.name == "review":
+            world.config_file.write_text(OLD + "# theirs\n")
+        return "leave" if moment.name == "file changed" else with_backend("markdown", moment)
+
+    assert run_wizard(ScriptedAsker(script), Request(), world.environ) == Ended(0)
+    assert world.config_file.read_text() == OLD + "# theirs\n"
+
+
+def test_a_file_broken_meanwhile_is_an_error_and_stays(make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(OLD)
+
+    def script(moment: Moment) -> Reply:
+        if moment.name == "review":
+            world.config_file.write_text("broken [")
+        return with_backend("markdown", moment)
+
+    with pytest.raises(BrokenConfig):
+        run_wizard(ScriptedAsker(script), Request(), world.environ)
+    assert world.config_file.read_text() == "broken ["
+
+
+def test_answers_stay_kept_when_the_file_cannot_be_written(
+    make_world: MakeWorld, probes: FakeProbes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(plan: Plan) -> str | None:
+        raise Unreadable("The disk is full.")
+
+    monkeypatch.setattr(wizard_module, "apply_plan", full)
+    world = make_world(OLD)
+    with pytest.raises(Unreadable):
+        run_wizard(ScriptedAsker(partial(with_backend, "markdown")), Request(), world.environ)
+    assert world.config_file.read_text() == OLD
+    assert world.kept_file.exists()
+
+
+def test_ctrl_c_in_the_middle_of_saving_says_what_holds(
+    make_world: MakeWorld, probes: FakeProbes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(plan: Plan) -> str | None:
+        apply_plan(plan)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(wizard_module, "apply_plan", interrupted)
+    world = make_world(OLD)
+    asker = ScriptedAsker(partial(with_backend, "markdown"))
+    with pytest.raises(KeyboardInterrupt):
+        run_wizard(asker, Request(), world.environ)
+    assert "is written" in asker.said[-1]
+    assert "Nothing was changed" not in asker.all_said
+
+
+def test_an_input_that_ends_is_passed_on_with_the_answers_kept(make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(OLD)
+    replies: list[Reply] = ["markdown", EOFError]
+    asker = ScriptedAsker(replies)
+    with pytest.raises(EOFError):
+        run_wizard(asker, Request(), world.environ)
+    assert "Nothing was changed." in asker.all_said
+    assert 'backend" = "markdown"' in world.kept_file.read_text()
+
+
+def test_a_bad_config_is_not_asked_about(make_world: MakeWorld) -> None:
+    world = make_world("[memory\n")
+    asker = ScriptedAsker()
+    with pytest.raises(BrokenConfig):
+        run_wizard(asker, Request(), world.environ)
+    assert asker.moments == []
+
+
+def test_the_way_to_go_on_names_the_place_when_an_option_did(make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(None)
+    place = world.home / "my place"
+    replies: list[Reply] = ["markdown", KeyboardInterrupt]
+    asker = ScriptedAsker(replies)
+    with pytest.raises(KeyboardInterrupt):
+        run_wizard(asker, Request(config_dir=place), world.environ)
+    assert f"zeroclaw onboard --interactive --config-dir '{place}'" in asker.all_said
+
+
+def test_flags_are_answers_and_their_questions_are_left_out(make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(None)
+    asker = ScriptedAsker()
+    run_wizard(asker, Request(memory="markdown"), world.environ)
+    assert "backend" not in [moment.question.setting.partition(".")[2] for moment in asker.moments if moment.question]
+    assert 'backend = "markdown.default"' in world.config_file.read_text()
+    assert len(asker.names()) == len(ids(world.answers(memory="markdown"))) - 1

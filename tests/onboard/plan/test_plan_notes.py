@@ -1,0 +1,172 @@
+"""What a plan says: what is kept and why, what overrides it, where an answer came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from plan_world import NEEDED, World
+from support.small_store import blob, make
+
+from zeroclaw_tui.onboard.answers import Given
+from zeroclaw_tui.onboard.plan import make_plan
+
+SQLITE = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
+KEEPING = (
+    '[memory]\nbackend = "postgres"\nauto_save = true\nhygiene_enabled = false\narchive_after_days = 0\n'
+    'purge_after_days = 365\n[storage.provider.config]\ndb_url = "postgres://h/d"\n'
+)
+THIRD = "schema_version = 3\n"
+
+
+def noted(world: World, *assignments: str, memory: str | None = None) -> str:
+    return "\n".join(world.plan(*assignments, memory=memory).notes)
+
+
+def test_hygiene_that_is_off_stays_off_and_days_are_not_shortened(tmp_path: Path) -> None:
+    world = World(tmp_path, KEEPING)
+    plan = world.write(memory="sqlite")
+    memory = world.values["memory"]
+    assert (memory["hygiene_enabled"], memory["archive_after_days"], memory["purge_after_days"]) == (False, 0, 365)
+    assert memory["embedding_cache_size"] == 10000
+    told = "\n".join(plan.notes)
+    assert "Hygiene stays off" in told
+    assert "--set memory.hygiene_enabled=true" in told
+    assert "memory.archive_after_days stays at 0 (never)" in told
+    assert "memory.purge_after_days stays at 365 days" in told
+
+
+def test_what_is_asked_by_name_is_done_and_said(tmp_path: Path) -> None:
+    world = World(tmp_path, KEEPING)
+    asked = ("hygiene_enabled=true", "archive_after_days=7", "conversation_retention_days=3")
+    plan = world.write(*asked, memory="sqlite")
+    memory = world.values["memory"]
+    assert (memory["hygiene_enabled"], memory["archive_after_days"]) == (True, 7)
+    told = "\n".join(plan.notes)
+    assert "Hygiene goes on, as asked" in told
+    assert "memory.conversation_retention_days goes from 30 days to 3 days, as asked" in told
+    assert "Hygiene stays" not in told
+    assert "archive_after_days stays" not in told
+
+
+def test_a_missing_section_is_not_tightened_by_the_defaults_of_today(tmp_path: Path) -> None:
+    told = noted(World(tmp_path, 'api_key = "k"\n'), memory="sqlite")
+    assert "stays" not in told
+
+
+def test_why_hygiene_goes_off_with_the_backend(tmp_path: Path) -> None:
+    world = World(tmp_path, SQLITE).with_key()
+    told = noted(world, *NEEDED["postgres"], memory="postgres")
+    assert "PostgreSQL has no hygiene in ZeroClaw, so hygiene goes off." in told
+    assert "memory.embedding_cache_size = 0" in told
+    assert "hygiene" not in noted(world, "vector_weight=0.5")
+
+
+def test_memories_are_not_copied_and_that_is_said(tmp_path: Path) -> None:
+    world = World(tmp_path, SQLITE)
+    assert "not copied" not in noted(world, memory="markdown")
+    (world.config_dir / "workspace/memory").mkdir(parents=True)
+    make(world.config_dir / "workspace/memory/brain.db", "G2", [{}])
+    assert "What SQLite holds stays where it is; it is not copied to Markdown." in noted(world, memory="markdown")
+    assert "SQLite and Lucid share it" in noted(world, memory="lucid")
+    assert "is not read while the backend is none" in noted(world, memory="none")
+
+
+@pytest.mark.parametrize(
+    ("assignment", "is_told"),
+    [
+        ("embedding_model=text-embedding-3-large", True),
+        ("embedding_dimensions=768", True),
+        ("embedding_dimensions=1536", False),
+        ("embedding_cache_size=5", False),
+    ],
+)
+def test_vectors_that_no_longer_fit_are_told(tmp_path: Path, assignment: str, is_told: bool) -> None:
+    world = World(tmp_path, SQLITE)
+    assert "reindex" not in noted(world, assignment)
+    (world.config_dir / "workspace/memory").mkdir(parents=True)
+    make(world.config_dir / "workspace/memory/brain.db", "G2", [{"embedding": blob(1.0, 2.0)}])
+    assert ("zeroclaw memory reindex" in noted(world, assignment)) is is_told
+
+
+def test_versions_without_postgres_are_told_only_where_one_may_be_there(tmp_path: Path) -> None:
+    old = World(tmp_path, SQLITE).with_key()
+    assert "0.6.3 to 0.7.3" in noted(old, *NEEDED["postgres"], memory="postgres")
+    (tmp_path / "new").mkdir()
+    new = World(tmp_path / "new", THIRD + SQLITE).with_key()
+    assert "0.6.3 to 0.7.3" not in noted(new, *NEEDED["postgres"], memory="postgres")
+
+
+def test_qdrant_without_embeddings_stores_nothing(tmp_path: Path) -> None:
+    world = World(tmp_path, SQLITE)
+    assert "Qdrant stores nothing" in noted(world, *NEEDED["qdrant"], memory="qdrant")
+    assert "Qdrant stores" not in noted(world, *NEEDED["qdrant"], "embedding_provider=openai", memory="qdrant")
+
+
+@pytest.mark.parametrize(
+    ("config", "variable", "value", "memory", "assignment"),
+    [
+        (SQLITE, "ZEROCLAW_STORAGE_PROVIDER", "markdown", "sqlite", ""),
+        (KEEPING, "ZEROCLAW_STORAGE_DB_URL", "postgres://x/y", None, "storage.postgres.db_url=postgres://h/e"),
+        (SQLITE, "QDRANT_COLLECTION", "mine", "qdrant", "storage.qdrant.collection=other"),
+        (SQLITE, "ZEROCLAW_LUCID_BUDGET", "100", "lucid", "storage.lucid.budget=300"),
+        (THIRD + SQLITE, "ZEROCLAW_memory__backend", "none", "sqlite", ""),
+        (THIRD + SQLITE, "ZEROCLAW_memory__vector_weight", "0.1", None, "vector_weight=0.5"),
+        (
+            THIRD + SQLITE,
+            "ZEROCLAW_storage__postgres__work__table",
+            "mine",
+            "postgres.work",
+            "storage.postgres.table=other",
+        ),
+    ],
+)
+def test_a_variable_that_overrides_what_is_written_is_named(
+    tmp_path: Path, config: str, variable: str, value: str, memory: str | None, assignment: str
+) -> None:
+    world = World(tmp_path, config, **{variable: value}).with_key()
+    kind = (memory or "").partition(".")[0]
+    needed = [text for text in NEEDED.get(kind, ()) if text.partition("=")[0] != assignment.partition("=")[0]]
+    told = noted(world, *needed, *([assignment] if assignment else []), memory=memory)
+    assert f"The environment variable {variable} is set and overrides" in told
+
+
+@pytest.mark.parametrize("variable", ["ZEROCLAW_DB_URL", "ZEROCLAW_POSTGRES_URL"])
+def test_a_database_that_the_environment_named_is_told_without_showing_it(tmp_path: Path, variable: str) -> None:
+    world = World(tmp_path, SQLITE, **{variable: "postgres://u:swordfish@h/d"}).with_key()
+    told = noted(world, memory="postgres")
+    assert f"storage.postgres.db_url is taken from the environment variable {variable}." in told
+    assert "swordfish" not in told
+
+
+def test_a_variable_that_says_the_same_is_not_worth_a_word(tmp_path: Path) -> None:
+    world = World(tmp_path, SQLITE, ZEROCLAW_STORAGE_PROVIDER="lucid")
+    assert "overrides" not in noted(world, memory="lucid")
+
+
+def test_nothing_is_said_where_nothing_changes(tmp_path: Path) -> None:
+    world = World(tmp_path, SQLITE)
+    answers = world.answers().with_given("memory.vector_weight", Given(0.7, "answered"))
+    assert make_plan(answers).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("url", "is_told"),
+    [
+        ("postgres://anna@127.0.0.1:5432/m", True),
+        ("postgres://127.0.0.1:5432/m", True),
+        ("postgres://anna:word@127.0.0.1:5432/m", False),
+        ("postgres://anna@127.0.0.1:5432/m?password=word", False),
+        ("${DATABASE}", False),
+    ],
+)
+def test_a_database_url_without_a_password_is_told_with_what_follows(tmp_path: Path, url: str, is_told: bool) -> None:
+    said = noted(World(tmp_path, SQLITE), f"db_url={url}", memory="postgres")
+    assert ("has no password" in said) == is_told
+    assert ("PGPASSWORD" in said) == is_told
+
+
+def test_settings_of_other_stores_are_told_in_one_sentence(tmp_path: Path) -> None:
+    world = World(tmp_path, SQLITE)
+    both = noted(world, "db_url=postgres://a:b@h/d", "storage.qdrant.url=http://q")
+    assert "storage.postgres.db_url and storage.qdrant.url have no effect while the backend is sqlite, and are" in both

@@ -1,0 +1,173 @@
+"""Secrets on their way into the file, and the key they are encrypted with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from plan_world import KEY, NEEDED, OLD, URL, World
+
+from zeroclaw_tui.config.secrets import KEY_FILE, SecretUnreadable, reveal, seal
+from zeroclaw_tui.onboard.plan import apply_plan
+
+ASK = NEEDED["postgres"]
+THIRD = "schema_version = 3\n" + OLD
+QDRANT_ASK = (*NEEDED["qdrant"], "embedding_provider=openai")
+
+
+def db_url(world: World) -> str:
+    storage = world.values["storage"]
+    return str((storage.get("provider", {}).get("config") or storage["postgres"]["default"])["db_url"])
+
+
+@pytest.mark.parametrize("config", [OLD, THIRD])
+def test_a_database_url_is_encrypted_with_the_key_that_is_there(tmp_path: Path, config: str) -> None:
+    world = World(tmp_path, config).with_key(f"{KEY}\n")
+    plan = world.write(*ASK, memory="postgres")
+    assert plan.new_key is None
+    assert db_url(world).startswith("enc2:")
+    assert reveal(db_url(world), world.config_dir) == URL
+    assert (world.config_dir / KEY_FILE).read_text() == f"{KEY}\n"
+
+
+def test_two_runs_never_use_a_nonce_twice(tmp_path: Path) -> None:
+    world = World(tmp_path, OLD).with_key()
+    first, second = (world.plan(*ASK, memory="postgres").after.text for _ in range(2))
+    assert first != second
+
+
+@pytest.mark.parametrize("config", [None, OLD])
+def test_a_missing_key_file_is_made_with_the_file_and_not_before(tmp_path: Path, config: str | None) -> None:
+    world = World(tmp_path, config)
+    plan = world.plan(*ASK, memory="postgres")
+    assert not (world.config_dir / KEY_FILE).exists()
+    assert plan.new_key is not None
+    assert plan.new_key not in repr(plan)
+    apply_plan(plan)
+    assert (world.config_dir / KEY_FILE).stat().st_mode & 0o777 == 0o600
+    assert reveal(db_url(world), world.config_dir) == URL
+
+
+def test_a_plan_without_a_secret_needs_no_key(tmp_path: Path) -> None:
+    world = World(tmp_path, OLD)
+    world.write(memory="lucid")
+    assert not (world.config_dir / KEY_FILE).exists()
+
+
+@pytest.mark.parametrize("value", ["enc2:00ff", "enc:00ff"])
+def test_a_missing_key_beside_encrypted_values_is_never_replaced(tmp_path: Path, value: str) -> None:
+    config = OLD.replace('api_key = "k"', f'api_key = "{value}"')
+    world = World(tmp_path, config)
+    with pytest.raises(SecretUnreadable, match="missing"):
+        world.write(*ASK, memory="postgres")
+    assert world.file.read_text() == config
+    assert not (world.config_dir / KEY_FILE).exists()
+
+
+@pytest.mark.parametrize("text", ["", "short", "z" * 64, "\xff" * 64])
+def test_a_damaged_key_file_stays_and_nothing_is_written(tmp_path: Path, text: str) -> None:
+    world = World(tmp_path, OLD).with_key(text)
+    with pytest.raises(SecretUnreadable):
+        world.write(*ASK, memory="postgres")
+    assert world.file.read_text() == OLD
+    assert (world.config_dir / KEY_FILE).read_text() == text
+
+
+def test_a_link_to_no_key_is_not_replaced(tmp_path: Path) -> None:
+    world = World(tmp_path, OLD)
+    (world.config_dir / KEY_FILE).symlink_to(tmp_path / "stick/key")
+    with pytest.raises(SecretUnreadable):
+        world.write(*ASK, memory="postgres")
+    assert world.file.read_text() == OLD
+
+
+def test_a_damaged_key_does_not_matter_where_no_secret_is_written(tmp_path: Path) -> None:
+    world = World(tmp_path, OLD).with_key("short")
+    world.write("vector_weight=0.5")
+    assert world.values["memory"]["vector_weight"] == 0.5
+
+
+@pytest.mark.parametrize("config", [OLD, THIRD])
+def test_encryption_that_is_switched_off_leaves_plain_text_and_says_so(tmp_path: Path, config: str) -> None:
+    world = World(tmp_path, config + "\n[secrets]\nencrypt = false\n")
+    plan = world.write(*ASK, memory="postgres")
+    assert db_url(world) == URL
+    assert any("plain text" in note and "[secrets] encrypt is false" in note for note in plan.notes)
+    assert not (world.config_dir / KEY_FILE).exists()
+
+
+def test_the_key_of_qdrant_stays_plain_in_the_old_form_and_that_is_said(tmp_path: Path) -> None:
+    world = World(tmp_path, OLD).with_key()
+    plan = world.write(*QDRANT_ASK, memory="qdrant")
+    assert world.values["memory"]["qdrant"]["api_key"] == "tunafish"
+    (note,) = [note for note in plan.notes if "plain text" in note]
+    assert note.startswith("memory.qdrant.api_key")
+    assert "tunafish" not in note
+
+
+def test_the_key_of_qdrant_is_encrypted_under_an_alias(tmp_path: Path) -> None:
+    world = World(tmp_path, THIRD).with_key()
+    plan = world.write(*QDRANT_ASK, memory="qdrant")
+    sealed = world.values["storage"]["qdrant"]["default"]["api_key"]
+    assert sealed.startswith("enc2:")
+    assert reveal(sealed, world.config_dir) == "tunafish"
+    assert not any("plain text" in note for note in plan.notes)
+
+
+def test_the_key_of_the_embeddings_is_encrypted(tmp_path: Path) -> None:
+    world = World(tmp_path, THIRD).with_key()
+    world.write("memory.embedding_api_key=tunafish")
+    assert reveal(world.values["memory"]["embedding_api_key"], world.config_dir) == "tunafish"
+    assert world.plan("memory.embedding_api_key=tunafish").is_empty
+
+
+def test_the_same_secret_is_not_encrypted_anew(tmp_path: Path) -> None:
+    sealed = seal(URL, bytes.fromhex(KEY), bytes(12))
+    config = (
+        '[memory]\nbackend = "postgres"\nauto_save = true\n'
+        f'[storage.provider.config]\ndb_url = "{sealed}"\nprovider = "postgres"\n'
+    )
+    world = World(tmp_path, config).with_key()
+    assert world.plan(*ASK).is_empty
+    plan = world.write("storage.postgres.db_url=postgres://other/d")
+    (change,) = plan.changes
+    assert (change.before, change.after, change.is_secret) == (URL, "postgres://other/d", True)
+
+
+def test_a_plain_secret_that_is_the_same_stays_as_it_is(tmp_path: Path) -> None:
+    config = (
+        '[memory]\nbackend = "postgres"\nauto_save = true\n'
+        f'[storage.provider.config]\ndatabase_url = "{URL}"\nprovider = "postgres"\n'
+    )
+    assert World(tmp_path, config).with_key().plan(*ASK).is_empty
+
+
+@pytest.mark.parametrize("value", ["enc2:00ff", "enc:00ff", "op://vault/item/field", "${MY_URL}"])
+def test_what_is_no_secret_itself_is_written_as_it_is(tmp_path: Path, value: str) -> None:
+    world = World(tmp_path, THIRD).with_key()
+    world.write(f"storage.postgres.db_url={value}", memory="postgres")
+    assert db_url(world) == value
+    assert world.plan(f"storage.postgres.db_url={value}", memory="postgres").is_empty
+
+
+def test_without_the_key_file_the_rest_is_set_and_what_is_encrypted_stays_as_it_is(tmp_path: Path) -> None:
+    """An encrypted value whose key file is gone is named at the start, and is no reason to refuse what is no secret."""
+    world = World(tmp_path, OLD.replace('api_key = "k"', 'api_key = "enc2:00ff"'))
+    plan = world.write("min_relevance_score=0.3")
+    (warning,) = [text for text in plan.answers.situation.warnings if KEY_FILE in text]
+    assert "api_key" in warning
+    assert world.values["memory"]["min_relevance_score"] == 0.3
+    assert 'api_key = "enc2:00ff"' in (world.config_dir / "config.toml").read_text()
+    assert not (world.config_dir / KEY_FILE).exists()
+
+
+def test_a_password_beside_unreadable_secrets_is_written_plain_only_where_that_is_chosen(tmp_path: Path) -> None:
+    unreadable = OLD.replace('api_key = "k"', 'api_key = "enc2:00ff"')
+    refused = World(tmp_path / "refused", unreadable)
+    with pytest.raises(SecretUnreadable, match="cannot be encrypted") as caught:
+        refused.write(*ASK, memory="postgres")
+    assert "encrypt" in caught.value.hint
+    assert URL not in (refused.config_dir / "config.toml").read_text()
+    chosen = World(tmp_path / "chosen", f"{unreadable}\n[secrets]\nencrypt = false\n")
+    chosen.write(*ASK, memory="postgres")
+    assert db_url(chosen) == URL

@@ -1,0 +1,221 @@
+"""Switching to another backend and back again: nothing has to be given twice, and nothing is deleted sooner."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from plan_world import NEEDED, OLD, URL, World
+
+from zeroclaw_tui.config.secrets import KEY_FILE
+from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
+from zeroclaw_tui.onboard.plan import apply_plan
+
+NOBODY = 65534
+SQLITE = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
+POSTGRES = SQLITE.replace("sqlite", "postgres")
+PROVIDER = '[storage.provider.config]\nprovider = "postgres"\ndbURL = "postgres://h/d"\n'
+ALIASED = "[storage.postgres.work]\ndb_url = 'postgres://h/d'\n"
+INLINE = "[storage]\nprovider = { config = { provider = 'postgres', database_url = 'postgres://h/d' } }\n"
+FORMS = {
+    "old": (POSTGRES + PROVIDER, "workspace"),
+    "old, inline": (POSTGRES + INLINE, "workspace"),
+    "old, read by the new generation": (POSTGRES + PROVIDER, "data"),
+    "aliased": ("schema_version = 3\n" + POSTGRES.replace('postgres"', 'postgres.work"') + ALIASED, "data"),
+    "dotted": ("memory.backend = 'postgres'\nmemory.auto_save = true\n" + PROVIDER, "workspace"),
+}
+
+
+def world_of(folder: Path, text: str, layout: str, **environ: str) -> World:
+    world = World(folder, text, **environ).with_key()
+    (world.config_dir / layout).mkdir()
+    return world
+
+
+@pytest.mark.parametrize("other", ["sqlite", "lucid", "markdown", "qdrant", "none"])
+@pytest.mark.parametrize("form", FORMS)
+def test_the_way_back_needs_no_address_and_ends_where_it_began(tmp_path: Path, form: str, other: str) -> None:
+    world = world_of(tmp_path, *FORMS[form])
+    before = world.loaded()
+    world.write(*NEEDED.get(other, ()), memory=other)
+    assert world.loaded().zeroclaw_backend == other
+    world.write(memory="postgres")
+    config = world.loaded()
+    assert (config.zeroclaw_backend, config.alias) == ("postgres", before.alias)
+    assert config.storage["db_url"] == "postgres://h/d"
+    assert not any("does not start" in warning for warning in config.warnings)
+    assert world.plan(memory="postgres").is_empty
+
+
+def test_hygiene_and_days_are_no_stricter_after_the_way_there_and_back(tmp_path: Path) -> None:
+    world = world_of(tmp_path, POSTGRES + "hygiene_enabled = false\narchive_after_days = 400\n" + PROVIDER, "workspace")
+    for memory in ("sqlite", "postgres", "sqlite", "none", "sqlite"):
+        world.write(memory=memory)
+        config = world.loaded()
+        assert config.hygiene_enabled is False
+        assert config.archive_after_days in (0, 400)
+
+
+def test_a_store_of_the_new_generation_beside_the_old_table_hides_nothing(tmp_path: Path) -> None:
+    world = world_of(tmp_path, POSTGRES + PROVIDER, "data")
+    world.write("storage.lucid.binary_path=/opt/lucid", memory="lucid")
+    world.write(memory="postgres")
+    config = world.loaded()
+    assert config.storage["db_url"] == "postgres://h/d"
+    assert world.values["storage"]["provider"]["config"]["dbURL"] == "postgres://h/d"
+
+
+def test_the_new_generation_keeps_the_old_table_for_postgres(tmp_path: Path) -> None:
+    world = world_of(tmp_path, POSTGRES + PROVIDER, "data")
+    world.write(memory="sqlite")
+    assert world.values["storage"]["provider"]["config"] == {"provider": "postgres", "dbURL": "postgres://h/d"}
+
+
+@pytest.mark.parametrize("named", ["", "sqlite"])
+def test_a_complete_old_table_is_named_for_postgres_where_the_new_generation_moves_it(
+    tmp_path: Path, named: str
+) -> None:
+    table = PROVIDER.replace('"postgres"', f'"{named}"') + "schema = 's'\ntable = 't'\nconnect_timeout_secs = 3\n"
+    world = world_of(tmp_path, SQLITE + table.replace("dbURL", "db_url"), "data")
+    world.write(memory="postgres")
+    assert world.values["storage"]["provider"]["config"]["provider"] == "postgres"
+    assert world.loaded().storage["db_url"] == "postgres://h/d"
+
+
+@pytest.mark.parametrize(
+    ("text", "layout", "variable", "backend"),
+    [
+        ("[memory]\nauto_save = true\n", "workspace", "ZEROCLAW_STORAGE_PROVIDER", "sqlite"),
+        ("[memory]\nauto_save = true\n" + PROVIDER, "workspace", "ZEROCLAW_STORAGE_PROVIDER", "postgres"),
+        ("schema_version = 3\n[memory]\nauto_save = true\n", "data", "ZEROCLAW_memory__backend", "sqlite.default"),
+    ],
+)
+def test_a_missing_backend_is_what_the_file_alone_means(
+    tmp_path: Path, text: str, layout: str, variable: str, backend: str
+) -> None:
+    world = world_of(tmp_path, text, layout, **{variable: "markdown"})
+    plan = world.write("vector_weight=0.5")
+    assert world.values["memory"]["backend"] == backend
+    assert not any("is taken from" in note for note in plan.notes)
+
+
+def test_several_stores_of_a_kind_are_named_in_the_hint(tmp_path: Path) -> None:
+    text = "schema_version = 3\n" + SQLITE + ALIASED + ALIASED.replace("work", "home") + ALIASED.replace("work", "''")
+    world = world_of(tmp_path, text, "data")
+    with pytest.raises(WrongUse) as raised:
+        world.plan(memory="postgres")
+    assert raised.value.hint.endswith("or name the one meant: --memory postgres.work or --memory postgres.home")
+    world.write(memory="postgres.home")
+    assert world.loaded().alias == "home"
+
+
+def test_a_setting_of_the_store_left_goes_to_the_same_table_each_time(tmp_path: Path) -> None:
+    text = FORMS["aliased"][0] + ALIASED.replace("work", "home")
+    world = world_of(tmp_path, text, "data")
+    world.write("storage.postgres.schema=mine", memory="none")
+    assert world.plan("storage.postgres.schema=mine", memory="none").is_empty
+
+
+def test_a_number_beyond_64_bits_is_refused_where_it_stands_and_no_hindrance_elsewhere(tmp_path: Path) -> None:
+    text = f"{SQLITE}vector_weight = 1{'0' * 400}\n"
+    world = world_of(tmp_path, text, "workspace")
+    with pytest.raises(BrokenConfig, match=r"memory\.vector_weight"):
+        world.plan("vector_weight=0.5")
+    world.write("keyword_weight=0.5")
+    assert world.file.read_text() == text + "keyword_weight = 0.5\n"
+
+
+@pytest.mark.parametrize("variable", ["ZEROCLAW_STORAGE_DB_URL", "ZEROCLAW_DB_URL", "DATABASE_URL"])
+def test_bytes_in_a_variable_that_are_no_text_are_refused(tmp_path: Path, variable: str) -> None:
+    world = world_of(tmp_path, SQLITE, "workspace", **{variable: "postgres://h/\udcff"})
+    with pytest.raises(WrongUse, match=f"The environment variable {variable} cannot be used"):
+        world.plan(memory="postgres")
+    assert world.file.read_text() == SQLITE
+
+
+def test_days_of_a_category_asked_by_name_are_told_from_what_holds_today(tmp_path: Path) -> None:
+    world = world_of(tmp_path, SQLITE, "workspace")
+    name = "memory.policy.retention_days_by_category.conversation"
+    assert any(f"{name} goes from 30 days to 2 days" in note for note in world.plan(f"{name}=2").notes)
+    assert not any("goes from" in note for note in world.plan(f"{name}=60").notes)
+
+
+def test_a_reference_that_the_old_generation_takes_literally_is_told(tmp_path: Path) -> None:
+    asked = "storage.postgres.db_url=op://vault/item/field"
+    old = world_of(tmp_path, SQLITE, "workspace")
+    assert any("takes literally" in note for note in old.plan(asked, memory="postgres").notes)
+    (tmp_path / "new").mkdir()
+    new = world_of(tmp_path / "new", "schema_version = 3\n" + SQLITE, "data")
+    assert not any("takes literally" in note for note in new.plan(asked, memory="postgres").notes)
+
+
+@pytest.mark.parametrize("name", ["memory.types.enabled", "memory.consolidation_extract_facts"])
+def test_what_zeroclaw_takes_with_sqlite_only_keeps_the_backend(tmp_path: Path, name: str) -> None:
+    world = world_of(tmp_path, f"schema_version = 3\n{SQLITE}{name.removeprefix('memory.')} = true\n", "data")
+    with pytest.raises(WrongUse, match=f"{name} = true takes memory.backend = sqlite") as refused:
+        world.plan(memory="markdown")
+    assert f"--set {name}=false" in (refused.value.hint or "")
+    assert not world.plan(f"{name}=false", memory="markdown").is_empty
+    assert not world.plan("vector_weight=0.5").is_empty
+
+
+def test_a_key_that_an_older_zeroclaw_ignores_is_told_where_the_version_is_not_known(tmp_path: Path) -> None:
+    world = world_of(tmp_path, SQLITE, "workspace")
+    told = "memory.search_mode is read by ZeroClaw from 0.6.3 on; an older one ignores it."
+    assert told in world.plan("search_mode=bm25").notes
+    known = replace(world.situation().target, version="0.7.5")
+    assert not world.plan("search_mode=bm25", target=known).notes
+    assert not world.plan("vector_weight=0.5").notes
+
+
+@pytest.mark.parametrize(
+    ("version", "is_taken"), [(None, True), ("0.1.7", True), ("0.7.5", True), ("0.8.3", True), ("0.8.4", False)]
+)
+def test_a_threshold_over_one_is_taken_where_scores_have_no_upper_end(
+    tmp_path: Path, version: str | None, is_taken: bool
+) -> None:
+    world = world_of(tmp_path, SQLITE, "workspace")
+    target = replace(world.situation().target, version=version)
+    if is_taken:
+        plan = world.plan("min_relevance_score=1.5", target=target)
+        assert "min_relevance_score = 1.5" in plan.after.text
+    else:
+        with pytest.raises(WrongUse, match=r"a number from 0 to 1; 1\.5 is not"):
+            world.plan("min_relevance_score=1.5", target=target)
+
+
+def test_a_key_behind_a_link_is_told_where_zeroclaw_refuses_it(tmp_path: Path) -> None:
+    for folder, text in (("old", SQLITE), ("new", "schema_version = 3\n" + SQLITE)):
+        (tmp_path / folder).mkdir()
+        world = world_of(tmp_path / folder, text, "workspace")
+        (world.config_dir / KEY_FILE).rename(tmp_path / folder / "key")
+        (world.config_dir / KEY_FILE).symlink_to(tmp_path / folder / "key")
+        plan = world.plan(*NEEDED["postgres"], memory="postgres")
+        assert any("is a link" in note for note in plan.notes) is (folder == "new")
+
+
+def test_what_only_looks_like_a_variable_is_encrypted(tmp_path: Path) -> None:
+    world = world_of(tmp_path, SQLITE, "workspace")
+    world.write("storage.postgres.db_url=${not a name}", memory="postgres")
+    assert world.values["storage"]["provider"]["config"]["db_url"].startswith("enc2:")
+
+
+@pytest.mark.parametrize("config", [None, OLD])
+def test_what_root_makes_in_anothers_folder_is_theirs(tmp_path: Path, config: str | None) -> None:
+    """ZeroClaw, run by the owner of the folder, could read neither the key nor the config otherwise."""
+    owner = NOBODY if os.getuid() == 0 else os.getuid()
+    world = World(tmp_path, config)
+    world.config_dir.mkdir(exist_ok=True)
+    for path in (world.config_dir, *world.config_dir.iterdir()):
+        os.chown(path, owner, -1)
+    apply_plan(world.plan(f"storage.postgres.db_url={URL}", memory="postgres"))
+    made = [
+        world.file,
+        world.config_dir / KEY_FILE,
+        *world.config_dir.rglob("zeroclaw-tui"),
+        *tmp_path.rglob("backups/*"),
+    ]
+    assert len(made) == (3 if config is None else 4)
+    assert {path.stat().st_uid for path in made} == {65534}

@@ -1,0 +1,240 @@
+"""The test of the embedding endpoint: who is asked, with which key, and what each answer means."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from probing import KEY, WRONG_KEY, make_answers, probed
+from support.http_endpoints import after, always, embeddings, serving
+
+from zeroclaw_tui.onboard.probes import Finding, effective_embedding
+
+MODERN = 'schema_version = 3\n[memory]\nbackend = "sqlite.default"\nauto_save = true\n'
+OLD = 'api_key = "{0}"\n[memory]\nbackend = "sqlite"\nauto_save = true\n'
+
+
+def look(folder: Path, base: str, *, key: str | None = KEY, dimensions: int = 3, seconds: float = 8.0) -> Finding:
+    settings: dict[str, Any] = {"memory__embedding_api_key": key} if key else {}
+    answers = make_answers(
+        folder / "config",
+        MODERN,
+        memory__embedding_provider=f"custom:{base}",
+        memory__embedding_dimensions=dimensions,
+        **settings,
+    )
+    return probed("embedding", answers, seconds)
+
+
+def test_an_endpoint_that_answers(tmp_path: Path) -> None:
+    with serving(embeddings(3, KEY)) as endpoint:
+        found = look(tmp_path, endpoint.base)
+    assert (found.verdict, found.sentence, found.facts) == ("good", "answers with a vector of 3 numbers", ())
+    assert [path for path, _, _ in endpoint.requests] == ["/v1/embeddings"]
+
+
+def test_a_slow_endpoint_is_waited_for(tmp_path: Path) -> None:
+    with serving(after(0.3, embeddings(3, KEY))) as endpoint:
+        assert look(tmp_path, endpoint.base).verdict == "good"
+
+
+def test_a_wrong_dimension_comes_with_the_right_one(tmp_path: Path) -> None:
+    with serving(embeddings(768)) as endpoint:
+        found = look(tmp_path, endpoint.base, dimensions=1536)
+    assert (found.verdict, found.exit_code) == ("bad", 2)
+    assert dict(found.corrections) == {"memory.embedding_dimensions": 768}
+    assert "768" in found.sentence
+    assert "1536" in found.sentence
+
+
+def test_a_provider_nobody_knows_is_told_only_of_those_that_zeroclaw_knows(tmp_path: Path) -> None:
+    """This program's own "local" would be refused as the next answer."""
+    found = probed("embedding", make_answers(tmp_path / "config", OLD + 'embedding_provider = "opnai"\n'))
+    assert (found.verdict, found.exit_code) == ("bad", 2)
+    assert found.sentence.endswith("set memory.embedding_provider to openai, openrouter or custom:<url>.")
+
+
+def test_an_empty_vector_is_no_correction(tmp_path: Path) -> None:
+    with serving(embeddings(0)) as endpoint:
+        found = look(tmp_path, endpoint.base)
+    assert (found.verdict, dict(found.corrections)) == ("bad", {})
+
+
+def test_a_wrong_key(tmp_path: Path) -> None:
+    with serving(embeddings(3, KEY)) as endpoint:
+        found = look(tmp_path, endpoint.base, key=WRONG_KEY)
+    assert (found.verdict, found.exit_code) == ("bad", 1)
+    assert "refuses the API key (HTTP 401)" in found.sentence
+
+
+def test_no_key_where_one_is_wanted(tmp_path: Path) -> None:
+    with serving(embeddings(3, KEY)) as endpoint:
+        found = look(tmp_path, endpoint.base, key=None)
+    assert found.exit_code == 1
+    assert "wants an API key" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "told"),
+    [
+        (200, b"<html>", "did not answer with JSON"),
+        (200, {"error": KEY}, "holds no vector"),
+        (404, b"", "knows no embeddings at this address"),
+        (429, b"", "takes no more requests"),
+        (500, KEY.encode(), "has an error of its own"),
+    ],
+)
+def test_an_answer_that_is_no_vector(tmp_path: Path, status: int, answer: Any, told: str) -> None:
+    with serving(always(status, answer)) as endpoint:
+        found = look(tmp_path, endpoint.base)
+    assert (found.verdict, found.exit_code) == ("bad", 3)
+    assert told in found.sentence
+
+
+def test_an_endpoint_that_never_answers(tmp_path: Path) -> None:
+    with serving(after(60, embeddings(3))) as endpoint:
+        found = look(tmp_path, endpoint.base, seconds=0.4)
+    assert found.exit_code == 3
+    assert "did not answer within 0.4 s" in found.sentence
+
+
+def test_a_port_that_takes_the_connection_and_says_nothing(tmp_path: Path, hanging_port: int) -> None:
+    found = look(tmp_path, f"https://127.0.0.1:{hanging_port}", seconds=0.4)
+    assert found.exit_code == 3
+    assert "within 0.4 s" in found.sentence
+
+
+def test_a_closed_port(tmp_path: Path, closed_port: int) -> None:
+    found = look(tmp_path, f"http://127.0.0.1:{closed_port}")
+    assert found.exit_code == 3
+    assert "cannot be reached" in found.sentence
+
+
+def test_an_unknown_host(tmp_path: Path) -> None:
+    found = look(tmp_path, "https://nobody.invalid")
+    assert (found.sentence, found.exit_code) == ("There is no host named nobody.invalid.", 3)
+
+
+def test_a_slow_name_server_is_not_waited_for(tmp_path: Path, slow_name_server: threading.Event) -> None:
+    found = look(tmp_path, "https://api.example", seconds=0.2)
+    assert "on api.example did not answer within 0.2 s" in found.sentence
+    assert not slow_name_server.is_set(), "the loop must not wait at its end for the thread that asks"
+
+
+def test_a_certificate_nobody_vouches_for(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
+    with serving(embeddings(3), certificate) as endpoint:
+        found = look(tmp_path, endpoint.base)
+    assert found.exit_code == 3
+    assert "has a certificate that is not trusted here" in found.sentence
+    assert endpoint.requests == [], "the key is not sent"
+
+
+def test_a_certificate_that_is_trusted(
+    tmp_path: Path, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    with serving(embeddings(3, KEY), certificate) as endpoint:
+        assert look(tmp_path, endpoint.base).verdict == "good"
+
+
+def test_https_to_a_port_without_tls(tmp_path: Path) -> None:
+    with serving(embeddings(3)) as endpoint:
+        found = look(tmp_path, endpoint.base.replace("http:", "https:"))
+    assert "does not speak TLS on this port" in found.sentence
+    assert "http://" in found.hint
+
+
+def test_http_to_a_port_with_tls_that_hangs_up(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
+    with serving(embeddings(3), certificate) as endpoint:
+        found = look(tmp_path, endpoint.base.replace("https:", "http:"))
+    assert (found.verdict, found.exit_code) == ("bad", 3)
+    assert "broke off" in found.sentence
+    assert "does its port want https?" in found.hint
+
+
+def test_http_to_a_port_with_tls_that_raises_an_alert(tmp_path: Path, talking_port: Any) -> None:
+    port = talking_port(b"\x15\x03\x01\x00\x02\x02\x46")
+    found = look(tmp_path, f"http://127.0.0.1:{port}")
+    assert "broke off" in found.sentence
+    assert "does its port want https?" in found.hint
+
+
+def test_http_to_a_port_with_tls_that_says_so(tmp_path: Path) -> None:
+    with serving(always(400, b"<h1>The plain HTTP request was sent to an HTTPS port</h1>")) as endpoint:
+        found = look(tmp_path, endpoint.base)
+    assert "wants TLS on this port" in found.sentence
+    assert "https://" in found.hint
+
+
+def test_a_key_sent_in_the_open_is_told(tmp_path: Path) -> None:
+    found = look(tmp_path, "http://nobody.invalid")
+    assert found.facts == ("the key is sent to nobody.invalid over plain HTTP, readable on the way",)
+    assert look(tmp_path, "http://nobody.invalid", key=None).facts == ()
+
+
+@pytest.mark.parametrize("provider", ["ollama", "custom:ftp://h", "custom:"])
+def test_a_provider_zeroclaw_takes_for_none(tmp_path: Path, provider: str) -> None:
+    answers = make_answers(
+        tmp_path / "config", f'[memory]\nbackend = "sqlite"\nauto_save = true\nembedding_provider = "{provider}"\n'
+    )
+    found = probed("embedding", answers)
+    assert (found.verdict, found.exit_code) == ("bad", 2)
+
+
+def test_our_own_provider_is_not_tested(tmp_path: Path) -> None:
+    answers = make_answers(
+        tmp_path / "config", '[memory]\nbackend = "sqlite"\nauto_save = true\nembedding_provider = "local"\n'
+    )
+    assert probed("embedding", answers).verdict == "not tested"
+
+
+def test_the_key_of_the_config_is_used_where_none_is_given(tmp_path: Path) -> None:
+    with serving(embeddings(3, KEY)) as endpoint:
+        answers = make_answers(
+            tmp_path / "config",
+            OLD.format(KEY),
+            memory__embedding_provider=f"custom:{endpoint.base}",
+            memory__embedding_dimensions=3,
+        )
+        assert probed("embedding", answers).verdict == "good"
+
+
+@pytest.mark.parametrize(("provider", "key"), [("openai", KEY), ("custom:http://127.0.0.1:1", WRONG_KEY)])
+def test_the_key_of_the_environment_is_that_of_the_answered_provider(tmp_path: Path, provider: str, key: str) -> None:
+    answers = make_answers(
+        tmp_path / "config", OLD.format(WRONG_KEY), {"OPENAI_API_KEY": KEY}, memory__embedding_provider=provider
+    )
+    config, _ = effective_embedding(answers)
+    assert (config.provider, config.api_key) == (provider, key)
+
+
+def test_a_hint_goes_by_its_route_and_corrects_nothing_else(tmp_path: Path) -> None:
+    with serving(embeddings(5, KEY)) as endpoint:
+        route = (
+            f'[[embedding_routes]]\nhint = "fast"\nmodel_provider = "custom:{endpoint.base}"\nmodel = "small"\n'
+            f'dimensions = 4\napi_key = "{KEY}"\n'
+        )
+        answers = make_answers(tmp_path / "config", MODERN + route, memory__embedding_model="hint:fast")
+        found = probed("embedding", answers)
+    assert found.verdict == "bad"
+    assert "embedding route" in found.hint
+    assert dict(found.corrections) == {}
+
+
+def test_a_reference_goes_by_its_profile(tmp_path: Path) -> None:
+    with serving(embeddings(3, KEY)) as endpoint:
+        profile = f'[providers.models.custom.mine]\nuri = "{endpoint.base}"\napi_key = "{KEY}"\n'
+        answers = make_answers(
+            tmp_path / "config",
+            MODERN + profile,
+            memory__embedding_provider="custom.mine",
+            memory__embedding_dimensions=3,
+        )
+        assert probed("embedding", answers).verdict == "good"
+
+
+def test_a_key_that_cannot_be_opened_is_not_tested(tmp_path: Path, hanging_port: int) -> None:
+    found = look(tmp_path, f"http://127.0.0.1:{hanging_port}", key="op://vault/item/field")
+    assert found.verdict == "not tested"

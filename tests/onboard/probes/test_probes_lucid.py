@@ -1,0 +1,163 @@
+"""The test of the `lucid` program, with small scripts in its place."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+from pathlib import Path
+
+import pytest
+from probing import make_answers, probed
+
+from zeroclaw_tui.onboard.probes import Finding, run_probe
+
+CONFIG = '[memory]\nbackend = "lucid"\nauto_save = true\n'
+MODERN = 'schema_version = 3\n[memory]\nbackend = "lucid.default"\nauto_save = true\n'
+
+
+def script(folder: Path, body: str, name: str = "lucid", first: str = "#!/bin/sh\n") -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(first + body)
+    path.chmod(0o755)
+    return path
+
+
+def look(folder: Path, body: str, seconds: float = 8.0) -> Finding:
+    path = script(folder / "bin", body).parent
+    environ = {"PATH": f"{path}:/usr/bin:/bin"}
+    return probed("lucid", make_answers(folder / "config", CONFIG, environ), seconds)
+
+
+def until_gone(file: Path) -> None:
+    """Wait until the process whose id a script wrote has ended."""
+    until_ended(int(file.read_text()))
+
+
+def until_ended(number: int) -> None:
+    try:
+        process = os.pidfd_open(number)
+    except ProcessLookupError:
+        return
+    ended, _, _ = select.select([process], [], [], 10)
+    os.close(process)
+    assert ended, "a process is left behind"
+
+
+def test_a_lucid_that_answers(tmp_path: Path) -> None:
+    found = look(tmp_path, 'test "$*" = version && printf "\\n  lucid-memory 0.6.5 \\nmore\\n"')
+    assert found.verdict == "good"
+    assert found.sentence.startswith("lucid answers in ")
+    assert found.sentence.endswith(": lucid-memory 0.6.5")
+    assert found.facts[0][:30] == str(tmp_path / "bin/lucid")[:30]
+
+
+def test_what_it_prints_cannot_steer_the_terminal_and_is_cut(tmp_path: Path) -> None:
+    found = look(tmp_path, "printf '\\033[31m\\377%0300d' 1")
+    assert found.verdict == "good"
+    assert len(found.sentence) < 120
+
+
+def test_a_lucid_that_says_nothing_is_there_all_the_same(tmp_path: Path) -> None:
+    assert look(tmp_path, "exit 0").verdict == "good"
+
+
+def test_a_lucid_that_prints_without_end_ends_in_time(tmp_path: Path) -> None:
+    found = look(tmp_path, "while :; do echo version; done", seconds=0.5)
+    assert "did not end within 0.5 s" in found.sentence
+
+
+def test_no_lucid_on_the_path(tmp_path: Path) -> None:
+    found = probed("lucid", make_answers(tmp_path / "config", CONFIG))
+    assert (found.verdict, found.exit_code) == ("bad", 3)
+    assert found.sentence == "There is no program lucid on PATH."
+    assert "ZEROCLAW_LUCID_CMD" in found.hint
+
+
+def test_a_lucid_that_fails(tmp_path: Path) -> None:
+    found = look(tmp_path, "echo oops >&2; exit 3")
+    assert (found.sentence, found.exit_code) == ("lucid version ended with exit code 3.", 1)
+
+
+def test_a_lucid_that_is_killed(tmp_path: Path) -> None:
+    assert look(tmp_path, "kill -9 $$").sentence == "lucid version was ended by signal 9."
+
+
+def test_a_lucid_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+    body = f"sleep 1000 & echo $! > {tmp_path}/child; echo $$ > {tmp_path}/own; wait"
+    found = look(tmp_path, body, seconds=1.0)
+    assert (found.sentence, found.exit_code) == ("lucid version did not end within 1 s.", 3)
+    for name in ("child", "own"):
+        until_gone(tmp_path / name)
+
+
+def test_a_child_that_keeps_the_output_open_delays_nothing(tmp_path: Path) -> None:
+    found = look(tmp_path, f"sleep 1000 & echo $! > {tmp_path}/child; echo 0.6.5")
+    assert found.verdict == "good"
+    until_gone(tmp_path / "child")
+
+
+def test_it_cannot_wait_for_the_keyboard(tmp_path: Path) -> None:
+    assert look(tmp_path, "read line && exit 1; echo no input").sentence.endswith(": no input")
+
+
+def test_a_command_of_the_environment_counts_up_to_0_7_5(tmp_path: Path) -> None:
+    path = script(tmp_path / "bin", "echo mine", name="my-lucid")
+    answers = make_answers(tmp_path / "config", CONFIG, {"ZEROCLAW_LUCID_CMD": str(path), "PATH": "/bin"})
+    assert probed("lucid", answers).sentence.endswith(": mine")
+
+
+def test_a_path_of_the_config_counts_from_0_8_4(tmp_path: Path) -> None:
+    path = script(tmp_path / "bin", "echo mine", name="my-lucid")
+    config = f'{MODERN}[storage.lucid.default]\nbinary_path = "{path}"\n'
+    answers = make_answers(tmp_path / "config", config, {"PATH": "/bin"})
+    assert probed("lucid", answers).sentence.endswith(": mine")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("missing", "There is no file "), ("folder", " is a folder,"), ("plain", " may not be run ")]
+)
+def test_a_path_that_cannot_be_run(tmp_path: Path, name: str, told: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "plain").write_text("text")
+    config = f'{MODERN}[storage.lucid.default]\nbinary_path = "{tmp_path / name}"\n'
+    found = probed("lucid", make_answers(tmp_path / "config", config))
+    assert (found.verdict, found.exit_code) == ("bad", 3)
+    assert told in found.sentence
+    assert "storage.lucid.binary_path" in found.hint
+
+
+def test_a_file_the_system_does_not_run(tmp_path: Path) -> None:
+    path = script(tmp_path / "bin", "\x00\x01", first="")
+    found = probed("lucid", make_answers(tmp_path / "config", CONFIG, {"PATH": str(path.parent)}))
+    assert found.exit_code == 3
+    assert "cannot be run: Exec format error" in found.sentence
+
+
+async def test_cancelling_leaves_no_process(tmp_path: Path) -> None:
+    own, began = tmp_path / "own", tmp_path / "began"
+    os.mkfifo(began)
+    path = script(tmp_path / "bin", f"echo $$ > {own}; echo > {began}; sleep 1000").parent
+    environ = {"PATH": f"{path}:/usr/bin:/bin"}
+    answers = await asyncio.to_thread(make_answers, tmp_path / "config", CONFIG, environ)
+    task = asyncio.create_task(run_probe("lucid", answers, seconds=60))
+    await asyncio.to_thread(began.read_text)
+    task.cancel()
+    assert isinstance((await asyncio.gather(task, return_exceptions=True))[0], asyncio.CancelledError)
+    until_gone(own)
+
+
+async def test_cancelling_at_any_moment_leaves_no_child(tmp_path: Path) -> None:
+    children = tmp_path / "children"
+    path = script(tmp_path / "bin", f"sleep 1000 & echo $! >> {children}; wait").parent
+    answers = await asyncio.to_thread(make_answers, tmp_path / "config", CONFIG, {"PATH": f"{path}:/usr/bin:/bin"})
+    for milliseconds in range(25):
+        task = asyncio.create_task(run_probe("lucid", answers, seconds=60))
+        await asyncio.wait([task], timeout=milliseconds / 1000)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    started = (await asyncio.to_thread(children.read_text)).split()
+    assert started
+    for number in started:
+        until_ended(int(number))

@@ -1,0 +1,425 @@
+"""The PostgreSQL test of the wizard, against a real server and everything that only looks like one."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import itertools
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from probing import PASSWORD, WRONG_PASSWORD, make_answers, probed
+from support.postgres_server import TLS_ONLY, UNKNOWN_ROLE, PostgresServer
+
+from zeroclaw_tui.onboard.probes import Finding, run_probe
+
+_numbers = itertools.count()
+CREATE_TABLE = """
+CREATE TABLE IF NOT EXISTS "{0}"."{1}" (id TEXT PRIMARY KEY, key TEXT NOT NULL, content TEXT NOT NULL,
+category TEXT NOT NULL, created_at TIMESTAMPTZ NOT NULL, updated_at TIMESTAMPTZ NOT NULL, session_id TEXT);"""
+AT_EVERY_START = (
+    'CREATE SCHEMA IF NOT EXISTS "{0}";'
+    + CREATE_TABLE
+    + 'CREATE INDEX IF NOT EXISTS idx_memories_category ON "{0}"."{1}"(category);'
+)
+"""Statements of the kind that ZeroClaw sends whenever it connects."""
+
+
+UNTIL_NOBODY_IS_THERE = """
+SET statement_timeout = '10s';
+DO $$ BEGIN
+    WHILE EXISTS (SELECT 1 FROM pg_stat_activity WHERE usename = '{}') LOOP
+        PERFORM pg_sleep(0.01); PERFORM pg_stat_clear_snapshot();
+    END LOOP;
+END $$;"""
+
+
+class Place:
+    """A database of its own on the server, with its owner."""
+
+    def __init__(self, server: PostgresServer, folder: Path) -> None:
+        self.server = server
+        self.folder = folder
+        number = next(_numbers)
+        self.user, self.database = f"agent{number}", f"memory{number}"
+        server.make_user(self.user, PASSWORD)
+        server.make_database(self.database, self.user)
+
+    @property
+    def url(self) -> str:
+        return self.server.url(self.user, PASSWORD, self.database)
+
+    @property
+    def at(self) -> str:
+        return f"{self.server.host}:{self.server.port}"
+
+    def run(self, statements: str) -> str:
+        return self.server.run(statements, self.database)
+
+    def start_zeroclaw(self, user: str | None = None, schema: str = "public", table: str = "memories") -> bool:
+        statements = AT_EVERY_START.format(schema, table)
+        return self.server.run_as(user or self.user, PASSWORD, self.database, statements).returncode == 0
+
+    def another_user(self) -> str:
+        name = f"reader{next(_numbers)}"
+        self.server.make_user(name, PASSWORD)
+        return name
+
+    def test(self, url: str | None = None, seconds: float = 8.0, **settings: Any) -> Finding:
+        return look(self.folder, url or self.url, seconds, **settings)
+
+    def test_as(self, user: str, **settings: Any) -> Finding:
+        return self.test(self.server.url(user, PASSWORD, self.database), **settings)
+
+
+def look(folder: Path, url: str, seconds: float = 8.0, **settings: Any) -> Finding:
+    named = {f"storage__postgres__{name}": value for name, value in settings.items()}
+    answers = make_answers(folder / "config", memory__backend="postgres", storage__postgres__db_url=url, **named)
+    return probed("postgres", answers, seconds)
+
+
+@pytest.fixture
+def place(postgres: PostgresServer, tmp_path: Path) -> Place:
+    return Place(postgres, tmp_path)
+
+
+def test_an_empty_database_of_ones_own_is_good_and_stays_empty(place: Place) -> None:
+    before = place.run("SELECT count(*) FROM pg_class")
+    found = place.test()
+    assert found.verdict == "good"
+    assert found.sentence.startswith("connects in ")
+    assert "may create the table public.memories" in found.facts
+    assert place.run("SELECT count(*) FROM pg_class") == before
+    assert place.start_zeroclaw()
+
+
+def test_a_schema_that_is_not_there_may_be_made(place: Place) -> None:
+    found = place.test(schema="agents", table="notes")
+    assert "may create the schema agents and its table" in found.facts
+    assert place.run("SELECT count(*) FROM pg_namespace WHERE nspname = 'agents'") == "0"
+
+
+def test_memories_that_are_there_are_counted(place: Place) -> None:
+    place.start_zeroclaw()
+    place.run(
+        "INSERT INTO memories SELECT 'id' || n, 'k' || n, 'text', 'core', now(), now() FROM generate_series(1, 1234) n"
+    )
+    found = place.test()
+    assert found.verdict == "good"
+    assert "holds 1,234 memories" in found.facts
+    assert "may read and write public.memories" in found.facts
+
+
+def test_counting_ends_where_it_would_take_long(place: Place) -> None:
+    place.start_zeroclaw()
+    place.run("INSERT INTO memories SELECT 'id' || n, 'k', '', 'core', now(), now() FROM generate_series(1, 100001) n")
+    assert "holds more than 100,000 memories" in place.test().facts
+
+
+def test_pgvector_that_is_not_created_is_told(place: Place) -> None:
+    assert any(fact.startswith("pgvector is available but not created") for fact in place.test().facts)
+
+
+def test_pgvector_that_is_there_is_told_with_what_it_is_worth(place: Place) -> None:
+    place.run("CREATE EXTENSION vector")
+    (fact,) = [fact for fact in place.test().facts if "pgvector" in fact]
+    version = place.run("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    assert fact == f"pgvector {version} is there, but ZeroClaw recalls from PostgreSQL by words only"
+
+
+def test_a_user_who_may_only_read_is_refused_as_zeroclaw_would_be(place: Place) -> None:
+    place.start_zeroclaw()
+    reader = place.another_user()
+    place.run(f"GRANT USAGE ON SCHEMA public TO {reader}; GRANT SELECT ON memories TO {reader}")
+    found = place.test_as(reader)
+    assert (found.verdict, found.exit_code) == ("bad", 1)
+    assert "to own the table public.memories" in found.sentence
+    assert "CREATE on the database" in found.sentence
+    assert not place.start_zeroclaw(reader)
+
+
+def test_each_right_that_is_missing_is_named_and_its_remedy_is_enough(place: Place) -> None:
+    """Step by step the hints are carried out, until ZeroClaw's own statements work."""
+    place.start_zeroclaw()
+    other = place.another_user()
+    for _ in range(4):
+        found = place.test_as(other)
+        assert place.start_zeroclaw(other) == (found.verdict == "good")
+        if found.verdict == "good":
+            break
+        place.run(found.hint)
+    assert found.verdict == "good"
+
+
+def test_all_rights_on_the_table_are_not_enough_without_owning_it(place: Place) -> None:
+    place.start_zeroclaw()
+    other = place.another_user()
+    place.run(
+        f"GRANT ALL ON memories TO {other}; GRANT ALL ON SCHEMA public TO {other};"
+        f"GRANT ALL ON DATABASE {place.database} TO {other}"
+    )
+    found = place.test_as(other)
+    assert found.sentence == (
+        f"The user {other} lacks what ZeroClaw needs at every start: to own the table public.memories."
+    )
+    assert not place.start_zeroclaw(other)
+
+
+def test_an_owner_whose_rights_were_taken_away_is_told_which(place: Place) -> None:
+    place.start_zeroclaw()
+    place.run(f"REVOKE INSERT, DELETE ON memories FROM {place.user}")
+    found = place.test()
+    assert found.exit_code == 1
+    assert found.sentence.endswith("INSERT, DELETE on the table public.memories.")
+
+
+def test_a_schema_nobody_may_create_in(place: Place) -> None:
+    other = place.another_user()
+    found = place.test_as(other, schema="fresh")
+    assert f"CREATE on the database {place.database}" in found.sentence
+    assert not place.start_zeroclaw(other, "fresh")
+
+
+@pytest.mark.parametrize("kind", ["TABLE memories (id int, name text)", "VIEW memories AS SELECT 1 AS id"])
+def test_a_table_that_is_not_zeroclaws_is_bad(place: Place, kind: str) -> None:
+    place.run(f"CREATE {kind}; GRANT ALL ON memories TO {place.user}")
+    found = place.test()
+    assert (found.verdict, found.exit_code) == ("bad", 1)
+    assert found.sentence.startswith("The table public.memories is not ZeroClaw's: it has no column ")
+
+
+def test_a_server_that_takes_no_writes_is_bad(place: Place) -> None:
+    place.run(f"ALTER DATABASE {place.database} SET default_transaction_read_only = on")
+    found = place.test()
+    assert found.exit_code == 1
+    assert "takes no writes" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("schema", "pub-lic"), ("table", "1st"), ("table", "a'; DROP"), ("schema", "é")]
+)
+def test_a_name_that_zeroclaw_does_not_take_is_wrong_use(tmp_path: Path, name: str, value: str) -> None:
+    config = f'[memory]\nbackend = "postgres"\nauto_save = true\n[storage.provider.config]\n{name} = "{value}"\n'
+    answers = make_answers(tmp_path / "config", config, storage__postgres__db_url="postgres://u@h/d")
+    found = probed("postgres", answers)
+    assert found.exit_code == 2
+    assert found.sentence == f'The {name} "{value}" is no name that ZeroClaw takes.'
+
+
+def test_a_wrong_password(place: Place) -> None:
+    found = place.test(place.server.url(place.user, WRONG_PASSWORD, place.database))
+    assert (found.verdict, found.exit_code) == ("bad", 1)
+    assert found.sentence == (
+        f"The database server {place.at} refuses the password of the user {place.user}, or knows no such user."
+    )
+
+
+def test_no_password_where_one_is_wanted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PGPASSWORD is not ZeroClaw's, so it helps nobody here."""
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    found = place.test(place.server.url(place.user, None, place.database))
+    assert found.sentence == (
+        f"The database server {place.at} wants a password for the user {place.user}, and the URL has none."
+    )
+
+
+def test_an_unknown_user(place: Place) -> None:
+    found = place.test(place.server.url(UNKNOWN_ROLE, None, place.database))
+    assert (found.sentence, found.exit_code) == (f"The database server {place.at} knows no user {UNKNOWN_ROLE}.", 1)
+
+
+def test_no_such_database(place: Place) -> None:
+    found = place.test(place.server.url(place.user, PASSWORD, "nowhere"))
+    assert found.sentence == f"The database server {place.at} has no database nowhere."
+    assert found.exit_code == 1
+
+
+def test_a_database_the_user_may_not_enter(place: Place) -> None:
+    place.run(f"REVOKE CONNECT ON DATABASE {place.database} FROM PUBLIC")
+    other = place.another_user()
+    found = place.test_as(other)
+    assert found.sentence == f"The user {other} may not connect to the database {place.database} at {place.at}."
+    place.run(found.hint)
+    assert "may not connect" not in place.test_as(other).sentence
+
+
+def test_a_server_that_wants_tls(place: Place) -> None:
+    if place.server.run(f"SELECT count(*) FROM pg_database WHERE datname = '{TLS_ONLY}'") == "0":
+        place.server.make_database(TLS_ONLY)
+    found = place.test(place.server.url(place.user, PASSWORD, TLS_ONLY))
+    assert found.exit_code == 1
+    assert "over TLS only" in found.sentence
+    assert "always connects without TLS" in found.hint
+
+
+@pytest.mark.parametrize("option", ["sslmode=require", "sslmode=verify-full", "channel_binding=require"])
+def test_a_url_that_asks_for_tls(place: Place, option: str) -> None:
+    found = place.test(f"{place.url}?{option}")
+    assert found.exit_code == 2
+    assert option in found.sentence
+    assert "always connects without" in found.sentence
+
+
+@pytest.mark.parametrize(
+    "option", ["sslmode=disable", "sslmode=prefer", "application_name=zeroclaw", "connect_timeout=3"]
+)
+def test_options_that_zeroclaws_driver_knows(place: Place, option: str) -> None:
+    assert place.test(f"{place.url}?{option}").verdict == "good"
+
+
+def test_too_many_connections(place: Place) -> None:
+    place.run(f"ALTER ROLE {place.user} CONNECTION LIMIT 0")
+    found = place.test()
+    assert found.exit_code == 3
+    assert found.sentence.endswith("has too many connections.")
+
+
+def test_a_socket_folder_as_host(place: Place) -> None:
+    query = f"host={place.server.folder}&port={place.server.port}"
+    found = place.test(f"postgres://postgres@/{place.database}?{query}")
+    assert found.verdict == "good"
+
+
+def test_a_socket_folder_without_a_server(tmp_path: Path) -> None:
+    found = look(tmp_path, f"postgres://u@/d?host={tmp_path}")
+    assert found.exit_code == 3
+    assert "cannot be reached: No such file or directory" in found.sentence
+
+
+def test_the_next_host_is_tried(place: Place, closed_port: int) -> None:
+    host = f"127.0.0.1:{place.server.port}"
+    assert place.test(place.url.replace(host, f"127.0.0.1:{closed_port},{host}")).verdict == "good"
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("not a url", "does not begin with postgres://"),
+        ("mysql://u:{0}@h/d", "does not begin with postgres://"),
+        ("u:{0}@h:5432/d", "does not begin with postgres://"),
+        ("postgres://", "names no host"),
+        ("postgres:///d", "names no host"),
+        ("postgres://u:{0}@/d", "names no host"),
+        ("postgres://u:{0}@:5432/d", "names no host"),
+        ("postgres://u:{0}@h:port/d", "a port that is no number"),
+        ("postgres://u:{0}@h:99999/d", "a port that is no number"),
+        ("postgres://u:{0}", "a port that is no number"),
+        ("postgres://u:first@{0}@h/d", "more than one @"),
+        ("postgres://u:{0}@[::1/d", "a [ without its ]"),
+        ("postgres://u:{0}@h/d?schema=x", "the option schema"),
+        ("postgres://u:{0}@h/d?option", "an option without a value"),
+        ("postgres://u:{0}%00@h/d", "characters that no user"),
+        ("postgres://u:{0}%ff@h/d", "characters that no user"),
+    ],
+)
+def test_a_url_that_is_none_is_told_without_its_password(tmp_path: Path, url: str, why: str) -> None:
+    found = look(tmp_path, url.format(WRONG_PASSWORD))
+    assert (found.verdict, found.exit_code) == ("bad", 2)
+    assert why in found.sentence
+
+
+def test_no_url_at_all(tmp_path: Path) -> None:
+    found = probed("postgres", make_answers(tmp_path / "config", memory__backend="postgres"))
+    assert (found.sentence, found.exit_code) == ("There is no database URL.", 2)
+
+
+@pytest.mark.parametrize("url", ["op://vault/item/field", "${ZEROCLAW_TEST_URL}", "enc2:00ff"])
+def test_a_url_that_lies_elsewhere_is_not_tested(tmp_path: Path, url: str) -> None:
+    assert look(tmp_path, url).verdict == "not tested"
+
+
+def test_without_the_driver_it_says_what_brings_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real_import = builtins.__import__
+
+    def without_driver(name: str, *arguments: Any, **named: Any) -> Any:
+        if name == "asyncpg":
+            raise ImportError(name)
+        return real_import(name, *arguments, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without_driver)
+    found = look(tmp_path, "postgres://u@127.0.0.1:1/d")
+    assert found.verdict == "bad"
+    assert "asyncpg>=" in f"{found.sentence} {found.hint}"
+
+
+def test_an_unknown_host(tmp_path: Path) -> None:
+    found = look(tmp_path, f"postgres://u:{WRONG_PASSWORD}@nobody.invalid/d")
+    assert (found.sentence, found.exit_code) == ("There is no host named nobody.invalid.", 3)
+
+
+def test_a_closed_port(tmp_path: Path, closed_port: int) -> None:
+    found = look(tmp_path, f"postgres://u:{WRONG_PASSWORD}@localhost:{closed_port}/d")
+    assert (found.sentence, found.exit_code) == (f"Nothing listens at localhost:{closed_port}.", 3)
+
+
+def test_a_port_that_never_answers(tmp_path: Path, hanging_port: int) -> None:
+    found = look(tmp_path, f"postgres://u:{WRONG_PASSWORD}@127.0.0.1:{hanging_port}/d", seconds=0.3)
+    assert found.exit_code == 3
+    assert found.sentence == f"The database server 127.0.0.1:{hanging_port} did not answer within 0.3 s."
+
+
+def test_a_server_that_stops_answering_after_its_first_word(tmp_path: Path, talking_port: Any) -> None:
+    port = talking_port(b"N", b"")
+    found = look(tmp_path, f"postgres://u:{WRONG_PASSWORD}@127.0.0.1:{port}/d", seconds=0.3)
+    assert "did not answer within 0.3 s" in found.sentence
+
+
+def test_the_connect_timeout_of_the_answers_counts_where_it_is_shorter(tmp_path: Path, hanging_port: int) -> None:
+    found = look(tmp_path, f"postgres://u@127.0.0.1:{hanging_port}/d", seconds=30, connect_timeout_secs=1)
+    assert "did not answer within 1 s" in found.sentence
+    assert "connect_timeout_secs" in found.hint
+
+
+@pytest.mark.parametrize(
+    "greeting",
+    [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x4a\x00\x00\x00\x0a8.0.36", b"-ERR\r\n", b"E"],
+)
+def test_another_program_on_that_port(tmp_path: Path, talking_port: Any, greeting: bytes) -> None:
+    port = talking_port(greeting)
+    found = look(tmp_path, f"postgres://u:{WRONG_PASSWORD}@127.0.0.1:{port}/d")
+    assert (found.sentence, found.exit_code) == (f"What answers at 127.0.0.1:{port} is not PostgreSQL.", 3)
+
+
+def test_a_program_that_hangs_up_at_once(tmp_path: Path, talking_port: Any) -> None:
+    port = talking_port(b"", ends=True)
+    assert "is not PostgreSQL" in look(tmp_path, f"postgres://u@127.0.0.1:{port}/d").sentence
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"R\x00\x00\x00\x08\x00\x00\x00\x07",
+        b"R\x00\x00\x00\x08\x00\x00\x00\x63",
+        b"R\x00\x00\x00\x05\x00",
+        b"Z\x00\x00\x00\x05X",
+        b"E\x00\x00\x00\x20SFATAL\x00C28000\x00M\xff\xfe\x1b[31m\x00\x00",
+        b"E\x00\x00\x00\x04",
+    ],
+)
+def test_a_server_that_answers_nonsense_while_signing_in(tmp_path: Path, talking_port: Any, answer: bytes) -> None:
+    port = talking_port(b"N", answer, ends=True)
+    found = look(tmp_path, f"postgres://u:{WRONG_PASSWORD}@127.0.0.1:{port}/d", seconds=3)
+    assert found.verdict == "bad"
+    assert found.exit_code in (1, 3)
+
+
+def test_a_slow_name_server_is_not_waited_for(tmp_path: Path, slow_name_server: threading.Event) -> None:
+    found = look(tmp_path, "postgres://u@db.example:5432/d", seconds=0.2)
+    assert "did not answer within 0.2 s" in found.sentence
+    assert not slow_name_server.is_set(), "the loop must not wait at its end for the thread that asks"
+
+
+async def test_cancelling_leaves_no_connection(place: Place) -> None:
+    """The server knows of no session a moment later, wherever the test was stopped."""
+    answers = await asyncio.to_thread(
+        make_answers, place.folder / "config", memory__backend="postgres", storage__postgres__db_url=place.url
+    )
+    for milliseconds in range(0, 40, 3):
+        task = asyncio.create_task(run_probe("postgres", answers))
+        await asyncio.wait([task], timeout=milliseconds / 1000)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    await asyncio.to_thread(place.run, UNTIL_NOBODY_IS_THERE.format(place.user))

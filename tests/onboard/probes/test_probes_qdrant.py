@@ -1,0 +1,163 @@
+"""The Qdrant test of the wizard, against an endpoint that speaks its protocol and many that do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from probing import KEY, PASSWORD, WRONG_KEY, make_answers, probed
+from support.http_endpoints import after, always, qdrant, serving
+
+from zeroclaw_tui.onboard.probes import Finding
+
+MODERN = 'schema_version = 3\n[memory]\nbackend = "qdrant.default"\nauto_save = true\n'
+COLLECTION = "zeroclaw_memories"
+NO_PROVIDER = "no embedding provider is on: ZeroClaw cannot store anything in Qdrant without one"
+
+
+def look(folder: Path, url: str, *, key: str | None = KEY, seconds: float = 8.0, **settings: Any) -> Finding:
+    named = {"memory__embedding_provider": "openai", "memory__embedding_dimensions": 4, **settings}
+    if key:
+        named["storage__qdrant__api_key"] = key
+    return probed("qdrant", make_answers(folder / "config", MODERN, storage__qdrant__url=url, **named), seconds)
+
+
+def test_a_collection_that_fits(tmp_path: Path) -> None:
+    with serving(qdrant({COLLECTION: {"size": 4, "distance": "Cosine"}}, KEY)) as endpoint:
+        found = look(tmp_path, f"{endpoint.base}/")
+    assert found.verdict == "good"
+    assert found.sentence.startswith("answers in ")
+    assert found.facts == (f"the collection {COLLECTION} holds 3 memories", "its vectors have 4 numbers")
+    assert [path for path, _, _ in endpoint.requests] == [f"/collections/{COLLECTION}"]
+
+
+def test_a_collection_that_is_not_there_yet(tmp_path: Path) -> None:
+    with serving(qdrant({}, KEY)) as endpoint:
+        found = look(tmp_path, endpoint.base)
+    assert found.verdict == "good"
+    assert found.facts == (f"has no collection {COLLECTION} yet: ZeroClaw makes it",)
+
+
+def test_without_embeddings_nothing_can_be_stored(tmp_path: Path) -> None:
+    with serving(qdrant({}, KEY)) as endpoint:
+        found = look(tmp_path, endpoint.base, memory__embedding_provider="none")
+    assert found.verdict == "good"
+    assert NO_PROVIDER in found.facts
+
+
+def test_vectors_of_another_length_come_with_the_right_one(tmp_path: Path) -> None:
+    with serving(qdrant({COLLECTION: {"size": 768}}, KEY)) as endpoint:
+        found = look(tmp_path, endpoint.base)
+    assert (found.verdict, found.exit_code) == ("bad", 2)
+    assert dict(found.corrections) == {"memory.embedding_dimensions": 768}
+
+
+def test_a_collection_of_another_program(tmp_path: Path) -> None:
+    with serving(qdrant({COLLECTION: {"text": {"size": 4}, "image": {"size": 4}}}, KEY)) as endpoint:
+        found = look(tmp_path, endpoint.base)
+    assert (found.verdict, found.exit_code) == ("bad", 1)
+    assert "is not ZeroClaw's" in found.sentence
+
+
+@pytest.mark.parametrize(("key", "told"), [(WRONG_KEY, "refuses the API key"), (None, "wants an API key")])
+def test_a_wrong_or_missing_key(tmp_path: Path, key: str | None, told: str) -> None:
+    with serving(qdrant({}, KEY)) as endpoint:
+        found = look(tmp_path, endpoint.base, key=key)
+    assert (found.verdict, found.exit_code) == ("bad", 1)
+    assert f"{told} (HTTP 401)" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [
+        (200, b"<html>"),
+        (200, b""),
+        (200, {"result": []}),
+        (200, {"result": {"collections": 7}}),
+        (200, ["result"]),
+        (404, b"not here"),
+        (302, b""),
+    ],
+)
+def test_something_that_is_not_qdrant(tmp_path: Path, status: int, answer: Any) -> None:
+    with serving(always(status, answer)) as endpoint:
+        found = look(tmp_path, endpoint.base)
+    assert (found.verdict, found.exit_code) == ("bad", 3)
+    assert found.sentence == f"What answers at {endpoint.base} is not Qdrant."
+
+
+def test_a_port_that_speaks_no_http(tmp_path: Path, talking_port: Any) -> None:
+    port = talking_port(b"SSH-2.0-OpenSSH_9.2\r\n", ends=True)
+    assert (
+        look(tmp_path, f"http://127.0.0.1:{port}").sentence == f"What answers at http://127.0.0.1:{port} is not Qdrant."
+    )
+
+
+def test_an_error_of_the_server(tmp_path: Path) -> None:
+    with serving(always(503, KEY.encode())) as endpoint:
+        found = look(tmp_path, endpoint.base)
+    assert found.sentence.endswith("has an error of its own (HTTP 503).")
+
+
+def test_a_server_that_never_answers(tmp_path: Path) -> None:
+    with serving(after(60, qdrant({}))) as endpoint:
+        found = look(tmp_path, endpoint.base, seconds=0.4)
+    assert (found.sentence, found.exit_code) == (f"Qdrant at {endpoint.base} did not answer within 0.4 s.", 3)
+
+
+def test_a_closed_port(tmp_path: Path, closed_port: int) -> None:
+    found = look(tmp_path, f"http://127.0.0.1:{closed_port}")
+    assert (found.sentence, found.exit_code) == (f"Nothing answers at http://127.0.0.1:{closed_port}.", 3)
+
+
+def test_an_unknown_host_and_a_key_in_the_open(tmp_path: Path) -> None:
+    found = look(tmp_path, "http://nobody.invalid:6333")
+    assert found.sentence == "There is no host named nobody.invalid."
+    assert found.facts == ("the key is sent to nobody.invalid over plain HTTP, readable on the way",)
+
+
+def test_a_certificate_nobody_vouches_for(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
+    with serving(qdrant({}), certificate) as endpoint:
+        found = look(tmp_path, endpoint.base)
+    assert found.exit_code == 3
+    assert "has a certificate that is not trusted here" in found.sentence
+
+
+@pytest.mark.parametrize("url", ["localhost:6333", "ftp://h", "http://", "http://h:port"])
+def test_a_url_that_is_none(tmp_path: Path, url: str) -> None:
+    found = look(tmp_path, url)
+    assert (found.verdict, found.exit_code) == ("bad", 2)
+
+
+def test_no_url_at_all(tmp_path: Path) -> None:
+    found = probed("qdrant", make_answers(tmp_path / "config", MODERN))
+    assert (found.sentence, found.exit_code) == ("There is no Qdrant URL.", 2)
+
+
+def test_a_password_in_the_address_is_not_shown(tmp_path: Path, closed_port: int) -> None:
+    found = look(tmp_path, f"http://user:{WRONG_KEY}@127.0.0.1:{closed_port}")
+    assert found.sentence == f"Nothing answers at http://127.0.0.1:{closed_port}."
+
+
+def test_a_query_behind_the_address_is_refused_and_not_shown(tmp_path: Path) -> None:
+    found = look(tmp_path, f"http://127.0.0.1:1/{PASSWORD[:2]}?key={KEY}")
+    assert (found.sentence, found.exit_code) == (
+        "The Qdrant URL goes on after a ? or #, where ZeroClaw appends a path.",
+        2,
+    )
+
+
+@pytest.mark.parametrize("key", ["schlüssel", "a\nb"])
+def test_a_key_no_header_can_carry(tmp_path: Path, key: str) -> None:
+    found = look(tmp_path, "http://127.0.0.1:1", key=key)
+    assert found.exit_code == 2
+    assert "no HTTP header takes" in found.sentence
+
+
+def test_an_old_zeroclaw_sends_its_key_as_it_stands(tmp_path: Path) -> None:
+    """Up to 0.7.5 a key that looks encrypted is not: it is sent literally."""
+    config = '[memory]\nbackend = "qdrant"\nauto_save = true\n[memory.qdrant]\napi_key = "enc2:00ff"\n'
+    with serving(qdrant({}, "enc2:00ff")) as endpoint:
+        answers = make_answers(tmp_path / "config", config, storage__qdrant__url=endpoint.base)
+        assert probed("qdrant", answers).verdict == "good"

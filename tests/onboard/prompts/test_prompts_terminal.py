@@ -1,0 +1,328 @@
+"""The terminal's Asker, with the keys a person presses and the screen a person sees."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pyte
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.onboard.prompts import Move, terminal_asker
+from zeroclaw_tui.onboard.questions import Choice, Question
+
+DOWN = "\x1b[B"
+BACKENDS = (
+    Choice("sqlite", "SQLite", "words and vectors, local"),
+    Choice("postgres", "PostgreSQL", "words, over the network"),
+)
+
+
+class Screen:
+    """What is on the terminal, with everything that scrolled away."""
+
+    def __init__(self, columns: int, rows: int = 60) -> None:
+        self.columns, self.rows = columns, rows
+        self.raw = io.StringIO()
+
+    def text(self) -> str:
+        screen = pyte.Screen(self.columns, self.rows)
+        pyte.Stream(screen).feed(self.raw.getvalue())
+        return "\n".join(line.rstrip() for line in screen.display)
+
+
+@contextmanager
+def typed(*keys: str, columns: int = 80) -> Iterator[Screen]:
+    screen = Screen(columns)
+    output = Vt100_Output(screen.raw, lambda: Size(rows=screen.rows, columns=columns), term="xterm-256color")
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=output):
+        pipe.send_text("".join(keys))
+        yield screen
+
+
+def _number(answers: Any, text: str) -> int:
+    if not text.isdigit():
+        raise WrongUse("This is no whole number.", hint="Type one like 30.")
+    return int(text)
+
+
+def make_question(
+    kind: str = "text",
+    *,
+    setting: str = "memory.conversation_retention_days",
+    present: str = "30",
+    read: Callable[[Any, str], Any] = _number,
+    choices: tuple[Choice, ...] = (),
+) -> Question:
+    return Question(
+        id="days",
+        group="Hygiene",
+        setting=setting,
+        kind=kind,  # type: ignore[arg-type]
+        text=lambda answers: "Keep conversation rows for how many days?",
+        about=lambda answers: "Conversation rows older than this are deleted for good at start-up; 0 keeps them.",
+        is_asked=lambda answers: True,
+        present=lambda answers: present,
+        default=lambda answers: "7",
+        read=read,
+        choices=lambda answers: choices,
+    )
+
+
+class NoAnswers:
+    """Answers for questions that do not look at any."""
+
+    def value(self, name: str) -> Any:
+        return "secret-value-of-today"
+
+    def source(self, name: str) -> str:
+        return "config"
+
+    @property
+    def situation(self) -> Any:
+        return SimpleNamespace(has_no_key=False, document=None, target=None)
+
+
+def ask(question: Question) -> Any:
+    return terminal_asker().ask(question, NoAnswers(), 7, 19)  # type: ignore[arg-type]
+
+
+def test_enter_keeps_what_is_there() -> None:
+    with typed("\r") as screen:
+        assert ask(make_question()) == "30"
+    for words in ("7 of 19 · Hygiene", "deleted for good at start-up", "now 30", "default 7", "ctrl+b back"):
+        assert words in screen.text()
+
+
+def test_a_wrong_answer_is_told_and_asked_again_with_what_was_typed() -> None:
+    with typed("\x15many\r", "\x15" + "14\r") as screen:
+        assert ask(make_question()) == "14"
+    assert "✗ This is no whole number. Type one like 30." in screen.raw.getvalue()
+
+
+def test_wrong_answers_do_not_pile_up() -> None:
+    """What was wrong stands with the prompt, and goes with it."""
+    with typed(*["\x15many\r"] * 5, "\x15" + "14\r") as screen:
+        assert ask(make_question()) == "14"
+    assert "no whole number" not in screen.text()
+    assert screen.text().rstrip().endswith("❯ 14")
+
+
+@pytest.mark.parametrize(("key", "move"), [("\x02", Move.BACK), ("\x0f", Move.OVERVIEW), ("\x12", Move.REST)])
+def test_the_keys_of_the_moves_work_in_lines_and_lists(key: str, move: Move) -> None:
+    with typed(key):
+        assert ask(make_question()) is move
+    with typed(key):
+        assert ask(make_question("choice", present="sqlite", read=lambda a, t: t, choices=BACKENDS)) is move
+
+
+def test_a_list_points_at_what_is_there_and_says_so() -> None:
+    with typed("\r") as screen:
+        assert ask(make_question("choice", present="postgres", read=lambda a, t: t, choices=BACKENDS)) == "postgres"
+    assert "PostgreSQL  words, over the network  (now)" in screen.raw.getvalue()
+
+
+@pytest.mark.parametrize(("downs", "move"), [(2, Move.BACK), (3, Move.OVERVIEW), (4, Move.REST)])
+def test_every_move_is_a_row_of_every_list(downs: int, move: Move) -> None:
+    with typed(DOWN * downs + "\r") as screen:
+        assert ask(make_question("choice", present="sqlite", read=lambda a, t: t, choices=BACKENDS)) is move
+    for row in ("← back", "≡ overview", "» accept the rest"):
+        assert row in screen.raw.getvalue()
+
+
+def test_y_and_n_answer_a_switch_at_once() -> None:
+    switch = make_question("switch", present="yes", read=lambda a, t: t == "yes")
+    with typed("n"):
+        assert ask(switch) == "no"
+    with typed("y"):
+        assert ask(switch) == "yes"
+    with typed("\r"):
+        assert ask(switch) == "yes"
+
+
+@pytest.mark.parametrize("kind", ["text", "choice", "switch", "secret"])
+def test_ctrl_c_is_an_interrupt_in_every_kind_of_question(kind: str) -> None:
+    choices = BACKENDS if kind == "choice" else ()
+    with typed("\x03"), pytest.raises(KeyboardInterrupt):
+        ask(make_question(kind, setting="memory.embedding_api_key", read=lambda a, t: t, choices=choices))
+
+
+def test_a_key_typed_never_reaches_the_screen() -> None:
+    key = "sk-abcdefghijklmnop"
+    question = make_question("secret", setting="memory.embedding_api_key", present="", read=lambda a, t: t)
+    with typed(f"{key}\r") as screen:
+        assert ask(question) == key
+    assert key not in screen.raw.getvalue()
+    assert "abcdefgh" not in screen.raw.getvalue()
+
+
+def test_enter_keeps_a_key_that_is_there_without_showing_it() -> None:
+    question = make_question("secret", setting="memory.embedding_api_key", present="hush-hush", read=lambda a, t: t)
+    with typed("\r") as screen:
+        assert ask(question) == "hush-hush"
+    assert "hush" not in screen.raw.getvalue()
+
+
+def test_a_url_is_shown_while_typed_but_for_its_password() -> None:
+    url = "postgres://ann:pass-word@db:5432/zeroclaw"
+    question = make_question("secret", setting="storage.postgres.db_url", present="", read=lambda a, t: t)
+    with typed(f"{url}\r") as screen:
+        assert ask(question) == url
+    raw = screen.raw.getvalue()
+    assert "pass-word" not in raw
+    assert "pass" not in raw
+    assert "@db:5432/zeroclaw" in screen.text()
+
+
+def test_a_menu_gives_its_choice_or_back() -> None:
+    menu = (Choice("write", "Write it"), Choice("leave", "Leave as it was"))
+    with typed(DOWN + "\r"):
+        assert terminal_asker().choose("Now?", menu) == "leave"
+    with typed("\x02"):
+        assert terminal_asker().choose("Now?", menu) is Move.BACK
+    with typed("\x02", "\r"):
+        assert terminal_asker().choose("Now?", menu, back=False) == "write"
+
+
+def test_a_file_name_is_asked_until_it_can_be_used() -> None:
+    def check(text: str) -> str | None:
+        return None if text.endswith(".toml") else "The name must end in .toml."
+
+    with typed("\x15notes\r", ".toml\r") as screen:
+        assert terminal_asker().ask_text("Which file?", "answers.toml", check) == "notes.toml"
+    assert "✗ The name must end in .toml." in screen.raw.getvalue()
+
+
+@pytest.mark.parametrize("columns", [40, 80, 140])
+def test_lines_are_wrapped_to_the_width_and_lose_no_word(columns: int) -> None:
+    words = [f"word{number}" for number in range(60)]
+    with typed(columns=columns) as screen:
+        terminal_asker().say([[("good", "✓ "), ("", " ".join(words))]])
+    shown = screen.text()
+    assert shown.split()[1:] == words
+    assert all(len(line) < columns for line in shown.splitlines())
+    second = [line for line in shown.splitlines() if line][1]
+    assert second.startswith("   word"), "what follows stands under the text, not under its mark"
+
+
+def test_at_forty_columns_a_list_tells_first_and_then_offers_titles() -> None:
+    with typed("\r", columns=40) as screen:
+        assert ask(make_question("choice", present="sqlite", read=lambda a, t: t, choices=BACKENDS)) == "sqlite"
+    assert "SQLite: words and vectors, local" in screen.text()
+
+
+def test_hostile_text_cannot_steer_the_terminal() -> None:
+    with typed() as screen:
+        terminal_asker().say([[("", "before \x1b]0;owned\x07 \x1b[31m after \x9b31m")]])
+    assert "\x1b]0;" not in screen.raw.getvalue()
+    assert "before" in screen.text()
+
+
+@pytest.mark.parametrize("variable", [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_no_colour_is_sent_where_none_is_wanted(variable: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(*variable)
+    with typed("\r") as screen:
+        asker = terminal_asker()
+        asker.say([[("bad", "✗ no"), ("added", "+ yes")]])
+        ask(make_question("choice", present="sqlite", read=lambda a, t: t, choices=BACKENDS))
+    for colour in ("\x1b[0;38", "\x1b[38", ";38;", "\x1b[31m", "\x1b[32m"):
+        assert colour not in screen.raw.getvalue()
+
+
+def test_colour_is_sent_to_a_terminal_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with typed() as screen:
+        terminal_asker().say([[("bad", "✗ no")]])
+    assert "38;" in screen.raw.getvalue()
+
+
+def test_work_runs_and_its_result_comes_back() -> None:
+    assert terminal_asker().working("testing", lambda: 7) == 7
+
+
+def test_ctrl_c_is_an_interrupt_in_menus_and_file_names_too() -> None:
+    with typed("\x03"), pytest.raises(KeyboardInterrupt):
+        terminal_asker().choose("Now?", BACKENDS)
+    with typed("\x03"), pytest.raises(KeyboardInterrupt):
+        terminal_asker().ask_text("Which file?", "answers.toml", lambda text: None)
+
+
+@pytest.mark.parametrize(
+    ("pasted", "line"),
+    [
+        ("one\ntwo\r\nthree\n", "onetwothree"),
+        ("\x1b[31mred\x1b[0m \x1b]0;owned\x07title", "red title"),
+        ("\x1b]8;;http://a\x1b\\link", "link"),
+        ("tab\tbell\x07\x9b31m\u2028", "tabbell31m"),
+        ("漢字 😀 é", "漢字 😀 é"),
+    ],
+)
+def test_a_pasted_text_becomes_one_line_without_what_steers_a_terminal(pasted: str, line: str) -> None:
+    question = make_question(present="", read=lambda a, t: t)
+    # A terminal ends the paste with its own mark, so none may be inside.
+    with typed(f"\x1b[200~{pasted}\x1b[201~", "\r"):
+        assert ask(question) == line
+
+
+def test_a_pasted_password_is_hidden_although_the_address_came_in_two_lines() -> None:
+    question = make_question("secret", setting="storage.postgres.db_url", present="", read=lambda a, t: t)
+    with typed("\x1b[200~postgres://me:pass-\nword@db/x\x1b[201~", "\r") as screen:
+        assert ask(question) == "postgres://me:pass-word@db/x"
+    assert "word" not in screen.raw.getvalue()
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_the_keys_of_a_line_are_never_cut_in_two(columns: int) -> None:
+    with typed("\r", columns=columns) as screen:
+        ask(make_question())
+    for keys in ("enter keeps it", "ctrl+b back", "ctrl+o overview", "ctrl+r accept"):
+        assert any(keys in line for line in screen.text().splitlines()), keys
+
+
+def test_at_forty_columns_the_question_stands_right_above_its_list_and_few_words_beside_their_row() -> None:
+    choices = (*BACKENDS, Choice("days", "Keep conversation rows for how many days?", "30 days"))
+    with typed("\r", columns=40) as screen:
+        assert terminal_asker().choose("Where should memory be kept?", choices) == "sqlite"
+    shown = screen.raw.getvalue()
+    assert re.search("Keep conversation rows … +30 days", shown)
+    assert "Keep conversation rows for" not in shown, "all of it would be wider than the screen"
+    assert shown.index("words and vectors") < shown.index("Where should memory be kept?")
+
+
+def test_a_long_path_is_broken_behind_a_slash_and_a_label_keeps_its_column() -> None:
+    with typed(columns=40) as screen:
+        terminal_asker().say(
+            [
+                [("good", "✓ "), ("", "/home/somebody/.zeroclaw/workspace/memory/brain.db can be made")],
+                [("dim", "Config     "), ("", "a folder that nobody has made so far")],
+            ]
+        )
+    first, second, *labelled = [line for line in screen.text().splitlines() if line]
+    assert first.endswith("/workspace/")
+    assert second == "   memory/brain.db can be made"
+    assert [line[:12].strip() for line in labelled] == ["Config", ""]
+
+
+# Down, and another interrupt, mean something of their own.
+_CONTROL = [chr(code) for code in range(1, 32) if chr(code) not in "\x02\x03\x0e\x11\t\n\r\x1b"]
+
+
+@pytest.mark.parametrize("key", [*_CONTROL, "\x1b\r", "\x1bx", "\x18\x05", "x", "é"], ids=repr)
+def test_no_key_but_the_known_ones_answers_a_menu_or_breaks_it(key: str) -> None:
+    with typed(DOWN, key, "\r", "\r"):
+        assert terminal_asker().choose("Now?", BACKENDS) in ("sqlite", "postgres")
+
+
+def test_enter_after_escape_takes_what_is_pointed_at() -> None:
+    with typed(DOWN, "\x1b\r"):
+        assert terminal_asker().choose("Now?", BACKENDS) == "postgres"

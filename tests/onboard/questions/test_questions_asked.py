@@ -1,0 +1,309 @@
+"""Which questions are asked, in which order, for each form, version and backend; and how they read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from question_samples import BACKENDS, FORMS, about, all_starts, answering, everything_on, ids, question, start
+
+from zeroclaw_tui.config.setting_names import is_read
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.questions import QUESTIONS, Question, asked, question_of, shown_value
+
+SQLITE = [
+    "backend",
+    "sqlite.open_timeout_secs",
+    "auto_save",
+    "hygiene_enabled",
+    "archive_after_days",
+    "purge_after_days",
+    "conversation_retention_days",
+    "embedding_provider",
+    "min_relevance_score",
+    "response_cache_enabled",
+    "snapshot_enabled",
+]
+LONGEST = 160
+WIDEST_CHOICE = 57
+"""What a row of 80 columns has beside the longest title, its margins and the mark of the present choice."""
+REQUIRED = ("postgres.db_url", "qdrant.url")
+OPTIONAL = ("sqlite.open_timeout_secs", "postgres.connect_timeout_secs", "qdrant.api_key", "embedding_api_key")
+
+
+@pytest.fixture(scope="module")
+def starts(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, Answers, Question]]:
+    """Every question in every situation it is asked in."""
+    home = tmp_path_factory.mktemp("homes")
+    return [(name, answers, question) for name, answers in all_starts(home) for question in asked(answers)]
+
+
+def test_sqlite_up_to_0_7_5_is_asked_about_in_this_order(tmp_path: Path) -> None:
+    assert ids(start(tmp_path, FORMS["old"])) == SQLITE
+
+
+def test_nothing_but_the_backend_is_asked_when_nothing_is_to_be_remembered(tmp_path: Path) -> None:
+    assert ids(everything_on(start(tmp_path, FORMS["old"]), "none")) == ["backend"]
+
+
+@pytest.mark.parametrize(
+    ("backend", "own"),
+    [
+        ("sqlite", ["sqlite.open_timeout_secs"]),
+        ("lucid", ["lucid.binary_path", "lucid.recall_timeout_ms", "lucid.store_timeout_ms"]),
+        (
+            "postgres",
+            [
+                "postgres.db_url",
+                "postgres.schema",
+                "postgres.table",
+                "postgres.connect_timeout_secs",
+                "postgres.vector_enabled",
+            ],
+        ),
+        ("markdown", []),
+        ("qdrant", ["qdrant.url", "qdrant.collection", "qdrant.api_key"]),
+    ],
+)
+def test_each_backend_is_asked_for_its_own_settings_right_after_it(
+    tmp_path: Path, backend: str, own: list[str]
+) -> None:
+    found = ids(answering(start(tmp_path, FORMS["aliased"]), backend=backend))
+    assert found[: len(own) + 2] == ["backend", *own, "auto_save"]
+    assert [one for one in found if "." in one] == own
+
+
+def test_settings_that_this_zeroclaw_takes_from_elsewhere_or_not_at_all_are_not_asked(tmp_path: Path) -> None:
+    old = start(tmp_path / "old", FORMS["old"])
+    assert not [one for one in ids(answering(old, backend="lucid")) if one.startswith("lucid.")]
+    modern = start(tmp_path / "modern", FORMS["aliased"], "0.8.0")
+    assert not [one for one in ids(answering(modern, backend="lucid")) if one.startswith("lucid.")]
+    assert "daily_retention_days" not in ids(modern)
+    assert "daily_retention_days" in ids(start(tmp_path / "later", FORMS["aliased"], "0.8.1"))
+    assert "search_mode" not in ids(start(tmp_path / "before", FORMS["old"], "0.6.2"))
+    before = answering(start(tmp_path / "pg", FORMS["old"], "0.5.7"), backend="postgres")
+    assert "postgres.vector_enabled" not in ids(before)
+    assert "response_cache_enabled" not in ids(start(tmp_path / "first", FORMS["old"], "0.4.2"))
+
+
+@pytest.mark.parametrize(
+    ("setting", "wanted"),
+    [
+        ("hygiene_enabled", ["archive_after_days", "purge_after_days", "conversation_retention_days"]),
+        ("response_cache_enabled", ["response_cache_ttl_minutes", "response_cache_max_entries"]),
+        ("snapshot_enabled", ["snapshot_on_hygiene", "auto_hydrate"]),
+    ],
+)
+def test_what_a_switch_governs_is_asked_only_when_it_is_on(tmp_path: Path, setting: str, wanted: list[str]) -> None:
+    answers = start(tmp_path, FORMS["old"])
+    on, off = (ids(answering(answers, **{f"memory.{setting}": value})) for value in (True, False))
+    assert [one for one in on if one not in off] == wanted
+    assert not [one for one in off if one not in on]
+
+
+def test_embeddings_are_asked_about_where_vectors_are_searched_and_in_detail_once_there_is_a_provider(
+    tmp_path: Path,
+) -> None:
+    answers = start(tmp_path, FORMS["aliased"], "0.8.2")
+    details = ["embedding_model", "embedding_dimensions", "embedding_api_key", "embedding_cache_size"]
+    for backend in BACKENDS:
+        plain, full = ids(answering(answers, backend=backend)), ids(everything_on(answers, backend))
+        searches = backend in ("sqlite", "lucid", "qdrant")
+        assert ("embedding_provider" in plain) == searches
+        assert not set(details) & set(plain)
+        assert ("embedding_model" in full) == searches
+        assert ("embedding_address" in full) == searches
+        assert ("embedding_cache_size" in full) == (backend in ("sqlite", "lucid"))
+    hosted = ids(answering(answers, embedding_provider="openai"))
+    assert "embedding_address" not in hosted
+    assert [one for one in hosted if one in details] == details
+    older = start(tmp_path / "older", FORMS["old"])
+    assert "embedding_api_key" not in ids(answering(older, embedding_provider="openai"))
+
+
+def test_vectors_of_no_length_are_not_cached(tmp_path: Path) -> None:
+    answers = answering(start(tmp_path, FORMS["old"]), embedding_provider="openai", embedding_dimensions=0)
+    assert "embedding_cache_size" not in ids(answers)
+
+
+def test_the_weights_are_asked_where_they_weigh_and_the_threshold_wherever_memory_is_recalled(tmp_path: Path) -> None:
+    answers = answering(start(tmp_path, FORMS["old"]), embedding_provider="openai")
+    for backend in BACKENDS:
+        found = ids(answering(answers, backend=backend))
+        for one in ("search_mode", "vector_weight", "keyword_weight"):
+            assert (one in found) == (backend in ("sqlite", "lucid")), (backend, one)
+        assert ("min_relevance_score" in found) == (backend != "none")
+
+
+def test_every_question_asked_is_about_a_setting_that_is_read(starts: list[tuple[str, Answers, Question]]) -> None:
+    assert len(starts) > 1000
+    for name, answers, one in starts:
+        assert is_read(one.setting, answers.situation.target), (name, one.id)
+
+
+def test_ids_are_unique_and_groups_stay_together() -> None:
+    assert len({one.id for one in QUESTIONS}) == len(QUESTIONS)
+    groups = [one.group for one in QUESTIONS]
+    changes = [group for before, group in zip(["", *groups], groups, strict=False) if group != before]
+    assert len(changes) == len(set(changes))
+
+
+def test_texts_are_questions_and_what_is_said_about_them_one_short_sentence(
+    starts: list[tuple[str, Answers, Question]],
+) -> None:
+    for name, answers, one in starts:
+        text, said = one.text(answers), one.about(answers)
+        where = f"{name}: {one.id}: {text} {said}"
+        assert text.partition(" (")[0].endswith("?"), where
+        assert len(text) <= 60, where
+        assert said.endswith("."), where
+        assert ". " not in said, where
+        assert said[0].isupper(), where
+        assert len(said) <= LONGEST, where
+
+
+def test_taking_what_is_offered_gives_the_value_that_holds(starts: list[tuple[str, Answers, Question]]) -> None:
+    for name, answers, one in starts:
+        offered = one.present(answers)
+        if one.id in REQUIRED and not offered:
+            with pytest.raises(WrongUse):
+                one.read(answers, offered)
+            continue
+        assert one.read(answers, offered) == answers.value(one.setting), (name, one.id)
+
+
+def test_a_default_is_shown_and_an_empty_line_stands_for_it(starts: list[tuple[str, Answers, Question]]) -> None:
+    for name, answers, one in starts:
+        if one.kind in ("choice", "switch") or one.id in (*REQUIRED, "embedding_address"):
+            continue
+        default = one.default(answers)
+        assert default, (name, one.id)
+        if one.id in OPTIONAL and answers.current(one.setting) is not None:
+            continue
+        wanted = None if one.id in OPTIONAL and not default.isdigit() else one.read(answers, default)
+        assert one.read(answers, "") == wanted, (name, one.id)
+
+
+def test_lists_hold_what_is_in_use_and_every_choice_can_be_taken(starts: list[tuple[str, Answers, Question]]) -> None:
+    for name, answers, one in starts:
+        choices = one.choices(answers)
+        assert bool(choices) == (one.kind == "choice"), (name, one.id)
+        values = [choice.value for choice in choices]
+        assert len(set(values)) == len(values)
+        assert not choices or one.present(answers) in values, (name, one.id)
+        for choice in choices:
+            assert choice.title
+            assert choice.about
+            one.read(answers, choice.value)
+
+
+def test_the_rows_of_the_backends_fit_80_columns(tmp_path: Path) -> None:
+    for number, (form, config) in enumerate(FORMS.items()):
+        choices = question("backend").choices(start(tmp_path / str(number), config))
+        assert [choice.value for choice in choices] == list(BACKENDS), form
+        for choice in choices:
+            assert len(choice.title) <= len("PostgreSQL")
+            assert len(choice.about) <= WIDEST_CHOICE, choice.about
+
+
+def test_a_backend_that_this_version_lacks_is_not_offered(tmp_path: Path) -> None:
+    values = [choice.value for choice in question("backend").choices(start(tmp_path, FORMS["old"], "0.7.0"))]
+    assert "postgres" not in values
+    assert "qdrant" in values
+
+
+def test_a_setting_leads_to_its_question() -> None:
+    for one in QUESTIONS:
+        found = question_of(one.setting)
+        assert found is not None
+        assert found.setting == one.setting
+    provider = question_of("memory.embedding_provider")
+    assert provider is not None
+    assert provider.id == "embedding_provider"
+    assert question_of("memory.rerank_enabled") is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "words"),
+    [
+        ("memory.auto_save", True, "on"),
+        ("memory.auto_save", False, "off"),
+        ("memory.archive_after_days", 0, "never"),
+        ("memory.archive_after_days", 7, "7 days"),
+        ("memory.purge_after_days", 1, "1 day"),
+        ("memory.conversation_retention_days", 0, "for ever"),
+        ("memory.response_cache_ttl_minutes", 60, "60 minutes"),
+        ("storage.lucid.recall_timeout_ms", 500, "500 ms"),
+        ("storage.postgres.connect_timeout_secs", 15, "15 seconds"),
+        ("storage.postgres.connect_timeout_secs", None, "not set"),
+        ("memory.vector_weight", 0.7, "0.7"),
+        ("memory.embedding_cache_size", 10000, "10000"),
+        ("memory.embedding_api_key", "sk-not-for-the-eyes-123", "••••"),
+        ("storage.postgres.db_url", "postgres://me:hunter2@db/x", "postgres://me:••••@db/x"),
+        ("memory.backend", "postgres.work", "PostgreSQL (work)"),
+        ("memory.backend", "sqlite", "SQLite"),
+        ("memory.embedding_provider", "custom:", "custom, without an address yet"),
+        ("memory.embedding_provider", "custom:http://me:hunter2@h/v1", "custom:http://me:••••@h/v1"),
+        ("storage.postgres.table", "a\x1b[2Jb", "a␛[2Jb"),
+    ],
+)
+def test_values_are_shown_in_words_and_secrets_never(setting: str, value: object, words: str) -> None:
+    assert shown_value(setting, value) == words
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("0.6.2", "Next to vector hits a keyword-only hit can reach at most 0.30 and the threshold is 0.40"),
+        ("0.7.5", "Next to vector hits a keyword-only hit can reach at most 0.30 and the threshold is 0.40"),
+        ("0.8.3", "Next to vector hits a keyword-only hit can reach at most 0.30 and the threshold is 0.40"),
+        ("0.8.4", "one common word can reach 1.00 and pass the threshold of 0.40"),
+    ],
+)
+def test_the_threshold_is_told_in_the_terms_of_the_version(tmp_path: Path, version: str, said: str) -> None:
+    form = "aliased" if version.startswith("0.8") else "old"
+    answers = answering(start(tmp_path, FORMS[form], version), embedding_provider="openai")
+    assert said in about(answers, "min_relevance_score")
+    assert about(answers, "vector_weight").startswith("Only where a hit has both") == (version == "0.8.4")
+
+
+def test_weights_are_not_asked_where_only_one_search_runs(tmp_path: Path) -> None:
+    answers = start(tmp_path, FORMS["old"])
+    assert "raw BM25" in about(answers, "min_relevance_score")
+    assert not {"search_mode", "vector_weight", "keyword_weight"} & set(ids(answers))
+    words_only = ids(answering(answers, embedding_provider="openai", search_mode="bm25"))
+    assert "search_mode" in words_only
+    assert not {"vector_weight", "keyword_weight"} & set(words_only)
+
+
+def test_a_file_that_searches_vectors_it_does_not_have_is_asked_how_to_search(tmp_path: Path) -> None:
+    answers = start(tmp_path, f'{FORMS["old"]}search_mode = "embedding"\n')
+    assert "search_mode" in ids(answers)
+    assert "search_mode" in ids(answering(answers, search_mode="hybrid")), "the answer must not take its question away"
+
+
+@pytest.mark.parametrize(
+    ("backend", "word"), [("postgres", "PostgreSQL"), ("markdown", "Markdown"), ("qdrant", "Qdrant")]
+)
+def test_each_backend_has_its_own_scale_for_the_threshold(tmp_path: Path, backend: str, word: str) -> None:
+    assert about(answering(start(tmp_path, FORMS["old"]), backend=backend), "min_relevance_score").startswith(word)
+
+
+def test_what_is_deleted_for_good_is_said(tmp_path: Path) -> None:
+    answers = start(tmp_path, FORMS["aliased"])
+    assert about(answers, "conversation_retention_days") == (
+        "Conversation rows older than this are deleted for good at start-up; 0 keeps them."
+    )
+    for one in ("daily_retention_days", "core_retention_days", "purge_after_days"):
+        assert "deleted for good" in about(answers, one)
+
+
+def test_how_a_secret_is_kept_is_said(tmp_path: Path) -> None:
+    old = answering(start(tmp_path / "old", FORMS["old"]), backend="qdrant")
+    assert "plain text" in about(old, "qdrant.api_key")
+    assert "encrypted" in about(old, "postgres.db_url")
+    modern = answering(start(tmp_path / "modern", FORMS["aliased"]), backend="qdrant")
+    assert "encrypted" in about(modern, "qdrant.api_key")
+    open_one = start(tmp_path / "open", f"{FORMS['old']}\n[secrets]\nencrypt = false\n")
+    assert "plain text" in about(open_one, "postgres.db_url")

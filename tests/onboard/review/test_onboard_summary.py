@@ -1,0 +1,228 @@
+"""The words of the wizard: what was found, the review and what comes after, with no secret in any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zeroclaw_tui.config.document.document import ConfigDocument
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.setting_names import Target
+from zeroclaw_tui.onboard.answers import Answers
+from zeroclaw_tui.onboard.plan import Change, Plan
+from zeroclaw_tui.onboard.probes import Finding
+from zeroclaw_tui.onboard.questions import masked_address, masked_secret
+from zeroclaw_tui.onboard.review import (
+    after_lines,
+    plan_document,
+    real_command,
+    review_lines,
+)
+from zeroclaw_tui.onboard.situation import Situation
+from zeroclaw_tui.onboard.wizard import found_lines
+
+HOME = Path("/home/ada")
+BEFORE = '# mine\n[memory]\nbackend = "sqlite"\nhygiene_enabled = true\n\n[gateway]\nport = 1\n'
+AFTER = (
+    '# mine\n[memory]\nbackend = "postgres"\nhygiene_enabled = false\n\n[gateway]\nport = 1\n\n'
+    '[storage.provider.config]\ndb_url = "enc2:00ff"\n'
+)
+URL = "postgres://zeroclaw:hunter2@db:5432/zeroclaw"
+CHANGES = (
+    Change("memory.backend", ("memory", "backend"), "sqlite", "postgres"),
+    Change("memory.hygiene_enabled", ("memory", "hygiene_enabled"), True, False),
+    Change("storage.postgres.db_url", ("storage", "provider", "config", "db_url"), None, URL, is_secret=True),
+)
+
+
+def situation(
+    text: str | None = BEFORE, *, version: str | None = None, modern: bool = False, rule: str = "the default"
+) -> Situation:
+    folder = HOME / ".zeroclaw"
+    return Situation(
+        config_file=folder / "config.toml",
+        install=Install(folder, folder / "workspace", folder / "brain.db", "workspace", rule, folder / "zeroclaw-tui"),
+        rule=rule,
+        raw=None if text is None else text.encode(),
+        document=ConfigDocument.from_text(text or ""),
+        target=Target(schema=1, has_aliases=False, is_modern=modern, version=version),
+        version_source="zeroclaw --version" if version else "",
+        found=("workspace/memory/brain.db: 3 memories",),
+        warnings=("vector_wieght is not known; did you mean vector_weight?",),
+        environ={"HOME": str(HOME)},
+    )
+
+
+def plan(where: Situation | None = None, **more: Any) -> Plan:
+    where = where or situation()
+    made = Plan(
+        answers=Answers(where),
+        before=where.document,
+        after=ConfigDocument.from_text(AFTER),
+        changes=CHANGES,
+        notes=("Hygiene is off: PostgreSQL has none in ZeroClaw.",),
+    )
+    return replace(made, **more)
+
+
+def rows(lines: Sequence[Sequence[tuple[str, str]]]) -> list[str]:
+    return ["".join(text for _, text in line).rstrip() for line in lines]
+
+
+def test_the_review_shows_file_counts_changes_and_notes() -> None:
+    shown = rows(review_lines(plan(), ()))
+    assert shown[0] == "~/.zeroclaw/config.toml    5 lines change, 5 stay as they are"
+    assert '- backend = "sqlite"' in shown
+    assert '+ backend = "postgres"' in shown
+    assert shown.index("  [memory]") < shown.index('- backend = "sqlite"')
+    assert "! Hygiene is off: PostgreSQL has none in ZeroClaw." in shown
+    assert not any("gateway" in row for row in shown)
+
+
+def test_a_new_secret_is_masked_plain_text_and_said_to_be_encrypted() -> None:
+    shown = rows(review_lines(plan(), ()))
+    assert '+ db_url = "postgres://zeroclaw:••••@db:5432/zeroclaw"    encrypted when written' in shown
+    assert not any("enc2" in row or "hunter2" in row for row in shown)
+    assert sum("encrypted when written" in row for row in shown) == 1
+
+
+def test_a_secret_that_stays_plain_is_not_said_to_be_encrypted() -> None:
+    plain = plan(after=ConfigDocument.from_text(AFTER.replace("enc2:00ff", URL)))
+    shown = rows(review_lines(plain, ()))
+    assert '+ db_url = "postgres://zeroclaw:••••@db:5432/zeroclaw"' in shown
+
+
+def test_a_password_that_alone_changes_is_still_a_change() -> None:
+    before = AFTER.replace("00ff", "0011")
+    change = Change("storage.postgres.db_url", ("storage", "provider", "config", "db_url"), URL, URL + "2", True)
+    changed = plan(situation(before), changes=(change,))
+    shown = rows(review_lines(changed, ()))
+    assert "1 line changes" in shown[0]
+    assert '- db_url = "••••"' in shown
+    assert '+ db_url = "postgres://zeroclaw:••••@db:5432/zeroclaw2"    encrypted when written' in shown
+
+
+def test_every_style_is_one_the_askers_know() -> None:
+    known = {"", "title", "added", "removed", "section", "good", "bad", "warning", "dim", "accent"}
+    lines = [*review_lines(plan(), FINDINGS), *after_lines(plan(), "b"), *found_lines(situation())]
+    assert {style for line in lines for style, _ in line} <= known
+
+
+FINDINGS = (
+    Finding("postgres", "good", "connects in 12 ms", ("may create tables",)),
+    Finding("embedding", "bad", "answers with 768 numbers", (), "Put it right.", corrections={"memory.x": 768}),
+    Finding("lucid", "not tested", "The program is not asked here."),
+)
+
+
+def test_findings_have_marks_that_need_no_colour() -> None:
+    shown = rows(review_lines(plan(), FINDINGS))
+    assert "✓ PostgreSQL: connects in 12 ms" in shown
+    assert "  may create tables" in shown
+    assert "✗ Embeddings: answers with 768 numbers" in shown
+    assert "  Put it right." in shown
+    assert "  right would be memory.x = 768" in shown
+    assert "– The program is not asked here." in shown
+
+
+def test_nothing_to_change_and_a_new_file() -> None:
+    assert "nothing to change" in rows(review_lines(plan(changes=(), after=ConfigDocument.from_text(BEFORE)), ()))[0]
+    shown = rows(review_lines(plan(situation(None)), ()))
+    assert shown[0].endswith("a new file of 10 lines")
+    assert "+ # mine" in shown
+
+
+@pytest.mark.parametrize(
+    ("version", "modern", "command"),
+    [
+        ("0.1.8", False, "zeroclaw --real onboard --interactive"),
+        ("0.2.1", False, "zeroclaw --real onboard"),
+        ("0.6.9", False, "zeroclaw --real onboard"),
+        ("0.7.5", False, "zeroclaw --real onboard"),
+        ("0.8.0", True, "zeroclaw --real quickstart"),
+        ("0.8.4", False, "zeroclaw --real quickstart"),
+        (None, True, "zeroclaw --real quickstart"),
+        (None, False, "zeroclaw --real onboard"),
+    ],
+)
+def test_the_command_of_the_real_one_by_generation(version: str | None, modern: bool, command: str) -> None:
+    assert real_command(situation(version=version, modern=modern)) == command
+    there = replace(situation(version=version, modern=modern), binary=Path("/usr/bin/zeroclaw"))
+    assert f"    {command}" in rows(after_lines(plan(there), None))
+
+
+def test_after_writing_the_way_back_the_key_and_the_exports_are_told() -> None:
+    shown = rows(after_lines(plan(new_key="00", exports=("export ZEROCLAW_LUCID_CMD='x'",)), "backup-1"))
+    assert "    zeroclaw onboard --restore backup-1" in shown
+    assert "  Changed: backend, hygiene_enabled, storage.postgres.db_url." in shown
+    assert any(".secret_key" in row for row in shown)
+    assert "    export ZEROCLAW_LUCID_CMD='x'" in shown
+    assert "    zeroclaw-tui" in shown
+    bare = rows(after_lines(plan(), None))
+    assert not any("--restore" in row or ".secret_key" in row or "export" in row for row in bare)
+
+
+def test_commands_name_the_place_where_an_option_chose_it() -> None:
+    named = replace(situation(rule="--config-dir"), binary=Path("/usr/bin/zeroclaw"))
+    shown = rows(after_lines(plan(named), "backup-1"))
+    assert f"    zeroclaw onboard --config-dir {HOME}/.zeroclaw --restore backup-1" in shown
+    assert f"    ZEROCLAW_CONFIG_DIR={HOME}/.zeroclaw zeroclaw --real onboard" in shown
+    assert f"    zeroclaw-tui --config-dir {HOME}/.zeroclaw" in shown
+
+
+def test_what_was_found() -> None:
+    shown = rows(found_lines(situation(version="0.7.5")))
+    assert "Config     ~/.zeroclaw/config.toml" in shown
+    assert "Chosen by  the default" in shown
+    assert "ZeroClaw   0.7.5 (zeroclaw --version); schema 1, plain backend names" in shown
+    assert any(row.endswith("3 memories") for row in shown)
+    assert shown[-2].startswith("! vector_wieght")
+    assert "is not on PATH yet; memory can be set up and used without it" in shown[-1]
+    assert any("not there yet" in row for row in rows(found_lines(situation(None))))
+    assert any("0.8.0 or later" in row for row in rows(found_lines(situation(modern=True))))
+
+
+def test_the_document_hides_secrets() -> None:
+    told = plan_document(plan(), FINDINGS, written=True, backup="b")
+    assert "hunter2" not in str(told)
+    assert "enc2" not in str(told)
+    assert told["changes"][2]["to"] == "••••"
+    assert told["changes"][0]["path"] == ["memory", "backend"]
+    assert told["tests"][1]["corrections"] == {"memory.x": 768}
+    assert (told["backup"], told["written"]) == ("b", True)
+
+
+def test_hostile_text_stays_in_its_line() -> None:
+    hostile = plan(notes=("a\x1b[31mred\nsecond",))
+    assert "! a␛[31mred second" in rows(review_lines(hostile, ()))
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgres://u:p@h/d", "postgres://u:••••@h/d"),
+        ("postgres://u:p@ss/w@h/d", "postgres://u:••••@h/d"),
+        ("postgres://:p@h/d", "postgres://:••••@h/d"),
+        ("postgres://u@h/d?password=p&sslmode=off", "postgres://u@h/d?password=••••&sslmode=off"),
+        ("https://h/v1?api_key=p", "https://h/v1?api_key=••••"),
+        ("http://localhost:6333", "http://localhost:6333"),
+        ("custom:https://u:p@h/v1", "custom:https://u:••••@h/v1"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(url: str, shown: str) -> None:
+    assert masked_address(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("secret", "shown"),
+    [
+        ("sk-123", "••••"), ("host=h password=p", "••••"), ("${OPENAI_KEY}", "${OPENAI_KEY}"), ("", ""),
+        ("postgres://u:p w@h/d", "••••"), ("postgres://u:p@h/d", "postgres://u:••••@h/d"),
+    ],
+)  # fmt: skip
+def test_a_secret_is_shown_as_far_as_it_is_none(secret: str, shown: str) -> None:
+    assert masked_secret(secret) == shown

@@ -1,0 +1,692 @@
+"""What is answered, and by whom: flags > environment > answers file > current config > default."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from zeroclaw_tui.backends.profiles import BACKENDS, backend_profile
+from zeroclaw_tui.config.defaults import BACKENDS_WITH_DEFAULTS, default_values
+from zeroclaw_tui.config.document.values import value_text
+from zeroclaw_tui.config.environment import (
+    OTHERS_DB_URL,
+    OUR_DB_URLS,
+    STORAGE_DB_URL,
+    STORAGE_PROVIDER,
+    STORAGE_TIMEOUT,
+    given,
+    lucid_settings,
+    parsed,
+    source_of,
+)
+from zeroclaw_tui.config.notes import Notes, shown
+from zeroclaw_tui.config.schema import MEMORY_KEYS, STORAGE_KEYS, kind_of
+from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
+from zeroclaw_tui.config.setting_names import (
+    BACKEND,
+    SETTINGS,
+    alias_in,
+    checked_value,
+    default_of,
+    environment_variable,
+    is_left_out,
+    is_read,
+    parsed_value,
+    probably_meant,
+    setting_name,
+    written_value,
+)
+from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
+from zeroclaw_tui.config.setting_table import (
+    DAYS_BY_CATEGORY,
+    LUCID_ENVIRONMENT,
+    POSTGRES_AWAY,
+    Target,
+    reading_words,
+    version_numbers,
+)
+from zeroclaw_tui.config.toml_file import read_toml
+from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
+from zeroclaw_tui.memory.text import mask_secrets
+from zeroclaw_tui.onboard.situation import Situation
+
+Source = Literal["flag", "environment", "answers file", "answered", "config", "default"]
+PROFILE_SETTINGS = (
+    "memory.auto_save",
+    "memory.hygiene_enabled",
+    "memory.archive_after_days",
+    "memory.purge_after_days",
+    "memory.embedding_cache_size",
+)
+"""The five that follow a backend's profile when the backend changes."""
+_DAYS = ("memory.archive_after_days", "memory.purge_after_days")
+BACKEND_TITLES: Mapping[str, str] = MappingProxyType(
+    {
+        "sqlite": "SQLite",
+        "lucid": "Lucid",
+        "postgres": "PostgreSQL",
+        "markdown": "Markdown",
+        "qdrant": "Qdrant",
+        "none": "None",
+    }
+)
+"""What ZeroClaw knows, in the order of its own list, as it is called."""
+_QDRANT_SINCE = (0, 1, 7)
+_LIKENESS_OF_A_SLIP = 0.6
+DB_URL = "storage.postgres.db_url"
+_EMBEDDING_PROVIDER = "memory.embedding_provider"
+_AUTO_SAVE = "memory.auto_save"
+_NEEDED = {"postgres": DB_URL, "qdrant": "storage.qdrant.url"}
+_EXAMPLE = "Write it like --set memory.vector_weight=0.7."
+BACKEND_VARIABLE = "ZEROCLAW_memory__backend"
+_GENERIC = re.compile(r"ZEROCLAW_(memory|storage)__([a-z0-9_]+)")
+_TIMEOUT = "storage.postgres.connect_timeout_secs"
+_QDRANT = {
+    "storage.qdrant.url": "QDRANT_URL",
+    "storage.qdrant.collection": "QDRANT_COLLECTION",
+    "storage.qdrant.api_key": "QDRANT_API_KEY",
+}
+_SECTIONS = ("memory", "storage")
+_SIGNS_OF_A_CONFIG = (*_SECTIONS, "schema_version", "default_temperature")
+_ROUTES = ("embedding_routes", "model_routes")
+_TABLES = frozenset(name.partition(".")[0] for name in MEMORY_KEYS if "." in name)
+_STORAGE_PROVIDER = "storage.provider.config.provider"
+_SECRET_VARIABLES = {
+    DB_URL: "ZEROCLAW_POSTGRES_URL",
+    "storage.qdrant.api_key": "QDRANT_API_KEY",
+    "memory.embedding_api_key": "ZEROCLAW_memory__embedding_api_key",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One answer somebody gave. `told` says in words where from ("--set", "environment ZEROCLAW_DB_URL", …)."""
+
+    value: Any = field(repr=False)
+    source: Source
+    told: str = ""
+
+
+def is_tightened(name: str, before: Any, after: Any) -> bool:
+    """True when a change deletes or archives sooner: hygiene switched on, or days made fewer, where 0 is never."""
+    if name == "memory.hygiene_enabled":
+        return after is True and before is False
+    if name in _DAYS or name.endswith("_retention_days") or name.startswith(DAYS_BY_CATEGORY):
+        return bool(after) and (not before or after < before)
+    return False
+
+
+def known_backends(target: Target) -> tuple[str, ...]:
+    """The kinds that may be written: all of ZeroClaw's, but for those that a known version lacks (postgres from 0.6.3
+    to 0.7.3, qdrant before 0.1.7)."""
+    return tuple(kind for kind in BACKEND_TITLES if _is_known_backend(kind, target))
+
+
+def _is_known_backend(kind: str, target: Target) -> bool:
+    if target.version is None:
+        return True
+    version = version_numbers(target.version)
+    if kind == "postgres":
+        return not POSTGRES_AWAY[0] <= version <= POSTGRES_AWAY[1]
+    return kind != "qdrant" or version >= _QDRANT_SINCE
+
+
+def backend_answer(text: str, target: Target) -> str:
+    """The kind, or `kind.alias`, that a name stands for; postgresql and md are other names of postgres and markdown.
+
+    Raises WrongUse for what this ZeroClaw would silently take for Markdown: an unknown or misspelt name, a store of
+    ours that it does not know, a name with a dot where the config is in the form up to 0.7.5.
+    """
+    written, dot, alias = text.strip().partition(".")
+    profile = backend_profile(written)
+    kind = profile.key if profile else written.strip().lower()
+    if kind not in BACKEND_TITLES:
+        raise _unknown(kind, target)
+    if kind not in known_backends(target):
+        raise WrongUse(
+            f"ZeroClaw {shown(target.version or '')} does not know the backend {kind}; it would silently use Markdown.",
+            hint=_choices(target),
+        )
+    if not dot:
+        return kind
+    _check_backend_alias(kind, alias, target)
+    return f"{kind}.{alias}"
+
+
+def _check_backend_alias(kind: str, alias: str, target: Target) -> None:
+    if not target.has_aliases:
+        raise WrongUse(
+            f"The name {kind}.{shown(alias)} has a dot, and this config is in the form of ZeroClaw up to 0.7.5: that "
+            "install would silently switch to Markdown.",
+            hint=f"Give {kind} alone.",
+        )
+    if kind == "none":
+        raise WrongUse("The backend none has no alias.", hint="Give none alone.")
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", alias):
+        raise WrongUse(
+            f'The alias "{shown(alias)}" must be letters, digits, _ and -.', hint=f"Give one like {kind}.default."
+        )
+
+
+def _unknown(kind: str, target: Target) -> WrongUse:
+    near = difflib.get_close_matches(kind, known_backends(target), n=1, cutoff=_LIKENESS_OF_A_SLIP)
+    if any(profile.key == kind and profile.in_zeroclaw for profile in BACKENDS):
+        why = f"Only a few old versions of ZeroClaw knew the backend {kind}; it would silently use Markdown."
+    elif near and all(profile.key != kind for profile in BACKENDS):
+        why = f"ZeroClaw does not know the backend {shown(kind)}; did you mean {near[0]}?"
+    else:
+        why = f"ZeroClaw does not know the backend {shown(kind) or '(nothing)'}; it would silently use Markdown."
+    return WrongUse(why, hint=_choices(target))
+
+
+def _choices(target: Target) -> str:
+    return f"Choose one of {', '.join(known_backends(target))}."
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """All answers so far, immutable. Only `given` is explicit; everything else is the config's value or a default.
+
+    Names are those of config.setting_names; the value of `memory.backend` is a kind, or `kind.alias` as given.
+    """
+
+    situation: Situation = field(repr=False)
+    given: Mapping[str, Given] = field(default_factory=dict)
+    is_basic: bool = False
+    """True where a person wants to be asked only what nobody else can know."""
+
+    def backend(self) -> str:
+        """The bare kind answered for, else the one in use today."""
+        answer = self.given.get(BACKEND)
+        return answer.value.partition(".")[0] if answer else self.situation.backend
+
+    def alias(self, kind: str | None = None) -> str:
+        """The alias its storage is written under where the file has aliases: the one answered, else the one in use
+        if the kind stays, else the only one there is of this kind, else "default". `kind` asks for another store."""
+        if not self.situation.target.has_aliases:
+            return DEFAULT_ALIAS
+        wanted = kind or self.backend()
+        answer = self.given.get(BACKEND)
+        answered, dot, alias = answer.value.partition(".") if answer else ("", "", "")
+        if dot and answered == wanted:
+            return alias
+        in_use, dot, alias = (self.current(BACKEND) or "").partition(".")
+        if in_use.strip().lower() == wanted == self.backend() == self.situation.backend:
+            return alias or DEFAULT_ALIAS
+        aliases = self.aliases(wanted)
+        return aliases[0] if len(aliases) == 1 else DEFAULT_ALIAS
+
+    def aliases(self, kind: str) -> tuple[str, ...]:
+        """The aliases of a kind that the file has a `[storage.<kind>.<alias>]` for."""
+        table = self.situation.document.get(("storage", kind))
+        # No backend can be named with an alias that is empty.
+        found = table.items() if isinstance(table, Mapping) else ()
+        return tuple(str(name) for name, below in found if name and isinstance(below, Mapping))
+
+    def changes_backend(self) -> bool:
+        """True when the kind differs from the one in use, or is asked for where no [memory] is there yet."""
+        if self.backend() != self.situation.backend:
+            return True
+        answer = self.given.get(BACKEND)
+        is_asked = answer is not None and answer.source != "environment"
+        return not self.situation.document.has(("memory",)) and (is_asked or self.situation.has_no_key)
+
+    def current(self, name: str) -> Any:
+        """What the file says, secrets as plain text where they can be read (else as they stand); None when nothing."""
+        situation = self.situation
+        alias = DEFAULT_ALIAS if name.startswith("memory.") else self.alias(name.split(".")[1])
+        value = written_value(name, situation.document, situation.target, alias)
+        if value is None or not SETTINGS[name].is_secret or self._is_literal(name):
+            return value
+        try:
+            return reveal(value, situation.config_dir)
+        except SecretUnreadable:
+            # Told by what loads the config; keeping it needs no plain text.
+            return value
+
+    def _is_literal(self, name: str) -> bool:
+        """ZeroClaw <= 0.7.5 takes Qdrant's key as it stands, whatever it begins with."""
+        return name == "storage.qdrant.api_key" and not self.situation.target.is_modern
+
+    def value(self, name: str) -> Any:
+        """The answer that counts: given, else current, else the default (of the backend's file where that applies,
+        see `fallback`); None for a setting without a default, such as a database URL."""
+        answer = self.given.get(name)
+        return answer.value if answer else self.fallback(name)
+
+    def source(self, name: str) -> Source:
+        """Where `value` comes from."""
+        answer = self.given.get(name)
+        if answer:
+            return answer.source
+        current = self.current(name)
+        return "config" if current is not None and (name == BACKEND or self.fallback(name) == current) else "default"
+
+    def fallback(self, name: str) -> Any:
+        """What counts where nobody answers by name: the current value, but for the five keys of a backend's profile
+        when the backend changes; retention that this would shorten or switch on stays as it is today. Without a
+        current value: the default of the backend's file when defaults are written (new [memory], backend changed),
+        else ZeroClaw's own default."""
+        current = self.current(name)
+        if name == BACKEND:
+            in_use = self.situation.backend
+            return current if current and current.partition(".")[0].strip().lower() == in_use else in_use
+        today = default_of(name, self.situation.target) if current is None else current
+        wished = self.proposed(name)
+        if wished is None:
+            return today
+        return today if is_tightened(name, today, wished) else wished
+
+    def proposed(self, name: str) -> Any:
+        """What the defaults would put in the place of a setting that nobody answers, before retention is guarded; None
+        where they leave it as it is, as they leave the profile's five while the backend stays."""
+        if name == _AUTO_SAVE and self.current(name) is False and self.situation.backend != "none":
+            # Not to keep what users say is a choice about them, and goes with no backend.
+            return None
+        if name in PROFILE_SETTINGS:
+            profile = backend_profile(self.backend()) if self.changes_backend() else None
+            key = "uses_hygiene" if name == "memory.hygiene_enabled" else name.removeprefix("memory.")
+            return None if profile is None else getattr(profile, key)
+        is_due = self.changes_backend() and self.current(name) is None
+        return _defaults(self.backend()).get(name) if is_due else None
+
+    def with_given(self, name: str, given: Given) -> Answers:
+        """A copy with one more answer. Raises WrongUse for a backend this ZeroClaw does not know, or a setting that
+        neither its config.toml nor its environment reads."""
+        own = {other: answer for other, answer in self.given.items() if answer.source != "environment"}
+        own[setting_name(name)] = self._checked(setting_name(name), given)
+        return replace(self, given=own).with_environment()
+
+    def _checked(self, name: str, given: Given) -> Given:
+        target = self.situation.target
+        if not is_read(name, target) and environment_variable(name, target) is None:
+            raise WrongUse(
+                f"{name} does nothing here: it is a setting of ZeroClaw {reading_words(name)}, and "
+                f"{target.reading_version} reads this config.",
+                hint="Leave it out.",
+            )
+        value = checked_value(name, given.value, target.reading_version)
+        return replace(given, value=backend_answer(value, target) if name == BACKEND else value)
+
+    def without(self, name: str) -> Answers:
+        """A copy in which nobody answered this by hand."""
+        own = {
+            other: answer for other, answer in self.given.items() if other != name and answer.source != "environment"
+        }
+        return replace(self, given=own).with_environment()
+
+    def with_environment(self) -> Answers:
+        """A copy with what the environment says of this backend, above the answers file and below everything else.
+
+        Raises WrongUse for a backend this ZeroClaw does not know, or a value that cannot be read.
+        """
+        situation = self.situation
+        answers = self
+        backend = backend_in_environment(situation.environ, situation.target)
+        if backend is not None and answers._is_open(BACKEND):
+            answers = answers._put({BACKEND: answers._from_environment(backend)})
+        found = settings_in_environment(situation.environ, situation.target, answers.backend(), answers.alias())
+        return answers._put({name: answer for name, answer in found.items() if answers._is_open(name)})
+
+    def _from_environment(self, backend: Given) -> Given:
+        try:
+            return self._checked(BACKEND, backend)
+        except WrongUse as problem:
+            variable = backend.told.removeprefix("environment ")
+            raise WrongUse(
+                f"The environment variable {variable} cannot be used: {problem.message}",
+                hint=f"Put it right or unset it. {problem.hint}",
+            ) from problem
+
+    def _is_open(self, name: str) -> bool:
+        """True where the environment counts: nobody answered, or an answers file did."""
+        answer = self.given.get(name)
+        return answer is None or answer.source == "answers file"
+
+    def _put(self, more: Mapping[str, Given]) -> Answers:
+        return replace(self, given={**self.given, **more})
+
+    def missing(self) -> tuple[str, ...]:
+        """Settings the backend cannot do without that have no value: storage.postgres.db_url, storage.qdrant.url, …;
+        a provider `custom:` without URL counts as memory.embedding_provider."""
+        needed = _NEEDED.get(self.backend())
+        missing = [needed] if needed and _is_blank(self.value(needed)) else []
+        scheme, colon, url = str(self.value(_EMBEDDING_PROVIDER)).partition(":")
+        if scheme.strip() == "custom" and not url.strip() and colon:
+            missing.append(_EMBEDDING_PROVIDER)
+        return tuple(missing)
+
+
+def _is_blank(value: object) -> bool:
+    return value is None or not str(value).strip()
+
+
+@cache
+def _defaults(backend: str) -> Mapping[str, Any]:
+    """What the defaults file of a backend sets, by setting; nothing for a backend without one."""
+    if backend not in BACKENDS_WITH_DEFAULTS:
+        return {}
+    return settings_in(default_values(backend), f"defaults/{backend}.toml")
+
+
+def gather(
+    situation: Situation,
+    *,
+    memory: str | None = None,
+    assignments: tuple[str, ...] = (),
+    answers_file: Path | None = None,
+) -> Answers:
+    """Answers from `--memory`, `--set key=value` (either generation's spelling), the environment and an answers file.
+
+    From the environment: ZEROCLAW_STORAGE_PROVIDER, _DB_URL, _CONNECT_TIMEOUT_SECS (<= 0.7.5), ZEROCLAW_POSTGRES_URL,
+    ZEROCLAW_DB_URL, QDRANT_URL, QDRANT_COLLECTION, QDRANT_API_KEY, ZEROCLAW_LUCID_*, and ZEROCLAW_memory__… and
+    ZEROCLAW_storage__…. DATABASE_URL is often another program's and is never taken unasked. Only those of the backend's
+    own store count. A setting of an answers file that this ZeroClaw
+    does not read is left out where it has ZeroClaw's own default. Raises WrongUse (exit 2) for what cannot be read,
+    BrokenConfig for a broken answers file.
+    """
+    flags, aliases = flag_answers(memory, assignments)
+    from_file = _file_answers(answers_file, situation) if answers_file else {}
+    answers = Answers(situation)
+    # The backend first, for the environment and the aliases go by it.
+    for name, answer in sorted({**from_file, **flags}.items(), key=lambda item: item[0] != BACKEND):
+        answers = _with_told(answers, name, answer)
+    answers = answers.with_environment()
+    for kind, alias in aliases.items():
+        _check_alias_in_use(answers, kind, alias)
+    return answers
+
+
+def _file_answers(path: Path, situation: Situation) -> dict[str, Given]:
+    target = situation.target
+    return {
+        name: Given(value, "answers file", f"answers file {path}")
+        for name, value in read_answers(path).items()
+        if is_read(name, target) or environment_variable(name, target) or value != default_of(name, target)
+    }
+
+
+def _with_told(answers: Answers, name: str, answer: Given) -> Answers:
+    try:
+        return answers.with_given(name, answer)
+    except WrongUse as problem:
+        if answer.source != "answers file":
+            raise
+        raise WrongUse(f"In the {answer.told}: {problem.message}", hint=problem.hint) from problem
+
+
+def _check_alias_in_use(answers: Answers, kind: str, alias: str) -> None:
+    """What is set for a table that nothing points to would have no effect."""
+    used = answers.alias(kind)
+    if answers.situation.target.has_aliases and alias != used:
+        raise WrongUse(
+            f"storage.{kind}.{shown(alias)} is not the table in use here, which is storage.{kind}.{shown(used)}.",
+            hint=f"Add --memory {kind}.{shown(alias)} to use it.",
+        )
+
+
+def answers_text(answers: Answers) -> str:
+    """The given answers as an answers file (TOML, commented, no secrets: each is named in a comment instead)."""
+    return answers_file_text(answers.given)
+
+
+def flag_answers(memory: str | None, assignments: tuple[str, ...]) -> tuple[dict[str, Given], dict[str, str]]:
+    """The answers by setting, and the alias that a spelling such as `storage.postgres.work.db_url` names, by kind.
+
+    Raises WrongUse for a text without `=`, a setting nobody knows, a value that does not fit, or two that differ.
+    """
+    answers: dict[str, Given] = {}
+    aliases: dict[str, str] = {}
+    if memory is not None:
+        _add(answers, "memory.backend", Given(parsed_value("memory.backend", memory), "flag", "--memory"))
+    for assignment in assignments:
+        written, equals, text = assignment.partition("=")
+        if not equals:
+            raise WrongUse(f'--set needs key=value, and "{shown(assignment)}" has no "=".', hint=_EXAMPLE)
+        name = setting_name(written)
+        _add(answers, name, Given(parsed_value(name, text), "flag", "--set"))
+        alias = alias_in(written)
+        kind = name.split(".")[1]
+        if alias is not None and aliases.setdefault(kind, alias) != alias:
+            raise WrongUse(
+                f"--set names two tables of storage.{kind}, {shown(aliases[kind])} and {shown(alias)}.",
+                hint="Set one of them at a time.",
+            )
+    return answers, aliases
+
+
+def _add(answers: dict[str, Given], name: str, answer: Given) -> None:
+    before = answers.setdefault(name, answer)
+    if before.value != answer.value:
+        raise WrongUse(f"{name} is given twice, with different values.", hint="Leave one of them out.")
+
+
+def backend_in_environment(environ: Mapping[str, str], target: Target) -> Given | None:
+    """The backend that the variable of this generation names, not yet checked; None when it is not set."""
+    variable = BACKEND_VARIABLE if target.is_modern else STORAGE_PROVIDER
+    text = given(environ, variable)
+    return _answer(text, variable) if text else None
+
+
+def settings_in_environment(environ: Mapping[str, str], target: Target, kind: str, alias: str) -> dict[str, Given]:
+    """What the environment says about memory and about the store of one backend; nothing about other stores.
+
+    Raises WrongUse for a value of `ZEROCLAW_memory__…` or `ZEROCLAW_storage__…` (>= 0.8.0) that cannot be read, for
+    then ZeroClaw itself does not start, and for bytes that are no text; names that lead nowhere and old variables of a
+    wrong type are told elsewhere.
+    """
+    answers = dict(_generic(environ, kind, alias)) if target.is_modern else {}
+    if kind == "postgres":
+        answers = dict(_postgres(environ, target)) | answers
+    elif kind == "qdrant":
+        answers = {name: _answer(given(environ, variable), variable) for name, variable in _QDRANT.items()} | answers
+    elif kind == "lucid":
+        answers = dict(_lucid(environ)) | answers
+    return {
+        name: _checked(name, answer, target)
+        for name, answer in answers.items()
+        if answer.value != "" and (is_read(name, target) or environment_variable(name, target))
+    }
+
+
+def others_database(environ: Mapping[str, str]) -> Given | None:
+    """The database that DATABASE_URL names, which is often another program's; None unless it is PostgreSQL. Raises
+    WrongUse for bytes that are no text."""
+    text = given(environ, OTHERS_DB_URL)
+    is_postgres = text.startswith(("postgres://", "postgresql://"))
+    return _checked(DB_URL, _answer(text, OTHERS_DB_URL), None) if is_postgres else None
+
+
+def _answer(value: object, variable: str) -> Given:
+    return Given(value, "environment", source_of(variable))
+
+
+def _checked(name: str, answer: Given, target: Target | None) -> Given:
+    version = None if target is None else target.reading_version
+    try:
+        return replace(answer, value=checked_value(name, answer.value, version))
+    except WrongUse as problem:
+        raise WrongUse(
+            f"The {answer.told.replace(' ', ' variable ', 1)} cannot be used: {problem.message}",
+            hint="Put it right or unset it.",
+        ) from problem
+
+
+def _generic(environ: Mapping[str, str], kind: str, alias: str) -> Iterator[tuple[str, Given]]:
+    for variable in sorted(environ):
+        matched = _GENERIC.fullmatch(variable)
+        if matched is None or variable == BACKEND_VARIABLE:
+            continue
+        section, path = matched.group(1), matched.group(2).split("__")
+        is_for_us = section == "memory"
+        if section == "storage" and len(path) == 3:
+            is_for_us = path[:2] == [kind, alias]
+            path = [path[0], path[2]]
+        name = ".".join((section, *path))
+        if name in SETTINGS and not name.startswith(DAYS_BY_CATEGORY):
+            value = _parsed(name, variable, environ[variable])
+            if is_for_us:
+                yield name, _answer(value, variable)
+
+
+def _parsed(name: str, variable: str, text: str) -> object:
+    try:
+        return parsed_value(name, text)
+    except WrongUse as problem:
+        raise WrongUse(
+            f"The environment variable {variable} cannot be read: {problem.message}",
+            hint="Put it right or unset it; ZeroClaw >= 0.8.0 does not start with it.",
+        ) from problem
+
+
+def _postgres(environ: Mapping[str, str], target: Target) -> Iterator[tuple[str, Given]]:
+    variables = OUR_DB_URLS if target.is_modern else (STORAGE_DB_URL, *OUR_DB_URLS)
+    variable = next((variable for variable in variables if given(environ, variable)), None)
+    if variable:
+        yield DB_URL, _answer(given(environ, variable), variable)
+    seconds = parsed("count", given(environ, STORAGE_TIMEOUT))
+    if seconds and not target.is_modern:
+        # ZeroClaw itself never waits longer.
+        yield _TIMEOUT, _answer(min(seconds, 300), STORAGE_TIMEOUT)
+
+
+def _lucid(environ: Mapping[str, str]) -> Iterator[tuple[str, Given]]:
+    settings = lucid_settings(environ, Notes())
+    for name, variable in LUCID_ENVIRONMENT.items():
+        key = name.removeprefix("storage.lucid.")
+        if key in settings:
+            yield name, _answer(settings[key], variable)
+
+
+def read_answers(path: Path) -> dict[str, Any]:
+    """The settings of an answers file by name; it may also have the shape of a config.toml. Raises BrokenConfig,
+    WrongUse."""
+    document = None if path.is_dir() else read_toml(path)
+    if document is None:
+        what = f"{path} is a folder, not an answers file." if path.is_dir() else f"There is no answers file {path}."
+        raise WrongUse(what, hint="Give the path of a file with answers in TOML.")
+    return settings_in(document, str(path))
+
+
+def settings_in(document: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The settings of a TOML document by name, each checked; `where` is named when one cannot be read."""
+    found: dict[str, Any] = {}
+    override = ""
+    for written, value in _entries(document, where):
+        if written == _STORAGE_PROVIDER:
+            override = _provider(value, where)
+        elif not is_left_out(written):
+            name, value = _setting(written, value, where)
+            if name in found and found[name] != value:
+                raise WrongUse(f"{where} sets {name} twice, to different values.", hint="Leave one of them out.")
+            found[name] = value
+    # What stands there overrides memory.backend in ZeroClaw <= 0.7.5, the only one that reads it.
+    return found | {"memory.backend": override} if override else found
+
+
+def _provider(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise BrokenConfig(
+            f"{where}: {_STORAGE_PROVIDER} is {kind_of(value)} and must be a text in quotes.", hint="Mend it."
+        )
+    return value.strip()
+
+
+def _setting(written: str, value: Any, where: str) -> tuple[str, Any]:
+    try:
+        name = setting_name(written)
+        return name, checked_value(name, value)
+    except WrongUse as problem:
+        raise WrongUse(f"{where}: {problem.message}", hint=problem.hint) from problem
+
+
+def _entries(document: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
+    """Each setting as it is spelled, with its value; what only a whole config has is left out."""
+    is_config = any(name in document for name in _SIGNS_OF_A_CONFIG)
+    for name, value in document.items():
+        if name in _SECTIONS and not isinstance(value, dict):
+            raise BrokenConfig(f"{where}: {name} is {kind_of(value)} and must be a table.", hint="Mend it.")
+        if name == "storage":
+            yield from _storage(value, document, where)
+        elif name == "memory":
+            yield from _leaves(value, "memory")
+        elif isinstance(value, dict):
+            yield from _leaves(value, f"memory.{name}") if name in _TABLES else ()
+        elif not _is_config_only(name, value, is_config):
+            yield name, value
+
+
+def _is_config_only(name: str, value: Any, is_config: bool) -> bool:
+    if name in _ROUTES or (isinstance(value, list) and any(isinstance(item, dict) for item in value)):
+        return True
+    return is_config and not _is_known_setting(name) and probably_meant(name) is None
+
+
+def _is_known_setting(name: str) -> bool:
+    return f"memory.{name}" in SETTINGS or name in MEMORY_KEYS or name.partition(".")[0] in _SECTIONS
+
+
+def _leaves(table: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{above}.{name}")
+        else:
+            yield f"{above}.{name}", value
+
+
+def _storage(storage: Mapping[str, Any], document: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
+    for kind, table in storage.items():
+        if kind not in STORAGE_KEYS or not isinstance(table, dict):
+            yield from _leaves({kind: table}, "storage")
+            continue
+        aliases = {name: below for name, below in table.items() if isinstance(below, dict)}
+        plain = {name: value for name, value in table.items() if name not in aliases}
+        yield from _leaves(plain, f"storage.{kind}")
+        if aliases:
+            yield from _leaves(aliases[_meant_alias(kind, aliases, document, where)], f"storage.{kind}")
+
+
+def _meant_alias(kind: str, aliases: Mapping[str, Any], document: Mapping[str, Any], where: str) -> str:
+    memory = document.get("memory")
+    backend = memory.get("backend", "") if isinstance(memory, dict) else document.get("memory.backend", "")
+    named, dot, alias = str(backend).strip().partition(".")
+    if named.lower() == kind and dot and alias in aliases:
+        return alias
+    if len(aliases) == 1:
+        return next(iter(aliases))
+    if DEFAULT_ALIAS in aliases:
+        return DEFAULT_ALIAS
+    names = ", ".join(shown(name) for name in aliases)
+    raise WrongUse(
+        f"{where} has several [storage.{kind}] tables ({names}), and memory.backend names none of them.",
+        hint="Leave one of them, or name it as memory.backend.",
+    )
+
+
+def answers_file_text(given: Mapping[str, Given]) -> str:
+    """Given answers as an answers file (TOML, commented, no secrets: each is named in a comment instead)."""
+    lines = [
+        "# Answers for `zeroclaw onboard --answers FILE`. Flags and environment variables stand above them.",
+    ]
+    tables: dict[str, list[str]] = {}
+    for name in sorted(given, key=list(SETTINGS).index):
+        parts = name.split(".")
+        depth = 1 if parts[0] == "memory" else 2
+        tables.setdefault(".".join(parts[:depth]), []).extend(_lines(name, ".".join(parts[depth:]), given[name].value))
+    for table, below in tables.items():
+        lines += ["", f"[{table}]", *below]
+    return "\n".join(lines) + "\n"
+
+
+def _lines(name: str, key: str, value: Any) -> list[str]:
+    if SETTINGS[name].is_secret or (isinstance(value, str) and mask_secrets(value) != value):
+        variable = _SECRET_VARIABLES.get(name)
+        ways = f"--set {name}=…" + (f" or the variable {variable}" if variable else "")
+        return [f"# {name} holds a secret and is not kept in this file; give it with {ways}."]
+    return [f"# {SETTINGS[name].about}", f"{key} = {value_text(value)}"]

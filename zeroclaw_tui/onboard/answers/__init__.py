@@ -1,1 +1,0 @@
-"""What is answered, and by whom: a person, flags, the environment, a file, the config, or nobody."""

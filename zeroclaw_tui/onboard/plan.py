@@ -1,0 +1,728 @@
+"""From answers to the exact change of config.toml, with what has to be said about it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from zeroclaw_tui.config.defaults import default_text, default_values
+from zeroclaw_tui.config.document.document import ConfigDocument, KeyPath
+from zeroclaw_tui.config.document.saving import save_config
+from zeroclaw_tui.config.environment import OTHERS_DB_URL, STORAGE_DB_URL, STORAGE_PROVIDER, STORAGE_TIMEOUT, given
+from zeroclaw_tui.config.form import NEWEST_SCHEMA
+from zeroclaw_tui.config.notes import shown
+from zeroclaw_tui.config.schema import kind_of
+from zeroclaw_tui.config.secrets import (
+    ELSEWHERE,
+    KEY_FILE,
+    WAYS_WITHOUT_KEY,
+    SecretUnreadable,
+    encrypted_names_in,
+    is_encrypted,
+    is_variable,
+    make_key_file,
+    missing_key_words,
+    new_key_text,
+    read_key,
+    sealed,
+)
+from zeroclaw_tui.config.setting_names import (
+    BACKEND,
+    SETTINGS,
+    default_of,
+    environment_lines,
+    environment_variable,
+    is_read,
+    parsed_value,
+    place_of,
+    written_value,
+)
+from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
+from zeroclaw_tui.config.setting_table import DAYS_BY_CATEGORY, Target, version_numbers
+from zeroclaw_tui.config.validation import check_change
+from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
+from zeroclaw_tui.memory.text import counted
+from zeroclaw_tui.onboard.answers import (
+    BACKEND_TITLES,
+    DB_URL,
+    PROFILE_SETTINGS,
+    Answers,
+    is_tightened,
+    others_database,
+)
+from zeroclaw_tui.onboard.situation import Situation
+
+_NEEDS = {
+    DB_URL: "a database URL",
+    "storage.qdrant.url": "the URL of Qdrant",
+    "memory.embedding_provider": "the URL of the embedding provider",
+}
+_EXAMPLES = {
+    DB_URL: "postgres://user:password@host:5432/zeroclaw",
+    "storage.qdrant.url": "http://localhost:6333",
+    "memory.embedding_provider": "custom:https://host/v1",
+}
+AUTO_SAVE = "memory.auto_save"
+PROVIDER = "storage.provider.config.provider"
+PROVIDER_PATH: KeyPath = ("storage", "provider", "config", "provider")
+"""It names the backend above memory.backend (ZeroClaw <= 0.7.5); no setting of its own."""
+ASKED_BY_NAME = ("flag", "answers file")
+"""The sources of an answer that somebody gave for this one setting."""
+_STORE_OF_OLD_FORM = re.compile(r"(?ms)^\[(?:storage\.provider\.config|memory\.qdrant)\].*?(?=^\[|\Z)")
+_ABOUT_THE_DEFAULTS = re.compile(r"(?m)^# These are the values written for this backend\..*\n(?:# .*\n)*")
+_TIMEOUT_OF_OLD_FORM = re.compile(r"(?m)^# Seconds to wait for the database file;.*\n# sqlite_open_timeout_secs = .*\n")
+_QDRANT_KEY: KeyPath = ("memory", "qdrant", "api_key")
+_HYGIENE = "memory.hygiene_enabled"
+_WHY_NO_HYGIENE = {
+    "postgres": "PostgreSQL has no hygiene in ZeroClaw, so hygiene goes off.",
+    "qdrant": "Qdrant has no hygiene in ZeroClaw, so hygiene goes off.",
+    "lucid": "With Lucid hygiene goes off, for what it deletes here lucid would still have.",
+    "markdown": "With Markdown hygiene goes off, so that no file of a day is archived or deleted.",
+    "none": "Nothing is remembered from now on, so hygiene goes off.",
+}
+_OLDEST = {False: (0, 1, 2), True: (0, 8, 0)}
+"""The first version of each generation."""
+_REMOTE = ("postgres", "qdrant")
+_VECTOR_SETTINGS = ("memory.embedding_provider", "memory.embedding_model", "memory.embedding_dimensions")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One key. `before` is None where it was not there. Secrets are plain text here and never shown."""
+
+    name: str
+    path: KeyPath
+    before: Any = field(repr=False)
+    after: Any = field(repr=False)
+    is_secret: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`after` equals `before` when there is nothing to change. `notes` are sentences for the review: what is kept and
+    why ("Hygiene stays off: …"), a secret that stays plain, an environment variable that overrides what is written, a
+    backend some versions do not know. `new_key` is the text of a `.secret_key` to be made first, else None."""
+
+    answers: Answers = field(repr=False)
+    before: ConfigDocument = field(repr=False)
+    after: ConfigDocument = field(repr=False)
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...] = ()
+    exports: tuple[str, ...] = ()
+    new_key: str | None = field(default=None, repr=False)
+
+    @property
+    def is_empty(self) -> bool:
+        """True when the file stays as it is."""
+        return not self.changes
+
+
+def make_plan(answers: Answers) -> Plan:
+    """What would be written: exactly the given answers that differ from the file; the missing keys of the backend's
+    defaults file where the backend changes or is asked for without a [memory]; what this ZeroClaw does not start
+    without where [memory] is touched; `storage.provider.config.provider` put right where it names another backend.
+
+    A new file is the commented defaults file of the backend; it, and a file that holds no key, begins with
+    `default_temperature = 0.7`, or with the `schema_version` where ZeroClaw 0.7.3 or later reads it. Raises WrongUse
+    naming the flag for each missing answer and for what ZeroClaw's own validation would refuse, BrokenConfig for a
+    wrong type in a key that would be edited, SecretUnreadable where a secret must be encrypted and the key file is
+    missing beside encrypted values, or damaged.
+    """
+    _check_complete(answers)
+    wanted = _all_wanted(answers)
+    changes = tuple(_changes(answers, wanted))
+    before = answers.situation.document
+    exports = environment_lines(_for_exports(answers), answers.situation.target)
+    names = frozenset(change.name for change in changes)
+    notes = notes_of(answers, wanted, names)
+    if not changes:
+        return Plan(answers, before, before, (), notes, exports)
+    encrypted = encrypted_values(
+        {change.path: change.after for change in changes},
+        frozenset(change.path for change in changes if change.is_secret),
+        answers.situation,
+    )
+    base, values = before, dict(encrypted.values)
+    if answers.situation.has_no_key:
+        path, value = first_key(answers.situation.target)
+        changes = (Change(path[0], path, None, value), *changes)
+        values = {path: value, **values}
+    if answers.situation.is_new:
+        base = new_document(answers.backend(), answers.situation.target, encrypted.values)
+    after = base.with_values(values)
+    touched = [".".join(change.path) for change in changes]
+    check_change(before.values, after.values, touched, answers.situation.target.reading_version)
+    return Plan(answers, before, after, changes, (*notes, *encrypted.notes), exports, encrypted.new_key)
+
+
+def apply_plan(plan: Plan) -> str | None:
+    """Write it: the key file if it needs one, then config.toml with its backup. The backup's name, None without one.
+
+    Raises what config.document.saving raises; an existing key file is never touched.
+    """
+    situation = plan.answers.situation
+    if plan.is_empty:
+        return None
+    if plan.new_key is not None:
+        make_key_file(situation.config_dir, plan.new_key)
+    backup = save_config(
+        situation.config_file, situation.raw, plan.after.to_bytes(), situation.own_dir, datetime.now(UTC)
+    )
+    return None if backup is None else backup.name
+
+
+def _check_complete(answers: Answers) -> None:
+    """Raise WrongUse for what is missing; an address that nobody asks about may lie in ZeroClaw's own environment."""
+    missing = answers.missing()
+    if not is_backend_asked(answers):
+        missing = tuple(name for name in missing if name.startswith("memory."))
+    if not missing:
+        return
+    needs = " and ".join(_NEEDS.get(name, name) for name in missing)
+    flags = " ".join(f"--set {name}={_EXAMPLES.get(name, 'VALUE')}" for name in missing)
+    tables = " or ".join(f"--memory {answers.backend()}.{shown(alias)}" for alias in _other_aliases(answers, missing))
+    raise WrongUse(
+        f"The backend {answers.backend()} needs {needs}, and there is no default for that.",
+        hint=f"Give it: {flags}" + (f", or name the one meant: {tables}" if tables else "") + _others(answers, missing),
+        title="An answer is missing",
+    )
+
+
+def _others(answers: Answers, missing: tuple[str, ...]) -> str:
+    """That another program's variable could be meant, which is nothing to take unasked."""
+    if DB_URL not in missing or others_database(answers.situation.environ) is None:
+        return ""
+    return f'. The database of {OTHERS_DB_URL} may be another program\'s; to take it: --set db_url="${OTHERS_DB_URL}"'
+
+
+def _other_aliases(answers: Answers, missing: tuple[str, ...]) -> list[str]:
+    """The other stores of this kind that the file has, where the one meant lacks its address."""
+    if missing[0].startswith("memory.") or not answers.situation.target.has_aliases:
+        return []
+    return [alias for alias in answers.aliases(answers.backend()) if alias != answers.alias()]
+
+
+def _all_wanted(answers: Answers) -> dict[str, Any]:
+    """Everything that has to be in the file, in the order of the defaults files: who and where before the rest."""
+    wanted = wanted_settings(answers)
+    provider = provider_wanted(answers, wanted)
+    if provider is not None:
+        wanted[PROVIDER] = provider
+    return {name: wanted[name] for name in sorted(wanted, key=_rank)}
+
+
+def _rank(name: str) -> int:
+    """Where a setting stands in its table; settings of one rank keep their order."""
+    if not name.startswith("storage."):
+        return 0
+    return 1 if name == PROVIDER else 2 if name in _NEEDS else 3
+
+
+def _changes(answers: Answers, wanted: Mapping[str, Any]) -> Iterator[Change]:
+    for name, value in wanted.items():
+        if is_changed(answers, name, value):
+            is_secret = name in SETTINGS and SETTINGS[name].is_secret
+            yield Change(name, path_of(answers, name), before_of(answers, name), value, is_secret)
+
+
+def _for_exports(answers: Answers) -> dict[str, Any]:
+    """The answers for the backend's store that its config.toml does not hold."""
+    prefix = f"storage.{answers.backend()}."
+    return {
+        name: answers.value(name)
+        for name in SETTINGS
+        if name.startswith(prefix) and not is_read(name, answers.situation.target)
+    }
+
+
+def wanted_settings(answers: Answers) -> dict[str, Any]:
+    """Each setting that has to be in the file with its value, in the order of writing; memory.backend is first.
+
+    Raises BrokenConfig where the file has a value of a wrong type for one of them.
+    """
+    names = list(_default_names(answers)) if answers.changes_backend() else []
+    names += [name for name in answers.given if name != BACKEND and _is_to_write(answers, name)]
+    wanted = {name: answers.value(name) for name in dict.fromkeys(names)}
+    found = {name: value for name, value in wanted.items() if value is not None}
+    backend = _backend_value(answers)
+    if backend is not None:
+        found = {BACKEND: backend, **found}
+    touched = (path_of(answers, name)[0] for name, value in found.items() if is_changed(answers, name, value))
+    return {**_needed(answers), **found} if "memory" in touched else found
+
+
+def is_changed(answers: Answers, name: str, value: Any) -> bool:
+    """True where the file has no value for a setting, or another one; an encrypted one is compared as plain text."""
+    written = written_of(answers, name)
+    return written is None or not (is_same(value, written) or is_same(value, before_of(answers, name)))
+
+
+def before_of(answers: Answers, name: str) -> Any:
+    """What the file says for a setting, a secret as plain text where it can be read; None where it says nothing."""
+    written = written_of(answers, name)
+    is_secret = name in SETTINGS and SETTINGS[name].is_secret
+    return answers.current(name) if is_secret and written is not None else written
+
+
+def is_backend_asked(answers: Answers) -> bool:
+    """True when somebody answered for the backend here, or it changes."""
+    given = answers.given.get(BACKEND)
+    return answers.changes_backend() or (given is not None and given.source != "environment")
+
+
+def in_force(answers: Answers, name: str) -> Any:
+    """The value that counts today: the file's, else ZeroClaw's own default."""
+    current = answers.current(name)
+    return default_of(name, answers.situation.target) if current is None else current
+
+
+def path_of(answers: Answers, name: str) -> KeyPath:
+    """Where a setting lies, or would lie, in the file."""
+    if name == PROVIDER:
+        return PROVIDER_PATH
+    return place_of(name, answers.situation.document, answers.situation.target, _alias_of(answers, name))
+
+
+def written_of(answers: Answers, name: str) -> Any:
+    """The file's own value of a setting, None where it has none. Raises BrokenConfig for a wrong type."""
+    if name == PROVIDER:
+        return _provider_written(answers)
+    return written_value(name, answers.situation.document, answers.situation.target, _alias_of(answers, name))
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """True for equal values; true is not 1, but 7 is 7.0."""
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+
+
+def provider_wanted(answers: Answers, wanted: dict[str, Any]) -> str | None:
+    """What storage.provider.config.provider has to be, None where it is right or need not be there.
+
+    A name that is there stands above memory.backend in ZeroClaw <= 0.7.5. ZeroClaw >= 0.8.0 goes by memory.backend
+    alone, but takes an old `[storage.provider.config]` for PostgreSQL's only where its provider says so; with another
+    backend the name stays, so that what the table holds for PostgreSQL is not moved elsewhere.
+    """
+    target, kind = answers.situation.target, answers.backend()
+    if target.schema >= NEWEST_SCHEMA:
+        return None
+    written = _provider_written(answers)
+    named = (written or "").strip().lower()
+    if named == kind:
+        return None
+    if target.is_modern:
+        return kind if kind == "postgres" and _is_in_provider_table(answers, wanted) else None
+    if named:
+        return kind if is_backend_asked(answers) else None
+    return kind if kind == "postgres" and written is None and answers.changes_backend() else None
+
+
+def _is_in_provider_table(answers: Answers, wanted: dict[str, Any]) -> bool:
+    """True when PostgreSQL's settings lie in the old table, and the backend or one of them is asked for."""
+    names = [*wanted, *([DB_URL] if is_backend_asked(answers) else [])]
+    return any(path_of(answers, name)[:-1] == PROVIDER_PATH[:-1] for name in names)
+
+
+def _provider_written(answers: Answers) -> str | None:
+    named = answers.situation.document.get(PROVIDER_PATH)
+    if named is None or isinstance(named, str):
+        return named
+    raise BrokenConfig(
+        f"{answers.situation.config_file}: {PROVIDER} is {kind_of(named)} and must be a text in quotes.",
+        hint="Mend that line first.",
+    )
+
+
+def _alias_of(answers: Answers, name: str) -> str:
+    section, kind, *_ = name.split(".")
+    return answers.alias(kind) if section == "storage" else DEFAULT_ALIAS
+
+
+def _default_names(answers: Answers) -> Iterator[str]:
+    """The settings of the backend's defaults file that are to be written."""
+    kind = answers.backend()
+    document = default_values(kind)
+    memory = document["memory"]
+    provider = document.get("storage", {}).get("provider", {}).get("config", {})
+    names = [f"memory.{name}" for name in memory if name not in ("backend", "qdrant")]
+    names += [f"storage.qdrant.{name}" for name in memory.get("qdrant", {})]
+    names += [f"storage.{kind}.{name}" for name in provider if name != "provider"]
+    for name in names:
+        is_absent = written_of(answers, name) is None
+        is_known = answers.situation.is_new or is_read(name, answers.situation.target)
+        if name in PROFILE_SETTINGS or (is_absent and is_known):
+            yield name
+
+
+def _is_to_write(answers: Answers, name: str) -> bool:
+    """True for an answer that belongs into the file."""
+    given = answers.given[name]
+    if not is_read(name, answers.situation.target):
+        return False
+    if given.source == "environment" and not answers.changes_backend():
+        # What the shell has set for the agent is no wish to have it in the file; asking for a backend is, for what
+        # the file lacks of its store.
+        return is_backend_asked(answers) and name.startswith("storage.") and written_of(answers, name) is None
+    is_asked_by_name = given.source in ASKED_BY_NAME
+    if name.startswith("storage.") and not name.startswith(f"storage.{answers.backend()}."):
+        return is_asked_by_name
+    if written_of(answers, name) is not None or is_asked_by_name:
+        return True
+    return not is_same(given.value, in_force(answers, name))
+
+
+def _backend_value(answers: Answers) -> str | None:
+    """What memory.backend has to become, None where it stays as it is (or stays away)."""
+    if not is_backend_asked(answers):
+        return None
+    written = written_of(answers, BACKEND)
+    full = _full_backend(answers, answers.backend(), answers.alias())
+    if written is None:
+        return full
+    kind, dot, alias = str(written).strip().partition(".")
+    if kind.lower() != answers.backend():
+        return full
+    keeps_alias = not answers.situation.target.has_aliases or (alias if dot else DEFAULT_ALIAS) == answers.alias()
+    return None if keeps_alias or answers.backend() == "none" else full
+
+
+def _full_backend(answers: Answers, kind: str, alias: str) -> str:
+    """The name as this file spells it. Below schema 3 an alias that needs no naming is left out: a name with a dot
+    would make ZeroClaw <= 0.7.5 switch to Markdown."""
+    target = answers.situation.target
+    is_bare = kind == "none" or not target.has_aliases or (target.schema < NEWEST_SCHEMA and alias == DEFAULT_ALIAS)
+    return kind if is_bare else f"{kind}.{alias}"
+
+
+def _backend_without_name(answers: Answers) -> str:
+    """The backend, spelled, that a file without memory.backend stands for; what the environment says is no part of
+    it."""
+    given = answers.given.get(BACKEND)
+    if given is None or given.source != "environment" or is_backend_asked(answers):
+        return _full_backend(answers, answers.backend(), answers.alias())
+    named = "" if answers.situation.target.is_modern else (_provider_written(answers) or "").strip().lower()
+    return _full_backend(answers, named or str(SETTINGS[BACKEND].default), DEFAULT_ALIAS)
+
+
+def _needed(answers: Answers) -> dict[str, Any]:
+    """What the file lacks of the keys that a [memory] has to have: ZeroClaw <= 0.7.5 does not start without `backend`
+    and `auto_save`, and 0.8.0 drops the section without `backend`."""
+    needed: dict[str, Any] = {}
+    target = answers.situation.target
+    if written_of(answers, BACKEND) is None and not _starts_without_backend(target):
+        needed[BACKEND] = _backend_without_name(answers)
+    if written_of(answers, AUTO_SAVE) is None and not target.is_modern:
+        needed[AUTO_SAVE] = answers.value(AUTO_SAVE)
+    return needed
+
+
+def _starts_without_backend(target: Target) -> bool:
+    return target.version is not None and version_numbers(target.version) >= (0, 8, 1)
+
+
+def first_key(target: Target) -> tuple[KeyPath, Any]:
+    """What a config without any key needs: ZeroClaw 0.1.2 to 0.1.8 do not start without `default_temperature`, and
+    0.7.3 and later take a file without `schema_version` for an older one."""
+    return (("schema_version",), target.schema) if target.schema > 1 else (("default_temperature",), 0.7)
+
+
+def new_document(backend: str, target: Target, paths: Iterable[KeyPath]) -> ConfigDocument:
+    """The commented file of a backend below its first key; where a key of `paths` stands there in a comment, the
+    comment is taken off, so that its value lands in its place. Tables of the form up to 0.7.5 are left out of a file
+    in schema 3, where those of `[storage.<kind>.<alias>]` come in their place."""
+    text = _ABOUT_THE_DEFAULTS.sub("", default_text(backend))
+    if target.schema >= NEWEST_SCHEMA:
+        text = _TIMEOUT_OF_OLD_FORM.sub("", _STORE_OF_OLD_FORM.sub("", text)).rstrip() + "\n"
+    else:
+        for path in paths:
+            text = re.sub(rf"(?m)^# (?={re.escape(path[-1])} = )", "", text)
+    (name,), value = first_key(target)
+    return ConfigDocument.from_text(f"{name} = {value}\n\n{text}")
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptedValues:
+    """The values as they are written, the text of a key file to make first (None: there is one, or none is needed),
+    and sentences about secrets that stay plain."""
+
+    values: Mapping[KeyPath, Any] = field(repr=False)
+    new_key: str | None = field(repr=False)
+    notes: tuple[str, ...]
+
+
+def encrypted_values(
+    values: Mapping[KeyPath, Any], secrets: frozenset[KeyPath], situation: Situation
+) -> EncryptedValues:
+    """Encrypt the values at the paths of `secrets`.
+
+    What is encrypted already, names 1Password (`op://`) or a variable (`${NAME}`) is written as it is. Raises
+    SecretUnreadable where the key file is damaged, or missing beside encrypted values.
+    """
+    written = dict(values)
+    notes: list[str] = []
+    to_encrypt: list[KeyPath] = []
+    for path in values:
+        if path not in secrets or not values[path] or is_encrypted(values[path]) or is_variable(values[path]):
+            notes += _told(path, values[path], situation) if path in secrets else []
+            continue
+        why_plain = _why_plain(path, situation)
+        if why_plain is None:
+            to_encrypt.append(path)
+        else:
+            notes.append(f"{'.'.join(path)} is written as plain text: {why_plain}")
+    new_key = None
+    if to_encrypt:
+        key, new_key = _key(situation, to_encrypt)
+        if situation.target.is_modern and (situation.config_dir / KEY_FILE).is_symlink():
+            notes.append(f"{KEY_FILE} is a link, and ZeroClaw from 0.8.0 on refuses such a key: put the file there.")
+        written |= {path: sealed(values[path], key) for path in to_encrypt}
+    return EncryptedValues(written, new_key, tuple(notes))
+
+
+def _told(path: KeyPath, value: str, situation: Situation) -> list[str]:
+    if not value.startswith(ELSEWHERE) or situation.target.is_modern:
+        return []
+    return [f"{'.'.join(path)} names 1Password (op://), which ZeroClaw up to 0.7.5 takes literally."]
+
+
+def _why_plain(path: KeyPath, situation: Situation) -> str | None:
+    """Why a secret is not encrypted here, None where it is."""
+    if path == _QDRANT_KEY:
+        return "ZeroClaw up to 0.7.5 would take an encrypted one literally."
+    if situation.document.get(("secrets", "encrypt")) is False:
+        return "[secrets] encrypt is false."
+    return None
+
+
+def _key(situation: Situation, to_encrypt: Sequence[KeyPath]) -> tuple[bytes, str | None]:
+    """The 32 bytes to encrypt with, and the text of their file where it has to be made."""
+    if not os.path.lexists(situation.config_dir / KEY_FILE):
+        unreadable = encrypted_names_in(situation.document.values)
+        if not unreadable:
+            text = new_key_text()
+            return bytes.fromhex(text.strip()), text
+        names = " and ".join(".".join(path) for path in to_encrypt)
+        raise SecretUnreadable(
+            f"{names} cannot be encrypted: {missing_key_words(situation.config_dir, unreadable)}",
+            hint=f"{WAYS_WITHOUT_KEY} The file stays as it is.",
+        )
+    return read_key(situation.config_dir), None
+
+
+def notes_of(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> tuple[str, ...]:
+    """The sentences about a plan, the weightiest first. `after` has each setting that was wanted with its value in
+    plain text, `changed` the names of those that differ from the file."""
+    notes = [
+        *_of_the_switch(answers, changed),
+        *_of_hygiene(answers, after, changed),
+        *_kept_back(answers, after),
+        *_asked_retention(answers, after, changed),
+        *_of_vectors(answers, after, changed),
+        *_of_the_backend(answers, changed),
+        *_of_missing_password(answers, after, changed),
+        *_of_newer_keys(answers, changed),
+        *_of_another_store(answers, changed),
+        *_taken_from_environment(answers, changed),
+        *_overridden(answers, after),
+    ]
+    return tuple(dict.fromkeys(notes))
+
+
+def _is_switched(answers: Answers, changed: frozenset[str]) -> bool:
+    return bool({BACKEND, PROVIDER} & changed) and answers.backend() != answers.situation.backend
+
+
+def _of_the_switch(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
+    old, new = answers.situation.backend, answers.backend()
+    holds_something = old in _REMOTE or bool(answers.situation.found)
+    if not _is_switched(answers, changed) or not holds_something or old == "none":
+        return
+    if {old, new} == {"sqlite", "lucid"}:
+        yield "The memories in the database stay in use: SQLite and Lucid share it."
+    elif new == "none":
+        yield f"What {BACKEND_TITLES[old]} holds stays where it is, and is not read while the backend is none."
+    else:
+        yield f"What {BACKEND_TITLES[old]} holds stays where it is; it is not copied to {BACKEND_TITLES[new]}."
+
+
+def _of_hygiene(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
+    if not _is_switched(answers, changed) or answers.situation.is_new:
+        return
+    is_off = after.get(_HYGIENE) is False and in_force(answers, _HYGIENE) is not False
+    if is_off and _HYGIENE not in answers.given and answers.backend() in _WHY_NO_HYGIENE:
+        yield _WHY_NO_HYGIENE[answers.backend()]
+    followed = [
+        name
+        for name in PROFILE_SETTINGS
+        if name in after
+        and name != _HYGIENE
+        and name not in answers.given
+        and not is_same(after[name], in_force(answers, name))
+    ]
+    if followed:
+        values = ", ".join(f"{name} = {_shown(after[name])}" for name in followed)
+        yield f"With the backend its defaults come along: {values}."
+
+
+def _kept_back(answers: Answers, after: Mapping[str, Any]) -> Iterator[str]:
+    """What the profile would switch on or shorten, and is not done unasked."""
+    for name in PROFILE_SETTINGS:
+        value, wished = after.get(name), answers.proposed(name)
+        if name in answers.given or value is None or not is_tightened(name, value, wished):
+            continue
+        if name == _HYGIENE:
+            yield f"Hygiene stays off, since it deletes what is old: `--set {name}=true` switches it on."
+        else:
+            yield f"{name} stays at {_days(value)}, since less would delete: `--set {name}={wished}` sets the default."
+
+
+def _asked_retention(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
+    for name in sorted(changed & set(answers.given)):
+        before = _days_before(answers, name) if name.startswith(DAYS_BY_CATEGORY) else in_force(answers, name)
+        if not is_tightened(name, before, after[name]):
+            continue
+        if name == _HYGIENE:
+            yield "Hygiene goes on, as asked: ZeroClaw then archives and deletes what is old, at its next start."
+        else:
+            yield (
+                f"{name} goes from {_days(before)} to {_days(after[name])}, as asked: with hygiene on, what is older "
+                "goes at ZeroClaw's next start."
+            )
+
+
+def _days_before(answers: Answers, name: str) -> Any:
+    """The days of a category that count today: its own setting's, where the table of days has none for it."""
+    before = in_force(answers, name)
+    category = name.removeprefix(f"{DAYS_BY_CATEGORY}.")
+    return in_force(answers, f"memory.{category}_retention_days") if before is None else before
+
+
+def _of_vectors(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
+    if answers.backend() == "qdrant" and is_backend_asked(answers):
+        provider = after.get("memory.embedding_provider", answers.value("memory.embedding_provider"))
+        if provider in (None, "", "none"):
+            yield "Qdrant stores nothing without an embedding provider: memory.embedding_provider is none."
+    differing = [name for name in _VECTOR_SETTINGS if name in changed and _is_other(answers, after, name)]
+    turned_off = after.get("memory.embedding_provider") in ("", "none")
+    if differing and answers.situation.has_vectors and not turned_off:
+        yield (
+            f"The vectors there are no longer fit once {_listed(differing)} changes: `zeroclaw memory reindex` "
+            "(ZeroClaw 0.7.5 and later) makes them anew."
+        )
+
+
+def _is_other(answers: Answers, after: Mapping[str, Any], name: str) -> bool:
+    return not is_same(after[name], in_force(answers, name))
+
+
+def _of_the_backend(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
+    target = answers.situation.target
+    if answers.backend() != "postgres" or BACKEND not in changed:
+        return
+    yield "PostgreSQL needs a ZeroClaw that was built with the feature memory-postgres, which not every one is."
+    if target.version is None and not target.is_modern:
+        yield "ZeroClaw 0.6.3 to 0.7.3 do not know the backend postgres and would use Markdown."
+
+
+def _of_missing_password(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
+    url = str(after.get(DB_URL) or "")
+    if DB_URL not in changed or not url.startswith(("postgres://", "postgresql://")):
+        return
+    user, at, _ = url.partition("://")[2].rpartition("@")
+    if not (at and ":" in user) and "password=" not in url.partition("?")[2]:
+        yield (
+            "The database URL has no password, and ZeroClaw takes one from nowhere else, neither PGPASSWORD nor "
+            "~/.pgpass: the server has to let this user in without."
+        )
+
+
+def _of_newer_keys(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
+    """Where nobody knows which ZeroClaw reads the file: the keys asked for that an older one of its form ignores."""
+    target = answers.situation.target
+    if target.version is not None:
+        return
+    oldest = _OLDEST[target.is_modern]
+    for name in sorted(changed & set(answers.given)):
+        since = SETTINGS[name].since
+        if answers.given[name].source in ASKED_BY_NAME and version_numbers(since) > oldest:
+            yield f"{name} is read by ZeroClaw from {since} on; an older one ignores it."
+
+
+def _of_another_store(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
+    idle = sorted(
+        name
+        for name in changed
+        if name.startswith("storage.") and name.split(".")[1] not in (answers.backend(), "provider")
+    )
+    if idle:
+        has, is_ = ("has", "is") if len(idle) == 1 else ("have", "are")
+        yield f"{_listed(idle)} {has} no effect while the backend is {answers.backend()}, and {is_} not tested."
+
+
+def _taken_from_environment(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
+    for name in sorted(changed & set(answers.given)):
+        answer = answers.given[name]
+        # A missing memory.backend is named as the file alone means it.
+        if answer.source == "environment" and (name != BACKEND or answers.changes_backend()):
+            yield f"{name} is taken from the environment variable {answer.told.removeprefix('environment ')}."
+
+
+def _overridden(answers: Answers, after: Mapping[str, Any]) -> Iterator[str]:
+    """The variables that ZeroClaw sets above what config.toml says, where they say something else."""
+    environ = answers.situation.environ
+    for name, variable in _variables(answers):
+        text = given(environ, variable)
+        if not text:
+            continue
+        value = after[name] if name in after else answers.value(name)
+        if name == BACKEND and not answers.situation.target.has_aliases:
+            value = answers.backend()
+        if not _says(name, text, value):
+            yield f"The environment variable {variable} is set and overrides {name} whenever ZeroClaw sees it."
+
+
+def _variables(answers: Answers) -> Iterator[tuple[str, str]]:
+    target, kind = answers.situation.target, answers.backend()
+    names = [name for name in SETTINGS if name.startswith(("memory.", f"storage.{kind}."))]
+    if target.is_modern:
+        for name in names:
+            section, *rest = name.split(".")
+            path = rest if section == "memory" else [rest[0], answers.alias(), *rest[1:]]
+            yield name, "ZEROCLAW_" + "__".join((section, *path))
+        return
+    yield BACKEND, STORAGE_PROVIDER
+    if kind == "postgres":
+        yield DB_URL, STORAGE_DB_URL
+        yield "storage.postgres.connect_timeout_secs", STORAGE_TIMEOUT
+    if kind == "qdrant":
+        yield "storage.qdrant.collection", "QDRANT_COLLECTION"
+    for name in names:
+        variable = environment_variable(name, target)
+        if variable is not None:
+            yield name, variable
+
+
+def _says(name: str, text: str, value: Any) -> bool:
+    """True when a variable's text stands for this value."""
+    try:
+        stood_for = parsed_value(name, text)
+    except WrongUse:
+        return False
+    if name == BACKEND:
+        return str(stood_for).lower() == str(value).lower()
+    return is_same(stood_for, value)
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _days(value: Any) -> str:
+    return "0 (never)" if not value else counted(value, "day")
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,548 @@
+"""Tests of what was answered: each tells one sentence and never a secret."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import os
+import shutil
+import signal
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from subprocess import DEVNULL, Popen
+from typing import IO, Any, Literal
+from urllib.parse import urlsplit
+
+from zeroclaw_tui.backends.answers import Readiness
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.host_names import addresses_of
+from zeroclaw_tui.config.embedding import LOCAL, read_embedding
+from zeroclaw_tui.config.environment import apply_generic
+from zeroclaw_tui.config.form import Form, to_third_schema
+from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.layouts import has_markdown, is_folder, names_in, status_of
+from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
+from zeroclaw_tui.config.memory_section import read_memory
+from zeroclaw_tui.config.notes import Notes, shown
+from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
+from zeroclaw_tui.embeddings.addresses import is_loopback
+from zeroclaw_tui.embeddings.factory import ZEROCLAW_NAMES, create_embedder, why_no_embedder
+from zeroclaw_tui.embeddings.failures import KeyRefused, WrongDimension
+from zeroclaw_tui.memory.errors import (
+    ASKED_READ_ONLY,
+    NOT_REACHABLE,
+    REFUSED,
+    WRONG_USE,
+    DriverMissing,
+    EmbeddingFailed,
+    InspectorError,
+    NotLetIn,
+)
+from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.onboard.answers import DB_URL, Answers
+from zeroclaw_tui.scoring.generations import VERSIONS
+
+Verdict = Literal["good", "bad", "not tested"]
+SECONDS = 8.0
+"""The longest a test may take."""
+_SEARCH_BY_VECTOR = ("sqlite", "lucid", "qdrant")
+_EMBEDDING_SETTINGS = frozenset(f"memory.embedding_{name}" for name in ("provider", "model", "dimensions", "api_key"))
+_STORED_VECTORS = frozenset(("memory.embedding_provider", "memory.embedding_dimensions"))
+"""What decides whether vectors fit into a collection."""
+_LITTLE_SPACE = 100 * 10**6
+_AS_ZEROCLAW = "Run this as the user who runs ZeroClaw, or correct the permissions."
+_POSTGRES_SETTINGS = ("schema", "table", "connect_timeout_secs")
+_URL_SHAPE = "It should look like postgres://user:password@host:5432/database."
+_WITHOUT_TLS = "ZeroClaw always connects without TLS: allow that for this user (pg_hba.conf), or use a tunnel."
+_NO_VECTORS = "no embedding provider is on: ZeroClaw cannot store anything in Qdrant without one"
+_FALL_BACK = "without it ZeroClaw works with its own SQLite database alone"
+_BYTES_AT_ONCE = 4096
+_LONGEST_LINE = 65536
+_SENT_TEXT = "Who prefers tea?"
+_KEYS = ("embedding_provider", "embedding_model", "embedding_dimensions")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`subject` is "postgres", "qdrant", "lucid", "sqlite", "markdown" or "embedding". `sentence` is one sentence,
+    safe to show ("connects in 12 ms"); `facts` more of them ("may create tables", "no pgvector: ZeroClaw searches by
+    words only"); `hint` what to do when bad. `exit_code` counts where nobody can be asked: 3 not reachable, 1 refused
+    (wrong password, no rights), 2 an address that is none. `corrections` are settings it found to be wrong, with the
+    right value ({"memory.embedding_dimensions": 768})."""
+
+    subject: str
+    verdict: Verdict
+    sentence: str
+    facts: tuple[str, ...] = ()
+    hint: str = ""
+    exit_code: int = NOT_REACHABLE
+    corrections: Mapping[str, Any] = field(default_factory=dict)
+
+
+def subjects(answers: Answers, changed: Collection[str] | None = None) -> tuple[str, ...]:
+    """What to test for these answers: the backend ("sqlite", "markdown", "postgres", "lucid", "qdrant"), then
+    "embedding" where a provider is on and the backend searches by vector. With `changed` (setting names) only those
+    that one of them concerns; a changed `memory.backend` concerns the backend's."""
+    backend = answers.backend()
+    found = [backend] if backend in _PROBES and _concerns(backend, changed) else []
+    provider = str(answers.value("memory.embedding_provider") or "").strip()
+    is_on = provider not in ("", "none") and answers.value("memory.embedding_dimensions") != 0
+    if is_on and backend in _SEARCH_BY_VECTOR and (changed is None or _EMBEDDING_SETTINGS & set(changed)):
+        found.append("embedding")
+    return tuple(found)
+
+
+def _concerns(backend: str, changed: Collection[str] | None) -> bool:
+    if changed is None or "memory.backend" in changed:
+        return True
+    if backend == "qdrant" and _STORED_VECTORS & set(changed):
+        return True
+    return any(name.startswith(f"storage.{backend}.") for name in changed)
+
+
+async def run_probe(subject: str, answers: Answers, *, seconds: float = SECONDS) -> Finding:
+    """Test one subject; never writes anything, never raises for what it finds, ends within the limit."""
+    try:
+        return await _PROBES[subject](answers, seconds)
+    except SecretUnreadable as error:
+        return Finding(subject, "not tested", f"{error.message} {error.hint}".strip())
+    except InspectorError as error:
+        return Finding(subject, "bad", error.message, hint=error.hint, exit_code=error.exit_code)
+
+
+class HostUnknown(InspectorError):
+    """A name that no name server here knows."""
+
+    title = "Host not found"
+    exit_code = NOT_REACHABLE
+
+
+def plain_answer(answers: Answers, name: str) -> str:
+    """The trimmed text of an answer with its secret opened, "" where there is none.
+
+    Raises SecretUnreadable for a value that is not the secret itself and cannot be opened here.
+    """
+    value = answers.value(name)
+    text = value.strip() if isinstance(value, str) else ""
+    if text.startswith("${"):
+        raise SecretUnreadable(
+            f"{name} is a placeholder that something else fills in.", hint="Test it where its variable is set."
+        )
+    return reveal(text, answers.situation.config_dir).strip()
+
+
+class _NotWritable(InspectorError):
+    exit_code = NOT_REACHABLE
+
+
+async def _probe_files(answers: Answers, seconds: float) -> Finding:
+    """The database and its folder, or the folder of MEMORY.md and memory/: looked at and opened for reading, never
+    made."""
+    backend, install = answers.backend(), answers.situation.install
+    is_database = backend == "sqlite"
+    try:
+        async with asyncio.timeout(seconds):
+            return await (_sqlite(install) if is_database else _markdown(install, _agent_folders(answers)))
+    except TimeoutError:
+        place = one_line(str(install.database if is_database else install.root))
+        sentence = f"{place} could not be read within {seconds:g} s."
+        return Finding(backend, "bad", sentence, hint="Is its disk busy, or does another program hold it?")
+
+
+async def _sqlite(install: Install) -> Finding:
+    from zeroclaw_tui.files.database import why_not_writable
+
+    database = install.database
+    status = status_of(database)
+    if status is None or status.st_size == 0:
+        _check_link(database)
+        folder = _check_folder(database.parent)
+        sentence = (
+            f"{one_line(str(database))} can be made" if status is None else "the database is empty and can be filled"
+        )
+        return Finding("sqlite", "good", sentence, facts=(_free_space(folder),))
+    memory = create_memory(MemoryConfig(install, backend="sqlite", read_only=True))
+    try:
+        await memory.open()
+        because = why_not_writable(database)
+        if because is not None:
+            raise _NotWritable(because, hint=_AS_ZEROCLAW)
+        if memory.not_opened_because is not None:
+            raise _NotWritable(
+                memory.not_opened_because,
+                hint="Move it and MEMORY_SNAPSHOT.md to a safe place, or set memory.auto_hydrate = false.",
+            )
+        count = await memory.count()
+    finally:
+        await memory.close()
+    versions = VERSIONS[memory.generation or ""]
+    facts = [f"holds {counted(count)}", f"tables of ZeroClaw {versions}", _free_space(database.parent)]
+    if memory.read_only_because not in (None, ASKED_READ_ONLY):
+        facts.append(str(memory.read_only_because))
+    return Finding("sqlite", "good", "the database can be written", facts=tuple(facts))
+
+
+def _agent_folders(answers: Answers) -> dict[str, Path]:
+    """Where each agent keeps notes of its own (ZeroClaw >= 0.8.0), as far as it has begun to."""
+    if not answers.situation.target.is_modern:
+        return {}
+    agents = answers.situation.config_dir / "agents"
+    folders = {alias: agents / alias / "workspace" for alias in names_in(agents)}
+    there = {alias: folder for alias, folder in folders.items() if is_folder(folder)}
+    return {**there, **answers.situation.agent_folders}
+
+
+async def _markdown(install: Install, agents: Mapping[str, Path]) -> Finding:
+    root = install.root
+    for own in agents.values():
+        _check_folder(own)
+    folder = _check_folder(root)
+    if folder != root:
+        return Finding("markdown", "good", f"{one_line(str(root))} can be made", facts=(_free_space(folder),))
+    _check_folder(root / "memory")
+    notes = root / "MEMORY.md"
+    _check_link(notes)
+    status = status_of(notes)
+    if status is not None and not os.access(notes, os.W_OK):
+        raise _NotWritable(f"{one_line(str(notes))} may not be written by this user.", hint=_AS_ZEROCLAW)
+    facts = [_free_space(root)]
+    if has_markdown(root) or any(has_markdown(own) for own in agents.values()):
+        memory = create_memory(_of_notes(install, agents))
+        await memory.open()
+        facts.insert(0, f"holds {counted(await memory.count())}")
+        await memory.close()
+    return Finding("markdown", "good", f"{one_line(str(root))} can be written", facts=tuple(facts))
+
+
+def _of_notes(install: Install, agents: Mapping[str, Path]) -> MemoryConfig:
+    """The notes of an install and of these agents, whatever layout they have so far."""
+    return MemoryConfig(
+        replace(install, layout="data"),
+        backend="markdown",
+        agents=dict.fromkeys(agents, ()),
+        agent_workspaces={alias: str(folder.absolute()) for alias, folder in agents.items()},
+        read_only=True,
+    )
+
+
+def _check_folder(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there. Raises _NotWritable or Unreadable."""
+    for place in (folder, *folder.parents):
+        _check_link(place)
+        if status_of(place) is None:
+            continue
+        if not place.is_dir():
+            raise _NotWritable(f"{one_line(str(place))} is no folder.", hint="Move it out of the way.")
+        if os.statvfs(place).f_flag & os.ST_RDONLY:
+            raise _NotWritable(
+                f"The file system of {one_line(str(place))} is mounted for reading only.",
+                hint="Mount it for writing, or choose another place with --config-dir.",
+            )
+        if not os.access(place, os.W_OK | os.X_OK):
+            made = "may not be written by this user" if place == folder else "lets this user make no folder in it"
+            raise _NotWritable(f"The folder {one_line(str(place))} {made}.", hint=_AS_ZEROCLAW)
+        return place
+    raise _NotWritable(f"There is no folder {one_line(str(folder))}.", hint="Give an absolute path.")
+
+
+def _check_link(path: Path) -> None:
+    if status_of(path) is None and path.is_symlink():
+        raise _NotWritable(
+            f"{one_line(str(path))} is a link to {one_line(os.readlink(path))}, which is not there.",
+            hint="Make what it points to, or remove the link.",
+        )
+
+
+def _free_space(folder: Path) -> str:
+    system = os.statvfs(folder)
+    free = system.f_bavail * system.f_frsize
+    if free < _LITTLE_SPACE:
+        return f"only {free / 10**6:.0f} MB are free on its disk"
+    return f"{free / 10**9:,.1f} GB are free on its disk"
+
+
+async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
+    """Connect as ZeroClaw does and look at the rights; nothing is ever written, made or locked."""
+    url = plain_answer(answers, DB_URL)
+    if not url:
+        return Finding("postgres", "bad", "There is no database URL.", hint=_URL_SHAPE, exit_code=WRONG_USE)
+    memory = store_at(url, answers, {name: answers.value(f"storage.postgres.{name}") for name in _POSTGRES_SETTINGS})
+    try:
+        found = await memory.readiness(seconds)
+    except DriverMissing as error:
+        return Finding(
+            "postgres", "bad", "PostgreSQL cannot be tested without its driver.", hint=error.hint, exit_code=REFUSED
+        )
+    except NotLetIn as error:
+        hint = _WITHOUT_TLS if error.only_with_tls else error.hint
+        return Finding("postgres", "bad", error.message, hint=hint, exit_code=REFUSED)
+    return _of_server("postgres", found)
+
+
+def store_at(url: str, answers: Answers, settings: dict[str, Any] | None = None) -> Memory:
+    """The store of a URL, not opened. Raises WrongUse for a URL or a name that cannot be."""
+    config = MemoryConfig(answers.situation.install, backend="postgres", storage={"db_url": url, **(settings or {})})
+    return create_memory(config)
+
+
+def _of_server(subject: str, found: Readiness, more: tuple[str, ...] = ()) -> Finding:
+    facts = (*found.facts, *more)
+    if found.problem is None:
+        return Finding(subject, "good", found.summary, facts)
+    said = found.problem
+    return Finding(subject, "bad", said.message, (found.summary, *facts), said.hint, said.exit_code, found.corrections)
+
+
+async def _probe_qdrant(answers: Answers, seconds: float) -> Finding:
+    """Ask for the collection of the answers; only GET is sent. Raises WrongUse for an address or a key that is none."""
+    url, key = plain_answer(answers, "storage.qdrant.url"), _qdrant_key(answers)
+    config, _ = effective_embedding(answers)
+    has_vectors = config.is_on and create_embedder(config)[0] is not None and config.provider != "local"
+    storage = {"url": url, "api_key": key, "collection": answers.value("storage.qdrant.collection")}
+    memory = create_memory(
+        MemoryConfig(
+            answers.situation.install,
+            backend="qdrant",
+            storage=storage,
+            embedding=config if has_vectors else EmbeddingConfig(),
+            read_only=True,
+        )
+    )
+    facts = (*open_key_facts(url, key), *(() if has_vectors else (_NO_VECTORS,)))
+    try:
+        async with asyncio.timeout(seconds):
+            await check_host(url)
+        found = await memory.readiness(seconds)
+    except TimeoutError:
+        late = f"{shown(urlsplit(url).hostname or '')} could not be looked up within {seconds:g} s."
+        return Finding("qdrant", "bad", late, facts, "Check that DNS works here.")
+    except InspectorError as error:
+        return Finding("qdrant", "bad", error.message, facts, error.hint, error.exit_code)
+    finally:
+        await memory.close()
+    return _of_server("qdrant", found, facts)
+
+
+def _qdrant_key(answers: Answers) -> str:
+    """The key as ZeroClaw sends it: up to 0.7.5 literally, whatever it begins with."""
+    if answers.situation.target.is_modern:
+        return plain_answer(answers, "storage.qdrant.api_key")
+    return str(answers.value("storage.qdrant.api_key") or "").strip()
+
+
+async def _probe_lucid(answers: Answers, seconds: float) -> Finding:
+    """Run `lucid version` in a process group of its own, which is ended whatever happens."""
+    command = _lucid_command(answers)
+    environ = dict(answers.situation.environ)
+    program = shutil.which(command, path=environ.get("PATH", os.defpath))
+    if program is None:
+        return _not_found(command, answers)
+    began = time.perf_counter()
+    try:
+        async with asyncio.timeout(seconds):
+            line, code = await _first_line(program, environ)
+    except TimeoutError:
+        return _bad_lucid(
+            f"{shown(command)} version did not end within {seconds:g} s.", "Run it by hand to see what it does."
+        )
+    except OSError as error:
+        return _bad_lucid(
+            f"{shown(command)} cannot be run: {error.strerror or 'the system refuses it'}.",
+            "Is it a program for this machine, with #! in its first line if it is a script?",
+        )
+    if code != 0:
+        ended = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
+        return _bad_lucid(f"{shown(command)} version {ended}.", "Run it by hand to see why.", REFUSED)
+    milliseconds = (time.perf_counter() - began) * 1000
+    told = f": {shown(line)}" if line else ""
+    return Finding("lucid", "good", f"{shown(command)} answers in {milliseconds:.0f} ms{told}", facts=(shown(program),))
+
+
+def _lucid_command(answers: Answers) -> str:
+    """What ZeroClaw runs: storage.lucid.binary_path (>= 0.8.4; up to 0.7.5 an answer out of the environment), else
+    `lucid`."""
+    return str(answers.value("storage.lucid.binary_path") or "").strip() or "lucid"
+
+
+def _not_found(command: str, answers: Answers) -> Finding:
+    modern = answers.situation.target.is_modern
+    how = "storage.lucid.binary_path" if modern else "ZEROCLAW_LUCID_CMD"
+    hint = f"Install lucid-memory, or name its program with {how}."
+    if "/" not in command:
+        return _bad_lucid(f"There is no program {shown(command)} on PATH.", hint)
+    if not os.path.exists(command):
+        return _bad_lucid(f"There is no file {shown(command)}.", hint)
+    what = "is a folder" if Path(command).is_dir() else "may not be run by this user"
+    return _bad_lucid(f"{shown(command)} {what}, so ZeroClaw cannot run it.", hint)
+
+
+def _bad_lucid(sentence: str, hint: str, exit_code: int = NOT_REACHABLE) -> Finding:
+    return Finding("lucid", "bad", sentence, (_FALL_BACK,), hint, exit_code)
+
+
+async def _first_line(program: str, environ: dict[str, str]) -> tuple[str, int]:
+    """The first line the program prints, and its exit code. Its whole process group is gone afterwards."""
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb", buffering=0) as output:
+        # A pipe of our own can be closed even while a grandchild that fled its group holds the other end.
+        stream, transport = await _stream_of(reading)
+        try:
+            process = _started(program, environ, output)
+            output.close()
+            return await _watched(process, stream)
+        finally:
+            transport.close()
+
+
+def _started(program: str, environ: dict[str, str], output: IO[bytes]) -> Popen[bytes]:
+    """The program in a session of its own. Nothing is awaited here: cancelled in the midst of asyncio's way of
+    starting, the program alone would be ended, and its children left behind."""
+    return Popen(
+        [program, "version"], stdin=DEVNULL, stdout=output, stderr=DEVNULL, env=environ, start_new_session=True
+    )
+
+
+async def _watched(process: Popen[bytes], stream: asyncio.StreamReader) -> tuple[str, int]:
+    ended = asyncio.ensure_future(asyncio.to_thread(process.wait))
+    draining = None
+    try:
+        line = await _line_of(stream)
+        # What the program still prints is thrown away so that it can end.
+        draining = asyncio.ensure_future(_drain(stream))
+        code = await asyncio.shield(ended)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        if draining is not None:
+            draining.cancel()
+        # The killed process is waited for even when this is being cancelled, so that none is left behind.
+        await asyncio.shield(ended)
+    return line.decode("utf-8", "replace").strip(), code
+
+
+async def _stream_of(descriptor: int) -> tuple[asyncio.StreamReader, asyncio.ReadTransport]:
+    stream = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(descriptor, "rb", buffering=0)
+    )
+    return stream, transport
+
+
+async def _line_of(stream: asyncio.StreamReader) -> bytes:
+    """The first line with something in it; a program that prints nothing gives an empty one."""
+    text = b""
+    while len(text) < _LONGEST_LINE and b"\n" not in text.lstrip():
+        more = await stream.read(_BYTES_AT_ONCE)
+        if not more:
+            break
+        text += more
+    return text.lstrip().partition(b"\n")[0]
+
+
+async def _drain(stream: asyncio.StreamReader) -> None:
+    while await stream.read(_BYTES_AT_ONCE):
+        pass
+
+
+async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
+    """Ask for the vector of one short text, with the key ZeroClaw would send."""
+    config, is_routed = effective_embedding(answers)
+    if config.provider == LOCAL:
+        return Finding(
+            "embedding", "not tested", "The embedding provider local is this program's own; ZeroClaw takes it for none."
+        )
+    because = why_no_embedder(config, ZEROCLAW_NAMES)
+    if because is not None:
+        return Finding("embedding", "bad", because, exit_code=WRONG_USE)
+    from zeroclaw_tui.embeddings.openai import OpenAIEmbedder
+
+    embedder = OpenAIEmbedder(config, connect_seconds=seconds, total_seconds=seconds)
+    facts = open_key_facts(embedder.url, config.api_key)
+    try:
+        async with asyncio.timeout(seconds):
+            await check_host(embedder.url)
+            vector = await embedder.embed(_SENT_TEXT)
+    except WrongDimension as error:
+        return _wrong_dimension(error, facts, is_routed=is_routed)
+    except (HostUnknown, EmbeddingFailed) as error:
+        exit_code = REFUSED if isinstance(error, KeyRefused) else NOT_REACHABLE
+        return Finding("embedding", "bad", error.message, facts, error.hint, exit_code)
+    except TimeoutError:
+        host = shown(urlsplit(embedder.url).hostname or "")
+        late = f"The embedding endpoint on {host} did not answer within {seconds:g} s."
+        return Finding("embedding", "bad", late, facts, "Try later.")
+    finally:
+        await embedder.close()
+    return Finding("embedding", "good", f"answers with a vector of {len(vector):,} numbers", facts)
+
+
+def effective_embedding(answers: Answers) -> tuple[EmbeddingConfig, bool]:
+    """What ZeroClaw would make vectors with if the answers were written, and whether an embedding route says so.
+
+    The config as it stands, the environment, then the answers; routes, provider references and keys by ZeroClaw's own
+    order. Raises SecretUnreadable where a needed key cannot be opened here.
+    """
+    situation = answers.situation
+    form, notes = Form(situation.target.schema, situation.target.is_modern), Notes()
+    document: dict[str, Any] = copy.deepcopy(dict(situation.document.values))
+    if form.is_modern:
+        document = to_third_schema(document, form, notes)
+    document = apply_generic(document, situation.environ, form, notes)
+    memory = notes.table(document, "memory")
+    memory |= {name: answers.value(f"memory.{name}") for name in _KEYS}
+    memory = {name: value for name, value in memory.items() if value is not None}
+    if form.is_modern and "memory.embedding_api_key" in answers.given:
+        memory["embedding_api_key"] = plain_answer(answers, "memory.embedding_api_key")
+    document["memory"] = memory
+
+    def opened(value: str, name: str) -> str:
+        return reveal(value, situation.config_dir)
+
+    config = read_embedding(document, read_memory(document, form, notes), situation.environ, form, notes, opened)
+    return config, "embedding_routes" in notes.sources.get("memory.embedding_provider", "")
+
+
+def open_key_facts(url: str, key: str | None) -> tuple[str, ...]:
+    """That a key travels readable, where it does."""
+    parts = urlsplit(url)
+    if not key or parts.scheme != "http" or is_loopback(parts.hostname or ""):
+        return ()
+    return (f"the key is sent to {shown(parts.hostname or '')} over plain HTTP, readable on the way",)
+
+
+async def check_host(url: str) -> None:
+    """Look the host up first, which a slow name server cannot stretch. Raises HostUnknown.
+
+    Behind a proxy the proxy looks it up.
+    """
+    import urllib.request
+
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    proxies = urllib.request.getproxies()
+    if (parts.scheme in proxies or "all" in proxies) and not urllib.request.proxy_bypass(host):
+        return
+    if not await addresses_of(host):
+        raise HostUnknown(f"There is no host named {shown(host)}.", hint="Check the spelling, and that DNS works here.")
+
+
+def _wrong_dimension(error: WrongDimension, facts: tuple[str, ...], *, is_routed: bool) -> Finding:
+    if is_routed:
+        hint = f"Set dimensions of the embedding route to {error.found}, or choose another model."
+        return Finding("embedding", "bad", error.message, facts, hint, WRONG_USE)
+    corrections = {"memory.embedding_dimensions": error.found} if error.found else {}
+    return Finding("embedding", "bad", error.message, facts, error.hint, WRONG_USE, corrections)
+
+
+_PROBES: Mapping[str, Callable[[Answers, float], Awaitable[Finding]]] = {
+    "sqlite": _probe_files,
+    "markdown": _probe_files,
+    "postgres": _probe_postgres,
+    "qdrant": _probe_qdrant,
+    "lucid": _probe_lucid,
+    "embedding": _probe_embedding,
+}

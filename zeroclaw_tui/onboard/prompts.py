@@ -1,0 +1,623 @@
+"""Who asks: the contract of an asker, and that of a real terminal, made of questionary."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS, place_of
+from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.text import cells, cut, display_text, one_line, padded
+from zeroclaw_tui.onboard.answers import DB_URL, Answers
+from zeroclaw_tui.onboard.questions import Choice, Question, shown_value
+
+if TYPE_CHECKING:
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
+    from prompt_toolkit.key_binding import KeyBindings
+    from prompt_toolkit.layout.processors import Processor
+    from prompt_toolkit.output import ColorDepth
+    from prompt_toolkit.styles import Style
+
+Part = tuple[str, str]
+"""A style name and a text. Names: "", title, added, removed, section, good, bad, warning, dim, accent; a line of one
+part named rule is a heading across the width."""
+Line = Sequence[Part]
+Result = TypeVar("Result")
+POINTER = "❯"
+_LISTS = ("choice", "switch")
+_LETTERS = {"yes": "y", "no": "n"}
+_YES_OR_NO = (Choice("yes", "Yes"), Choice("no", "No"))
+_LONGEST_ECHO = 60
+_FEW_CELLS = 14
+_USER = re.compile(r"^\s*[A-Za-z][A-Za-z0-9+.\-]*://[^:/?#]*:")
+_PORT = re.compile(r"\d{0,5}(?:[/?#]|$)")
+_ESCAPES = re.compile(
+    "\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])|[\x00-\x1f\x7f-\x9f\u2028\u2029]"
+)
+DOT = "•"
+NARROW = 76
+"""Below this many columns a list shows its titles only."""
+WIDEST = 100
+MARGIN = " "
+RULE = "rule"
+_COLOURS = {
+    "title": "bold",
+    "section": "#8a817a",
+    "dim": "#8a817a",
+    "added": "#86b46f",
+    "good": "#86b46f",
+    "removed": "#e8625a",
+    "bad": "#e8625a",
+    "warning": "#e3b65f",
+    "accent": "#f0834a",
+    "pointer": "#f0834a bold",
+    "highlighted": "#f0834a",
+    # The row of the present value, wherever the pointer is; questionary would reverse it.
+    "selected": "noreverse bold",
+    "question": "bold",
+    "answer": "#f0834a",
+    "text": "",
+    "qmark": "",
+    "instruction": "#8a817a",
+    "validation-toolbar": "",
+}
+_PLAIN = dict.fromkeys(_COLOURS, "") | {"question": "bold", "title": "bold", "selected": "noreverse bold"}
+_WORD = re.compile(r"\s+|\S+")
+_BREAKS_AFTER = "/\\-_,;:=.?&@"
+_IN_ASCII = str.maketrans("❯←≡»─–·•…✓✗", "><=>--.*~+!")
+"""What stands for each of our own signs where the terminal's encoding lacks them, a character for a character."""
+
+
+class Move(Enum):
+    """What may be said in place of an answer."""
+
+    BACK = "back"
+    OVERVIEW = "overview"
+    REST = "accept the rest"
+
+
+class Asker(Protocol):
+    """Asks a person. Ctrl-C is KeyboardInterrupt, an input that ended EOFError, everywhere."""
+
+    def ask(self, question: Question, answers: Answers, at: int, of: int) -> str | Move:
+        """The text of a valid answer (`question.read` took it), or a move. `at` of `of` is shown."""
+        ...
+
+    def choose(
+        self, title: str, choices: Sequence[Choice], *, preset: str | None = None, back: bool = True
+    ) -> str | Move:
+        """The value of one choice of a menu; with `back` also Move.BACK."""
+        ...
+
+    def ask_text(self, title: str, preset: str, check: Callable[[str], str | None]) -> str | Move:
+        """A line of text outside the questions (a file name); `check` gives a complaint or None."""
+        ...
+
+    def say(self, lines: Sequence[Line]) -> None:
+        """Show lines; every text is cleaned, wrapped to the width, and never colour alone carries a meaning."""
+        ...
+
+    def working(self, text: str, work: Callable[[], Result]) -> Result:
+        """Show that something is going on while `work` runs; Ctrl-C stops it."""
+        ...
+
+
+def terminal_asker() -> Asker:
+    """Questions on the terminal: lists with "← back", "overview" and "accept the rest" at their end, lines with
+    ctrl+b, ctrl+o and ctrl+r for the same; NO_COLOR and dumb terminals without colour; wraps from 40 columns on."""
+    # A terminal that does not answer where its cursor stands would get a warning in the middle of a question.
+    os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
+    return TerminalAsker()
+
+
+class TerminalAsker:
+    """Asks with questionary, one prompt at a time, on the terminal that prompt_toolkit's session has."""
+
+    def ask(self, question: Question, answers: Answers, at: int, of: int) -> str | Move:
+        """The text of a valid answer, or a move."""
+        heading = self._heading(question, answers, at, of)
+        told = self._told(question.choices(answers))
+        # On a small screen a long list pushes what stands above it away, so the question comes last.
+        self.say([*heading[:2], *heading[3:], *told, [], heading[2]] if told else heading)
+        if question.kind in _LISTS:
+            return self._ask_list(question, answers)
+        return self._ask_line(question, answers)
+
+    def choose(
+        self, title: str, choices: Sequence[Choice], *, preset: str | None = None, back: bool = True
+    ) -> str | Move:
+        """The value of one choice of a menu; with `back` also Move.BACK."""
+        told = self._told(choices)
+        self.say([[], *told, *([[]] if told else []), [("title", title)]])
+        return self._list(choices, preset, (Move.BACK,) if back else ())
+
+    def ask_text(self, title: str, preset: str, check: Callable[[str], str | None]) -> str | Move:
+        """A line of text outside the questions; `check` gives a complaint or None."""
+        self.say([[], [("title", title)], [("dim", "ctrl+b back")]])
+        complaint: str | None = None
+        while True:
+            text = self._line(preset, (Move.BACK,), complaint=complaint)
+            if isinstance(text, Move):
+                return text
+            complaint = check(text)
+            if complaint is None:
+                self._echo(text)
+                return text
+            preset = text
+
+    def say(self, lines: Sequence[Line]) -> None:
+        """Write lines, each cleaned and wrapped at blanks, what follows indented like its beginning."""
+        from prompt_toolkit import print_formatted_text
+        from prompt_toolkit.formatted_text import FormattedText
+
+        for given in lines:
+            line = _rule(given[0][1]) if len(given) == 1 and given[0][0] == RULE else given
+            for row in _wrapped(line, _width() - 1 - len(MARGIN)):
+                fragments = [("", MARGIN), *((f"class:{name}" if name else "", _drawn(text)) for name, text in row)]
+                print_formatted_text(FormattedText(fragments), style=_style(), color_depth=_color_depth())
+
+    def working(self, text: str, work: Callable[[], Result]) -> Result:
+        """Show that something is going on while `work` runs; Ctrl-C stops it."""
+        with _spinner(text):
+            return work()
+
+    def _heading(self, question: Question, answers: Answers, at: int, of: int) -> list[Line]:
+        lines: list[Line] = [
+            [],
+            [("rule", f"{at} of {of} · {question.group}")],
+            [("title", question.text(answers))],
+            [("dim", question.about(answers))],
+        ]
+        present = self._shown(question, answers)
+        default = question.default(answers)
+        # A list marks the present value itself.
+        word = _standing(question, answers)
+        facts = [f"{word} {present}"] if present and word and question.kind not in _LISTS else []
+        if default and default != present and question.kind != "choice":
+            facts.append(f"default {default}")
+        if facts:
+            lines.append([("dim", "  ·  ".join(facts))])
+        if question.kind not in _LISTS:
+            lines += self._keys_lines(keeps=bool(present))
+        return lines
+
+    def _keys_lines(self, *, keeps: bool) -> list[Line]:
+        """The keys of a line of text, none of them cut in two."""
+        is_narrow = _width() < NARROW
+        keys = ["ctrl+b back", "ctrl+o overview", f"ctrl+r accept {'rest' if is_narrow else 'the rest'}"]
+        rows = [""]
+        for key in ["enter keeps it", *keys] if keeps else keys:
+            row = f"{rows[-1]}   {key}".strip()
+            if cells(row) < _width() - 2:
+                rows[-1] = row
+            else:
+                rows.append(key)
+        return [[("dim", row)] for row in rows]
+
+    @staticmethod
+    def _shown(question: Question, answers: Answers) -> str:
+        text = question.present(answers)
+        if not text:
+            return ""
+        shown = shown_value(question.setting, text) if question.kind == "secret" else text
+        return cut(one_line(shown), _LONGEST_ECHO)
+
+    def _ask_list(self, question: Question, answers: Answers) -> str | Move:
+        choices = question.choices(answers) or _YES_OR_NO
+        present = question.present(answers)
+        preset = present if present in [choice.value for choice in choices] else None
+        while True:
+            chosen = self._list(choices, preset, tuple(Move), now=(present, _standing(question, answers)))
+            if isinstance(chosen, Move):
+                return chosen
+            complaint = _complaint(question, answers, chosen)
+            if complaint is None:
+                return chosen
+            self.say([[("bad", f"✗ {complaint}")]])
+            preset = chosen
+
+    def _ask_line(self, question: Question, answers: Answers) -> str | Move:
+        is_secret = question.kind == "secret"
+        is_hidden = is_secret and question.setting != DB_URL
+        present = question.present(answers)
+        typed = "" if is_hidden else present
+        complaint: str | None = None
+        while True:
+            text = self._line(
+                typed, tuple(Move), complaint=complaint, hidden=is_hidden, masks_url=is_secret and not is_hidden
+            )
+            if isinstance(text, Move):
+                return text
+            text = text.strip()
+            typed = "" if is_hidden else text
+            if is_hidden and not text:
+                text = present
+            complaint = _complaint(question, answers, text)
+            if complaint is None:
+                shown = shown_value(question.setting, question.read(answers, text)) if is_secret and text else text
+                self._echo(shown or question.default(answers) or "nothing")
+                return text
+
+    def _echo(self, text: str) -> None:
+        """What was answered, in place of the prompt that went from the screen."""
+        self.say([[("accent", f"{POINTER} {cut(one_line(text), _width() - 4)}")]])
+
+    def _list(
+        self,
+        choices: Sequence[Choice],
+        preset: str | None,
+        moves: Sequence[Move],
+        *,
+        now: tuple[str, str] | None = None,
+    ) -> str | Move:
+        """`now` is the value that holds, with the word for how it does."""
+        titles = {choice.value: choice.title for choice in choices}
+        while True:
+            chosen = self._pointed_at(choices, preset, moves, now)
+            # A key that accepts the line behind the list leaves nothing chosen.
+            if isinstance(chosen, Move) or chosen in titles:
+                break
+        self._echo(MOVES[chosen][1] if isinstance(chosen, Move) else titles[chosen])
+        return chosen
+
+    def _pointed_at(
+        self, choices: Sequence[Choice], preset: str | None, moves: Sequence[Move], now: tuple[str, str] | None
+    ) -> str | Move:
+        import questionary
+
+        rows: list[Any] = [
+            questionary.Choice(row, value=choice.value)
+            for row, choice in zip(self._rows(choices, now), choices, strict=True)
+        ]
+        # The whole text of a move, since "←" alone says nothing to a screen reader.
+        rows += [questionary.Choice(_drawn(MOVES[move][1]), value=move) for move in moves]
+        question = questionary.select(
+            "",
+            choices=rows,
+            default=preset,
+            qmark="",
+            pointer=_drawn(POINTER),
+            instruction=" ",
+            style=_style(),
+            show_description=False,
+            color_depth=_color_depth(),
+            erase_when_done=True,
+        )
+        letters = {_LETTERS[choice.value]: choice.value for choice in choices if choice.value in _LETTERS}
+        chosen: str | Move = self._answer(question, _list_bindings(moves, letters))
+        return chosen
+
+    def _rows(self, choices: Sequence[Choice], now: tuple[str, str] | None) -> list[str]:
+        """The titles, in a wide terminal with what is said about each, aligned; no row is wider than the screen."""
+        width = _width() - 4
+        longest = max(cells(one_line(choice.title)) for choice in choices)
+        beside = max((cells(one_line(choice.about)) for choice in choices if _is_beside(choice)), default=0)
+        room = min(longest, width - beside - 2)
+        rows = []
+        for choice in choices:
+            row = one_line(choice.title)
+            if choice.about and _width() >= NARROW:
+                row = f"{padded(row, longest)}  {one_line(choice.about)}"
+            elif _is_beside(choice):
+                row = f"{padded(_cut_at_word(row, room), room)}  {one_line(choice.about)}"
+            mark = f"  ({now[1]})" if now is not None and now[1] and choice.value == now[0] else ""
+            rows.append(_drawn(cut(row, width - len(mark)) + mark))
+        return rows
+
+    def _told(self, choices: Sequence[Choice]) -> list[Line]:
+        """What is said about each choice, for above a list that has no room for it."""
+        if _width() >= NARROW:
+            return []
+        told = [choice for choice in choices if choice.about and not _is_beside(choice)]
+        return [
+            [("title", choice.title), ("dim", f"{' ' if choice.title.endswith('?') else ': '}{choice.about}")]
+            for choice in told
+        ]
+
+    def _line(
+        self,
+        preset: str,
+        moves: Sequence[Move],
+        *,
+        complaint: str | None = None,
+        hidden: bool = False,
+        masks_url: bool = False,
+    ) -> str | Move:
+        """`complaint` says what was wrong with the text before, and goes with the prompt, so that none pile up."""
+        import questionary
+
+        rows = _wrapped([("", f"✗ {complaint}")], _width() - 1 - len(MARGIN)) if complaint else []
+        told = "".join(f"{''.join(text for _, text in row)}\n{MARGIN}" for row in rows)
+        question = questionary.text(
+            _drawn(f"{told}{POINTER}"),
+            default=preset,
+            qmark="",
+            style=_style(question="bad") if complaint else _style(),
+            is_password=hidden,
+            input_processors=[_hidden_password()] if masks_url else [],
+            key_bindings=_line_bindings(moves),
+            color_depth=_color_depth(),
+            erase_when_done=True,
+        )
+        answer = self._answer(question, None)
+        if isinstance(answer, Move):
+            self._echo(MOVES[answer][1])
+            return answer
+        return str(answer)
+
+    def _answer(self, question: Any, bindings: KeyBindings | None) -> Any:
+        from prompt_toolkit.key_binding import merge_key_bindings
+
+        application = question.application
+        if bindings is not None:
+            application.key_bindings = merge_key_bindings([application.key_bindings, bindings])
+        return question.unsafe_ask()
+
+
+def _standing(question: Question, answers: Answers) -> str:
+    """The word for how the value shown holds: nothing holds "now" before there is a config."""
+    source = answers.source(question.setting)
+    if answers.situation.has_no_key:
+        value = answers.value(question.setting)
+        return "default" if source == "default" and value is not None else ""
+    return "now" if source in ("config", "default") else ""
+
+
+def _is_beside(choice: Choice) -> bool:
+    """True for words so few that a narrow list has room for them too, as the values of the overview are."""
+    return 0 < cells(one_line(choice.about)) <= _FEW_CELLS
+
+
+def _complaint(question: Question, answers: Answers, text: str) -> str | None:
+    """Why an answer cannot be taken, None when it can."""
+    try:
+        question.read(answers, text)
+    except WrongUse as problem:
+        return str(problem).replace(question.setting, _name_in_file(question, answers))
+    return None
+
+
+def _name_in_file(question: Question, answers: Answers) -> str:
+    """The setting as this config.toml spells it."""
+    situation = answers.situation
+    alias = answers.alias() if question.setting.startswith("storage.") else DEFAULT_ALIAS
+    return ".".join(place_of(question.setting, situation.document, situation.target, alias))
+
+
+MOVES = {
+    Move.BACK: ("c-b", "← back"),
+    Move.OVERVIEW: ("c-o", "≡ overview"),
+    Move.REST: ("c-r", "» accept the rest"),
+}
+"""The key of each move, and its row in a list."""
+
+
+def _list_bindings(moves: Sequence[Move], letters: Mapping[str, str]) -> KeyBindings:
+    """The moves, the letters, and enter after escape, which a terminal sends as one key, as enter."""
+    from prompt_toolkit.key_binding.key_processor import KeyPress
+    from prompt_toolkit.keys import Keys
+
+    bindings = _bindings(moves, letters)
+
+    @bindings.add(Keys.Escape, Keys.ControlM, eager=True)
+    def take(event: Any) -> None:
+        event.key_processor.feed(KeyPress(Keys.ControlM), first=True)
+
+    for move in (Move.OVERVIEW, Move.REST):
+        if move not in moves:
+            # Pressed out of habit in a menu without it, it would accept or search the line behind the list.
+            @bindings.add(MOVES[move][0], eager=True)
+            def do_nothing(event: Any) -> None:
+                pass
+
+    return bindings
+
+
+def _line_bindings(moves: Sequence[Move]) -> KeyBindings:
+    """The moves, and pasting into a line that stays one line: what is no character of it is left out."""
+    from prompt_toolkit.keys import Keys
+
+    bindings = _bindings(moves, {})
+
+    @bindings.add(Keys.BracketedPaste, eager=True)
+    def paste(event: Any) -> None:
+        event.current_buffer.insert_text(_pasted_text(event.data))
+
+    # A search in lines typed before has nothing to search here, and no way out that is said anywhere.
+    @bindings.add("c-s", eager=True)
+    def do_nothing(event: Any) -> None:
+        pass
+
+    return bindings
+
+
+def _bindings(moves: Sequence[Move], letters: Mapping[str, str]) -> KeyBindings:
+    """Keys that answer at once: the moves, and y and n in a list of yes and no."""
+    from prompt_toolkit.key_binding import KeyBindings
+
+    bindings = KeyBindings()
+
+    def answer_with(key: str, answer: str | Move) -> None:
+        @bindings.add(key, eager=True)
+        def leave(event: Any) -> None:
+            event.app.exit(result=answer)
+
+    for move in moves:
+        answer_with(MOVES[move][0], move)
+    for letter, value in letters.items():
+        answer_with(letter, value)
+    return bindings
+
+
+def _pasted_text(text: str) -> str:
+    """A pasted text as one line: without line ends, which a narrow window adds to what is copied from it, and without
+    escape sequences and other control characters."""
+    return _ESCAPES.sub("", text)
+
+
+def password_span(text: str) -> tuple[int, int]:
+    """From where to where the password of a URL reaches, also while its end is still to come; empty without one.
+
+    It ends at the last "@" before the path, for a password may hold one itself; until the "@" is typed, at the end.
+    """
+    user = _USER.match(text)
+    if user is None:
+        return 0, 0
+    start = user.end()
+    authority_end = next((at for at in range(start, len(text)) if text[at] in "/?#"), len(text))
+    at = text.rfind("@", start, authority_end)
+    if at < 0:
+        at = text.rfind("@", start)
+    if at < 0 and _PORT.match(text, start):
+        return 0, 0
+    return start, at if at >= 0 else len(text)
+
+
+def _hidden_password() -> Processor:
+    """Shows a dot for each character of a URL's password; what is edited stays what was typed."""
+    from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
+    from prompt_toolkit.layout.utils import explode_text_fragments
+
+    class HiddenPassword(Processor):
+        def apply_transformation(self, transformation_input: TransformationInput) -> Transformation:
+            # Cell for cell, so that the cursor stays where it is.
+            fragments = explode_text_fragments(transformation_input.fragments)
+            start, end = password_span("".join(fragment[1] for fragment in fragments))
+            hidden: StyleAndTextTuples = [
+                (fragment[0], DOT if start <= at < end and fragment[1] != "\n" else fragment[1])
+                for at, fragment in enumerate(fragments)
+            ]
+            return Transformation(hidden)
+
+    return HiddenPassword()
+
+
+def _style(question: str = "question") -> Style:
+    """The style of every prompt and line; without colour where none is wanted."""
+    from prompt_toolkit.styles import Style
+
+    styles = _COLOURS if _wants_colour() else _PLAIN
+    return Style.from_dict(styles | {"question": styles[question]})
+
+
+def _color_depth() -> ColorDepth | None:
+    """One bit where no colour is wanted, else what the terminal can."""
+    from prompt_toolkit.output import ColorDepth
+
+    return None if _wants_colour() else ColorDepth.DEPTH_1_BIT
+
+
+def _width() -> int:
+    """How many columns a line may take; very wide terminals are not filled, for the eye's sake."""
+    from prompt_toolkit.application import get_app_session
+
+    return max(20, min(get_app_session().output.get_size().columns, WIDEST))
+
+
+def _drawn(text: str) -> str:
+    """The text with our own signs in ASCII where the terminal's encoding lacks them."""
+    return text if _knows_signs() else text.translate(_IN_ASCII)
+
+
+def _rule(text: str) -> Line:
+    rest = _width() - 3 - cells(text) - 5
+    return [("section", "── "), ("accent", text), ("section", " " + "─" * max(0, rest))]
+
+
+@contextmanager
+def _spinner(text: str) -> Iterator[None]:
+    """Something that moves beside a text, gone afterwards; in a pipe nothing is written."""
+    from rich.console import Console
+
+    console = Console(file=sys.stdout, no_color=not _wants_colour(), highlight=False)
+    if not console.is_terminal:
+        yield
+        return
+    from rich.text import Text
+
+    moving = ("dots" if _knows_signs() else "line") if not os.environ.get("NO_MOTION") else "simpleDots"
+    with console.status(Text(_drawn(one_line(text))), spinner=moving):
+        yield
+
+
+def _wrapped(line: Line, width: int) -> list[list[Part]]:
+    """One line as rows of at most `width` cells; words longer than a row are cut into pieces, none is lost."""
+    words = [(name, word) for name, text in line for word in _WORD.findall(display_text(text).replace("\n", " "))]
+    indent = " " * min(_label_of(line) or _indent_of(words), width // 2)
+    rows: list[list[Part]] = [[]]
+    used = 0
+    for name, word in words:
+        for piece in _pieces(word, width - len(indent)):
+            size = cells(piece)
+            if used + size > width and rows[-1]:
+                if piece.isspace():
+                    continue
+                rows.append([("", indent)] if indent else [])
+                used = len(indent)
+            rows[-1].append((name, piece))
+            used += size
+    return rows
+
+
+def _cut_at_word(text: str, most: int) -> str:
+    """As `cut`, but no word is cut in two where one fits whole."""
+    if cells(text) <= most:
+        return text
+    kept = ""
+    for word in text.split(" "):
+        longer = f"{kept} {word}".strip()
+        if cells(longer) + 2 > most:
+            break
+        kept = longer
+    return f"{kept} …" if kept else cut(text, most)
+
+
+def _label_of(line: Line) -> int:
+    """The width of a label such as "Config     " that a line begins with, 0 where there is none."""
+    if len(line) < 2 or line[0][0] != "dim" or not line[0][1].endswith(" "):
+        return 0
+    return cells(display_text(line[0][1]))
+
+
+def _indent_of(words: Sequence[Part]) -> int:
+    """Where the rows after the first begin: under the text, behind a leading mark such as "✓ " or "- "."""
+    indent, marks = 0, 0
+    for _, word in words[:3]:
+        marks += not word.isspace()
+        if not word.isspace() and (marks > 1 or len(word) > 1 or word.isalnum()):
+            break
+        indent += cells(word)
+    return indent
+
+
+def _pieces(word: str, most: int) -> Iterator[str]:
+    """A word in pieces of at most `most` cells, broken behind a sign such as a slash where there is one."""
+    piece = ""
+    for character in word:
+        if piece and cells(piece + character) > most:
+            sign = max(piece.rfind(sign) for sign in _BREAKS_AFTER) + 1
+            end = sign if sign > len(piece) // 2 else len(piece)
+            yield piece[:end]
+            piece = piece[end:]
+        piece += character
+    if piece:
+        yield piece
+
+
+def _knows_signs() -> bool:
+    from prompt_toolkit.application import get_app_session
+
+    try:
+        "❯─✓".encode(get_app_session().output.encoding() or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _wants_colour() -> bool:
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,1 +1,0 @@
-"""The questions, one module a subject, and the list of all."""

@@ -1,0 +1,437 @@
+"""The review at the end, and the words of the wizard outside its questions."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from zeroclaw_tui.config.document.difference import Difference, DiffLine, difference
+from zeroclaw_tui.config.document.saving import write_private
+from zeroclaw_tui.config.secrets import is_encrypted
+from zeroclaw_tui.config.setting_names import BACKEND
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.text import HIDDEN, counted, display_text, one_line
+from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, answers_text
+from zeroclaw_tui.onboard.plan import Change, Plan, make_plan
+from zeroclaw_tui.onboard.probes import Finding
+from zeroclaw_tui.onboard.prompts import Asker, Line, Move
+from zeroclaw_tui.onboard.questions import Choice, masked_secret, masked_value
+from zeroclaw_tui.onboard.situation import Situation
+from zeroclaw_tui.scoring.profiles import parse_version
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.onboard.prompts import Line
+
+ANSWERS_FILE = "answers.toml"
+_ASK = "What now?"
+_WRITE = Choice("write", "Write it")
+_DRY = Choice("write", "Done", "a dry run: nothing is written")
+_CHANGE = Choice("change", "Change something")
+_SAVE = Choice("save", "Save answers, without secrets")
+_LEAVE = Choice("leave", "Leave as it was")
+Decision = Literal["write", "leave", "change", "back"]
+SUBJECTS = {**BACKEND_TITLES, "embedding": "Embeddings"}
+"""What is tested, as it is called."""
+_MARKS = {"good": ("good", "✓ "), "bad": ("bad", "✗ "), "not tested": ("dim", "– ")}
+_SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
+_NAMES_TOLD = 4
+_LONGEST_LINE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """What the person chose, and the plan shown; None where none could be made."""
+
+    decision: Decision
+    plan: Plan | None
+
+
+def review(
+    asker: Asker, answers: Answers, findings: Sequence[Finding], *, dry_run: bool = False, back: bool = True
+) -> Reviewed:
+    """Show what these answers would change and ask what to do; saving the answers comes back to the same menu."""
+    plan, title = _shown_plan(asker, answers, findings)
+    choices = _choices(plan, dry_run=dry_run)
+    while True:
+        chosen = asker.choose(title, choices, preset=choices[0].value, back=back)
+        if isinstance(chosen, Move):
+            return Reviewed("back", plan)
+        if chosen != _SAVE.value:
+            return Reviewed(_decision(chosen), plan)
+        _save(asker, answers)
+
+
+def problem_lines(problem: InspectorError) -> list[Line]:
+    """A failure and what to do next."""
+    lines: list[Line] = [[("bad", f"✗ {problem.message}")]]
+    if problem.hint:
+        lines.append([("", f"  {problem.hint}")])
+    return lines
+
+
+def _shown_plan(asker: Asker, answers: Answers, findings: Sequence[Finding]) -> tuple[Plan | None, str]:
+    """The plan, None where there is none, and what to ask below it: the counts again, since the top of a long review
+    has left a small screen."""
+    try:
+        plan = make_plan(answers)
+    except InspectorError as problem:
+        asker.say(problem_lines(problem))
+        return None, _ASK
+    difference = shown_difference(plan)
+    lines = review_lines(plan, findings, difference, is_short=answers.situation.is_new)
+    asker.say([[], [("rule", "Review")], *lines])
+    return plan, f"{shown_path(answers.situation)}: {counts_words(plan, difference)}. {_ASK}"
+
+
+def _choices(plan: Plan | None, *, dry_run: bool) -> list[Choice]:
+    if plan is None:
+        return [_CHANGE, _SAVE, _LEAVE]
+    if plan.is_empty:
+        return [_LEAVE, _CHANGE, _SAVE]
+    return [_DRY if dry_run else _WRITE, _CHANGE, _SAVE, _LEAVE]
+
+
+def _decision(chosen: str) -> Decision:
+    decisions: dict[str, Decision] = {"write": "write", "change": "change", "leave": "leave"}
+    return decisions[chosen]
+
+
+def _save(asker: Asker, answers: Answers) -> None:
+    name = asker.ask_text("Save the answers as", ANSWERS_FILE, file_complaint)
+    if isinstance(name, Move):
+        return
+    path = Path(name.strip()).expanduser()
+    if path.exists() and not _may_replace(asker, path):
+        asker.say([[("", f"{path} stays as it is.")]])
+        return
+    try:
+        save_answers(path, answers_text(answers))
+    except InspectorError as problem:
+        asker.say(problem_lines(problem))
+        return
+    asker.say(
+        [
+            [("good", "✓ "), ("", f"Saved in {path}, without secrets. To answer from it:")],
+            [("accent", f"    zeroclaw onboard --answers {shlex.quote(str(path))}")],
+        ]
+    )
+
+
+def _may_replace(asker: Asker, path: Path) -> bool:
+    choices = (Choice("no", "No, keep it"), Choice("yes", "Yes, replace it"))
+    return asker.choose(f"{path} is there already. Replace it?", choices, preset="no", back=False) == "yes"
+
+
+def file_complaint(name: str) -> str | None:
+    """Why a file cannot have this name, None when it can."""
+    if not name.strip():
+        return "Type the name of a file."
+    if "\0" in name:
+        return "No file name has this character."
+    path = Path(name.strip()).expanduser()
+    if path.is_dir():
+        return f"{path} is a folder; type the name of a file."
+    if not path.parent.is_dir():
+        return f"There is no folder {path.parent}."
+    return None
+
+
+def save_answers(path: Path, text: str) -> None:
+    """Write the file, 0600, replacing one that is there. Raises Unreadable when it cannot be written."""
+    write_private(path, text.encode())
+
+
+def review_lines(
+    plan: Plan, findings: Sequence[Finding], difference: Difference | None = None, *, is_short: bool = False
+) -> list[Line]:
+    """The review: file, how many lines change and stay, the coloured diff (masked), notes, test results.
+
+    `difference` is the plan's, for who needs it beside these lines too. `is_short` has what nobody answered in a few
+    rows, and leaves comments out, so that a new file fits a small screen.
+    """
+    difference = difference or shown_difference(plan)
+    lines: list[Line] = [
+        [("title", shown_path(plan.answers.situation)), ("dim", f"    {counts_words(plan, difference)}")],
+        *_changed_lines(plan, difference, is_short=is_short),
+    ]
+    lines += [warning_line(note) for note in plan.notes]
+    for finding in findings:
+        lines += finding_lines(finding)
+    return lines
+
+
+def finding_lines(finding: Finding) -> list[Line]:
+    """What one test found: a mark, its sentence, and below it the facts and what to do."""
+    lines: list[Line] = [[_MARKS[finding.verdict], ("", finding_sentence(finding))]]
+    lines += [[("", "  "), ("", one_line(fact))] for fact in finding.facts]
+    if finding.verdict != "good" and finding.hint:
+        lines.append([("", "  "), ("dim", one_line(finding.hint))])
+    lines += [
+        [("", "  "), ("accent", f"right would be {name} = {one_line(str(value))}")]
+        for name, value in finding.corrections.items()
+    ]
+    return lines
+
+
+def finding_sentence(finding: Finding) -> str:
+    """What was found, with what was tested in front of it where the sentence does not begin as one."""
+    sentence = one_line(finding.sentence)
+    if sentence[:1].isupper():
+        return sentence
+    return f"{SUBJECTS.get(finding.subject, finding.subject)}: {sentence}"
+
+
+def difference_lines(difference: Difference) -> Iterator[Line]:
+    """A difference as lines: "- " what goes, "+ " what comes, below the header of its table."""
+    for line in difference.lines:
+        yield [(line.kind, _shown_line(line))]
+
+
+def after_lines(plan: Plan, backup: str | None) -> list[Line]:
+    """After writing: what changed, the backup and how to get it back, exports, the real binary's command for providers
+    and channels in this generation, `zeroclaw-tui`."""
+    situation = plan.answers.situation
+    option = place_option(situation.rule, situation.config_dir)
+    lines: list[Line] = [
+        [("good", "✓ "), ("", f"Written: {shown_path(situation)}.")],
+        [("", f"  {_changed_words(plan)}")],
+    ]
+    if backup is not None:
+        lines += [
+            [("", "  The file as it was is kept; this brings it back:")],
+            _command(f"zeroclaw onboard{option} --restore {shell_word(backup)}"),
+        ]
+    if plan.new_key is not None:
+        lines.append([("", f"  New key file {situation.config_dir / '.secret_key'}: without it nothing")])
+        lines.append([("", "  encrypted can be read, so keep a copy of it with your backups.")])
+    lines.append([("", "  A running ZeroClaw reads it at its next start.")])
+    lines += export_lines(plan)
+    lines.append([("", f"Providers and channels are still to be set up. {hand_off_words(situation, is_written=True)}")])
+    if situation.binary is not None:
+        lines.append(_command(real_command(situation)))
+    if plan.answers.backend() == "none":
+        return lines
+    lines.append([("", "What the agent remembers, and a first memory:")])
+    lines.append(_command(f"zeroclaw-tui{option}"))
+    lines.append(_command(f'zeroclaw memory store user_lang "User prefers Rust"{option}'))
+    return lines
+
+
+def export_lines(plan: Plan) -> list[Line]:
+    """The settings that this ZeroClaw reads from its environment only, defaults as comments; nothing where there are
+    none, and no defaults where nothing changes."""
+    exports = [line for line in plan.exports if not (plan.is_empty and line.startswith("#"))]
+    if not exports:
+        return []
+    told = "This ZeroClaw reads these from its environment only, not from config.toml"
+    told += " (# is a default):" if any(line.startswith("#") for line in exports) else ":"
+    return [[("", told)], *(_command(line) for line in exports)]
+
+
+def hand_off_words(situation: Situation, *, is_written: bool = False) -> str:
+    """Who sets up the rest, which of both should run first, and what the other does to this file: ZeroClaw up to 0.7.2
+    writes it anew, 0.7.3 to 0.7.5 drop what they do not know, quickstart of 0.8 sets the backend again."""
+    if situation.binary is None:
+        return "ZeroClaw does that itself, and is not on PATH yet; memory can be set up and used without it."
+    command = f"`zeroclaw {' '.join(real_arguments(situation))}`"
+    does = f"{command} does that{'' if is_written else ', best before this'}: it"
+    version = parse_version(situation.target.reading_version)
+    if version >= (0, 8, 0):
+        return f"{does} keeps this file's lines, but sets memory.backend again to what is chosen there."
+    if version >= (0, 7, 3):
+        return f"{does} keeps comments, and drops keys that it does not know."
+    return f"{does} writes the whole file anew, without its comments."
+
+
+def real_arguments(situation: Situation) -> tuple[str, ...]:
+    """What sets up providers and channels in this generation: 0.1.x asks only with `--interactive`, 0.2.1 to 0.7.5 by
+    itself, and from 0.8.0 on `onboard` is gone for `quickstart`."""
+    target = situation.target
+    version = parse_version(target.version) if target.version else None
+    if target.is_modern if version is None else version >= (0, 8, 0):
+        return ("quickstart",)
+    return ("onboard", "--interactive") if version is not None and version <= (0, 1, 8) else ("onboard",)
+
+
+def real_command(situation: Situation) -> str:
+    """The same as it is typed here."""
+    command = " ".join(real_arguments(situation))
+    by_option = place_option(situation.rule, situation.config_dir)
+    place = f"ZEROCLAW_CONFIG_DIR={shell_word(str(situation.config_dir))} " if by_option else ""
+    return f"{place}zeroclaw --real {command}"
+
+
+def plan_document(plan: Plan, findings: Sequence[Finding], *, written: bool, backup: str | None) -> dict[str, Any]:
+    """The `--json` document: config_file, zeroclaw {schema, version, form}, backend, written, backup, changes
+    [{key, path, from, to, secret}], diff (masked text), lines {changed, kept}, tests [{subject, verdict, sentence,
+    facts, hint, corrections}], notes, exports, warnings; dry_run is left to the caller. Secrets are four dots."""
+    situation = plan.answers.situation
+    target = situation.target
+    difference = shown_difference(plan)
+    return {
+        "config_file": str(situation.config_file),
+        "zeroclaw": {
+            "schema": target.schema,
+            "version": target.version,
+            "form": "aliases" if target.has_aliases else "plain names",
+        },
+        "backend": plan.answers.backend(),
+        "written": written,
+        "backup": backup,
+        "changes": [_change_as_json(change) for change in plan.changes],
+        "diff": difference_text(difference),
+        "lines": {"changed": difference.changed, "kept": difference.kept},
+        "tests": [_finding_as_json(finding) for finding in findings],
+        "notes": list(plan.notes),
+        "exports": list(plan.exports),
+        "warnings": list(situation.warnings),
+    }
+
+
+def difference_text(difference: Difference) -> str:
+    """A difference as one text, a line each."""
+    return "\n".join(_SIGNS[line.kind] + line.text for line in difference.lines)
+
+
+def shown_path(situation: Situation) -> str:
+    """The config file as a person would type it."""
+    path, home = str(situation.config_file), situation.environ.get("HOME", "")
+    below = home.rstrip(os.sep) + os.sep
+    return one_line(f"~{os.sep}{path.removeprefix(below)}" if home and path.startswith(below) else path)
+
+
+def counted_lines(difference: Difference) -> str:
+    """ "1 line changes, 1,204 stay as they are"."""
+    changed = "1 line changes" if difference.changed == 1 else f"{difference.changed:,} lines change"
+    kept = "1 stays as it is" if difference.kept == 1 else f"{difference.kept:,} stay as they are"
+    return f"{changed}, {kept}"
+
+
+def counts_words(plan: Plan, difference: Difference) -> str:
+    """How many lines change and stay, or that nothing does."""
+    if plan.is_empty:
+        return "nothing to change"
+    if plan.answers.situation.is_new:
+        return f"a new file of {len(plan.after.text.splitlines()):,} lines"
+    return counted_lines(difference)
+
+
+def place_option(rule: str, config_dir: Path) -> str:
+    """What a later command needs to mean the same config: nothing where it is found without an option."""
+    return f" --config-dir {shell_word(str(config_dir))}" if rule.startswith("--") else ""
+
+
+def shell_word(text: str) -> str:
+    """A word as a shell reads it. One that a terminal would not show as it is has escapes, in `$'…'`, so that what is
+    copied from the screen still means it."""
+    if text == display_text(text) and not {"\t", "\n"} & set(text):
+        return shlex.quote(text)
+    plain = (
+        chr(byte) if 0x20 <= byte < 0x7F and byte not in b"'\\" else f"\\x{byte:02x}" for byte in os.fsencode(text)
+    )
+    return f"$'{''.join(plain)}'"
+
+
+def _changed_words(plan: Plan) -> str:
+    """Which settings changed, the first few by name."""
+    names = [change.name.removeprefix("memory.") for change in plan.changes]
+    if plan.answers.situation.is_new:
+        return f"A new file with {len(names)} settings."
+    more = f" and {len(names) - _NAMES_TOLD} more" if len(names) > _NAMES_TOLD else ""
+    return f"Changed: {', '.join(names[:_NAMES_TOLD])}{more}."
+
+
+def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Iterator[Line]:
+    encrypted = {change.path for change in plan.changes if written_encrypted(plan, change)}
+    unasked = {change.path for change in plan.changes if _is_default(plan, change)} if is_short else set()
+    defaults: list[str] = []
+    comments = 0
+    table = ""
+    for line in difference.lines:
+        header = line.text.partition("#")[0].strip()
+        if header.startswith("["):
+            table = header.strip("[] \t")
+        name = line.text.partition("=")[0].strip().replace('"', "")
+        path = tuple(f"{table}.{name}".strip(".").replace('"', "").split("."))
+        if is_short and line.kind == "added" and not header:
+            comments += 1
+        elif line.kind == "added" and path in unasked:
+            defaults.append(header)
+        else:
+            is_told = line.kind == "added" and path in encrypted
+            yield [(line.kind, _shown_line(line)), ("dim", "    encrypted when written" if is_told else "")]
+    if defaults:
+        yield [("dim", f"  and {counted(len(defaults), 'default')}: {', '.join(defaults)}")]
+    if comments:
+        yield [("dim", f"  and {counted(comments, 'line')} of comments and blanks")]
+
+
+def _is_default(plan: Plan, change: Change) -> bool:
+    """True for what is written though nobody answered it, but for which backend it is."""
+    return change.name.startswith("memory.") and change.name != BACKEND and change.name not in plan.answers.given
+
+
+def _shown_line(line: DiffLine) -> str:
+    """One line with its sign; of a very long one the beginning, for nobody reads what fills several screens."""
+    rest = len(line.text) - _LONGEST_LINE
+    shown = f"{line.text[:_LONGEST_LINE]}… ({rest:,} more characters)" if rest > 0 else line.text
+    return (_SIGNS[line.kind] + shown).rstrip()
+
+
+def _change_as_json(change: Change) -> dict[str, Any]:
+    def shown(value: Any) -> Any:
+        return HIDDEN if change.is_secret and value is not None else masked_value(value)
+
+    return {
+        "key": change.name,
+        "path": list(change.path),
+        "from": shown(change.before),
+        "to": shown(change.after),
+        "secret": change.is_secret,
+    }
+
+
+def _finding_as_json(finding: Finding) -> dict[str, Any]:
+    return {
+        "subject": finding.subject,
+        "verdict": finding.verdict,
+        "sentence": finding.sentence,
+        "facts": list(finding.facts),
+        "hint": finding.hint,
+        "corrections": dict(finding.corrections),
+    }
+
+
+def warning_line(text: str) -> Line:
+    """A sentence that is not to be overlooked."""
+    return [("warning", "! "), ("", one_line(text))]
+
+
+def _command(text: str) -> Line:
+    return [("accent", f"    {text}")]
+
+
+def written_encrypted(plan: Plan, change: Change) -> bool:
+    """True when a secret given as plain text lies encrypted in the file to be written."""
+    written = plan.after.get(change.path)
+    return (
+        change.is_secret
+        and isinstance(written, str)
+        and is_encrypted(written)
+        and isinstance(change.after, str)
+        and not is_encrypted(change.after)
+    )
+
+
+def shown_difference(plan: Plan) -> Difference:
+    """What the plan changes, each new secret as its masked text in place of what it is encrypted to."""
+    shown = {
+        change.path: masked_secret(change.after)
+        for change in plan.changes
+        if change.is_secret and isinstance(change.after, str) and plan.after.has(change.path)
+    }
+    return difference(plan.before, plan.after.with_values(shown) if shown else plan.after)

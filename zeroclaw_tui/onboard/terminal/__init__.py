@@ -1,1 +1,0 @@
-"""Questions on a real terminal, made of questionary."""
