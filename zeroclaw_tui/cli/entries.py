@@ -49,6 +49,7 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
             }
         )
         return DONE
+    # Told by the schema of the store unless a version was chosen.
     indented = parse_version(library.profile.profile.version) < (0, 8, 0)
     write_lines(list_lines(entries, total=total, offset=given.offset, limit=given.limit, indented_hint=indented))
     if hidden:

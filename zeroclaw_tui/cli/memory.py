@@ -57,7 +57,7 @@ async def _answer(given: argparse.Namespace) -> int:
             return await _to_new_store(target, given, now)
         library = target.library
     else:
-        library = await open_library(configs[0], given.profile, may_be_missing=True)
+        library = await open_library(configs[0], given.profile, may_be_missing=True, asks_binary=verb.heeds_version)
     library.tell_before_first_call(lambda call: note(f"zeroclaw: {call.words}"))
     # A change that is refused for what makes the store read-only says it itself.
     changes = verb.changes and not getattr(given, "dry_run", False)

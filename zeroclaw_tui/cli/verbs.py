@@ -75,6 +75,8 @@ class Verb(NamedTuple):
     """Whether it changes something, unless --dry-run is given."""
     concerns: tuple[Concern, ...] = ()
     """What of the config's warnings changes what it does."""
+    heeds_version: bool = True
+    """Whether its answer is another one by the rules of another ZeroClaw version."""
     tells_facts: bool = False
     """Whether how the store is made is told by the verb itself."""
 
@@ -135,6 +137,7 @@ _CLASHES = (
     "the newest memories first, as ZeroClaw lists them",
     "entries:list_memories",
     "{backend, location, total, superseded_hidden, offset, limit, entries}",
+    heeds_version=False,
 )
 def _list(parser: argparse.ArgumentParser) -> None:
     add_filters(parser)
@@ -154,6 +157,7 @@ def _list(parser: argparse.ArgumentParser) -> None:
         "{id, key, content, category, timestamp, updated_at, session_id, namespace, importance, "
         "superseded_by, kind, pinned, agent, embedding_dimensions}"
     ),
+    heeds_version=False,
 )
 def _get(parser: argparse.ArgumentParser) -> None:
     add_key(parser, None)
@@ -201,6 +205,7 @@ def _stats(parser: argparse.ArgumentParser) -> None:
     "counts by category, session, agent, namespace and age",
     "counts:facets",
     "{backend, location, total, category, session, agent, namespace, age, superseded, superseded_hidden, not_embedded}",
+    heeds_version=False,
 )
 def _facets(parser: argparse.ArgumentParser) -> None:
     add_filters(parser)

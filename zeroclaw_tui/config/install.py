@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Layout = Literal["workspace", "data", "lone"]
 
@@ -34,8 +34,7 @@ class Install:
         return self.config_dir / "config.toml" if self.config_dir else None
 
 
-@dataclass(frozen=True, slots=True)
-class OpenOptions:
+class OpenOptions(NamedTuple):
     """What was asked for on the command line; None or False where nothing was."""
 
     path: Path | None = None

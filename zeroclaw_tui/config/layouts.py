@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat
 import tomllib
@@ -48,6 +47,8 @@ def data_install(config_dir: Path, rule: str) -> Install:
 
 def lone_install(given: Path, root: Path, database: Path, rule: str, environ: Mapping[str, str], home: Path) -> Install:
     """A store without a config; our own files for it lie under the user's data folder, by its real path."""
+    import hashlib
+
     name = hashlib.sha256(os.fsencode(os.path.realpath(given))).hexdigest()
     return Install(None, root, database, "lone", rule, _data_home(environ, home) / OWN_FOLDER / name)
 
@@ -57,6 +58,8 @@ def lone_server(url: str, rule: str, environ: Mapping[str, str], home: Path) -> 
 
     The folder is also the `root`, where no ZeroClaw ever puts anything.
     """
+    import hashlib
+
     name = hashlib.sha256(without_password(url).encode("utf-8", "surrogateescape")).hexdigest()
     own_dir = _data_home(environ, home) / OWN_FOLDER / name
     return Install(None, own_dir, database_of(own_dir), "lone", rule, own_dir)

@@ -43,7 +43,7 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
     home = home_folder(variables, options.config_dir)
     if options.is_made and options.path is not None and not exists(expand(str(options.path), home)):
         # What is not there tells no backend, and a database is what ZeroClaw makes unless it is told otherwise.
-        options = replace(options, backend=options.backend or "sqlite", location=str(options.path))
+        options = options._replace(backend=options.backend or "sqlite", location=str(options.path))
     return tuple(_config_of(install, options, variables) for install in _found(options, variables, home))
 
 
@@ -68,7 +68,7 @@ def _with_backend(options: OpenOptions) -> OpenOptions:
     if options.backend is None:
         if meant is None and url.partition("://")[0].lower() not in _WEB:
             raise WrongUse(f"No backend is known for {_shown_scheme(url)} URLs.", hint=_URL_HINT)
-        return replace(options, backend=meant, backend_by_scheme=meant is not None)
+        return options._replace(backend=meant, backend_by_scheme=meant is not None)
     profile = backend_profile(options.backend)
     name = options.backend if profile is None else profile.key
     if name in _WITHOUT_URL or (meant is not None and profile is not None and meant != name):

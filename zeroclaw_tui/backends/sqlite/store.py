@@ -14,7 +14,6 @@ from pathlib import Path
 from sqlite3 import Connection, OperationalError
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.answers import Health, StoreRecall
 from zeroclaw_tui.backends.base import Entries, Memory, Neighbours, Scored, Stamps
 from zeroclaw_tui.backends.cancellation import Stoppable, to_its_end
 from zeroclaw_tui.backends.sqlite import sql
@@ -45,7 +44,17 @@ from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.backends.answers import Compacted, Mended, Outdated, Pages, Repair, Retention, StoreFacts
+    from zeroclaw_tui.backends.answers import (
+        Compacted,
+        Health,
+        Mended,
+        Outdated,
+        Pages,
+        Repair,
+        Retention,
+        StoreFacts,
+        StoreRecall,
+    )
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.transaction import Writing
     from zeroclaw_tui.backends.sqlite.write import SqliteRows
