@@ -74,7 +74,7 @@ def _news(profile: ScoringProfile, before: ScoringProfile | None) -> str:
 async def choose_profile(
     config: MemoryConfig, memory: Memory, given: str | None, *, asks_binary: bool = True
 ) -> ProfileChoice:
-    """The option, else the saved choice, else what the real binary says where it is asked, else the newest that has this
+    """The option, else the saved choice, else what the real binary says where it is asked, else the newest of this
     schema."""
     if given is not None:
         return ProfileChoice.of(given, "option")
