@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.profiles import BACKENDS, BackendProfile, backend_profile
-from zeroclaw_tui.config.layouts import exists
+from zeroclaw_tui.config.locations import exists
 from zeroclaw_tui.memory.errors import DriverMissing, Refused, WrongUse
 
 if TYPE_CHECKING:

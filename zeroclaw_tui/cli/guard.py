@@ -16,8 +16,8 @@ from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 from zeroclaw_tui.cli.output import Line, note, write_lines
-from zeroclaw_tui.config.confirming import store_to_confirm
 from zeroclaw_tui.config.environment import OTHERS_DB_URL
+from zeroclaw_tui.config.load import store_to_confirm
 from zeroclaw_tui.curation.changes import Outcome, repair
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Clashes, ClashFound, TriggersMissing

@@ -357,7 +357,7 @@ def _ask(given: argparse.Namespace) -> int:
 
 
 def _inspect(config_dir: Path) -> int:
-    from zeroclaw_tui.config.install import OpenOptions
+    from zeroclaw_tui.config.locations import OpenOptions
     from zeroclaw_tui.tui.app import run_inspector
 
     return run_inspector(OpenOptions(config_dir=config_dir))

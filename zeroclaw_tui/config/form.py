@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, NamedTuple
 
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.notes import Notes, shown
 from zeroclaw_tui.config.setting_table import NEWEST_MODERN, NEWEST_OLD, Version, version_numbers
 

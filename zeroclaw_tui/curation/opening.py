@@ -10,17 +10,24 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.factory import backend_of_file
 from zeroclaw_tui.backends.profiles import backend_profile
-from zeroclaw_tui.config.given_path import install_to_be
-from zeroclaw_tui.config.layouts import exists, expand, is_folder, lone_server
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import find_installs, home_folder, install_at
+from zeroclaw_tui.config.locations import (
+    exists,
+    expand,
+    find_installs,
+    home_folder,
+    install_at,
+    install_to_be,
+    is_folder,
+    lone_server,
+)
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.server_url import SCHEME, backend_of, is_connection_string, is_url, without_password
 from zeroclaw_tui.config.settings import settings_problem
 from zeroclaw_tui.memory.errors import NoInstall, Unreadable, WrongUse
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.config.install import Install, OpenOptions
+    from zeroclaw_tui.config.locations import Install, OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 _NAMED = "the URL given"

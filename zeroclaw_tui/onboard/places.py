@@ -7,18 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from zeroclaw_tui.config.install import Install
-from zeroclaw_tui.config.layouts import (
+from zeroclaw_tui.config.locations import (
     CONFIG_NAME,
+    Install,
     database_of,
     exists,
     expand,
     holds_anything,
+    installs_meant,
     is_folder,
     names_in,
     workspace_install,
+    workspace_rule,
 )
-from zeroclaw_tui.config.locations import installs_meant, workspace_rule
 from zeroclaw_tui.memory.errors import WrongUse
 
 

@@ -32,7 +32,7 @@ from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
 from zeroclaw_tui.tui.view import Pace, View
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.config.install import OpenOptions
+    from zeroclaw_tui.config.locations import OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.switching import Candidate, Standing

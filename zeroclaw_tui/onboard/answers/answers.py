@@ -14,6 +14,7 @@ from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.setting_names import (
     BACKEND,
+    DEFAULT_ALIAS,
     SETTINGS,
     checked_value,
     default_of,
@@ -22,7 +23,6 @@ from zeroclaw_tui.config.setting_names import (
     setting_name,
     written_value,
 )
-from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
 from zeroclaw_tui.config.setting_table import reading_words
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.onboard.answers.answers_file import answers_file_text, read_answers, settings_in

@@ -9,8 +9,14 @@ from typing import Any
 from zeroclaw_tui.config.document.values import value_text
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.schema import MEMORY_KEYS, STORAGE_KEYS, kind_of
-from zeroclaw_tui.config.setting_names import SETTINGS, checked_value, is_left_out, probably_meant, setting_name
-from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
+from zeroclaw_tui.config.setting_names import (
+    DEFAULT_ALIAS,
+    SETTINGS,
+    checked_value,
+    is_left_out,
+    probably_meant,
+    setting_name,
+)
 from zeroclaw_tui.config.toml_file import read_toml
 from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets

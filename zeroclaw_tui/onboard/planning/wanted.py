@@ -9,8 +9,15 @@ from zeroclaw_tui.config.defaults import default_values
 from zeroclaw_tui.config.document.document import KeyPath
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.schema import kind_of
-from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, default_of, is_read, place_of, written_value
-from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
+from zeroclaw_tui.config.setting_names import (
+    BACKEND,
+    DEFAULT_ALIAS,
+    SETTINGS,
+    default_of,
+    is_read,
+    place_of,
+    written_value,
+)
 from zeroclaw_tui.config.setting_table import Target, version_numbers
 from zeroclaw_tui.memory.errors import BrokenConfig
 from zeroclaw_tui.onboard.answers.answers import Answers

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from zeroclaw_tui.config.embedding import LOCAL, read_embedding
 from zeroclaw_tui.config.environment import apply_generic
 from zeroclaw_tui.config.form import Form, to_third_schema
+from zeroclaw_tui.config.load import read_memory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.config.memory_section import read_memory
 from zeroclaw_tui.config.notes import Notes, shown
 from zeroclaw_tui.config.secrets import reveal
 from zeroclaw_tui.embeddings.addresses import is_loopback

@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.config.install import Install
-from zeroclaw_tui.config.layouts import has_markdown, is_folder, names_in, status_of
+from zeroclaw_tui.config.locations import Install, has_markdown, is_folder, names_in, status_of
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.files.database import why_not_writable
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NOT_REACHABLE, InspectorError

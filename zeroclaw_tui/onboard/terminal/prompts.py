@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS, place_of
+from zeroclaw_tui.config.setting_names import DEFAULT_ALIAS, place_of
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import cells, cut, one_line, padded
 from zeroclaw_tui.onboard.answers.answers import Answers
