@@ -32,7 +32,6 @@ from zeroclaw_tui.cli.output import (
     write_lines,
 )
 from zeroclaw_tui.cli.selection import HOW_TO_FIND, exactly, filter_given, nothing_found, several_agents, starting
-from zeroclaw_tui.curation.stats import full_stats, memory_stats
 from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, hidden_fact
 from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere, Refused
 from zeroclaw_tui.memory.query import NEWEST_UPDATED, Facets, MemoryFilter
@@ -241,6 +240,8 @@ async def facets(library: Library, given: argparse.Namespace, now: datetime) -> 
 
 async def stats(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print what ZeroClaw's `memory stats` prints; with a filter, of what it leaves. As JSON, all that is counted."""
+    from zeroclaw_tui.curation.stats import full_stats, memory_stats
+
     wanted = filter_given(given, now)
     chosen = None if wanted == MemoryFilter() else wanted
     if given.json:
