@@ -10,7 +10,7 @@ import pytest
 from support import small_store
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.entry import MemoryEntry

@@ -11,7 +11,7 @@ import pytest
 from audit_rows import PLAIN
 from support.small_store import blob
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.audit.audit import audit_memories
 from zeroclaw_tui.curation.audit.findings import AuditReport, FindingKind
 from zeroclaw_tui.curation.library import open_library

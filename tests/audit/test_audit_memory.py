@@ -18,7 +18,7 @@ import asyncio, re, sys
 from pathlib import Path
 from zeroclaw_tui.curation.audit.audit import audit_memories
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.opening import configs_for
 
 async def looked_at():

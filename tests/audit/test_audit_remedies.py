@@ -12,7 +12,7 @@ import pytest
 from audit_rows import PLAIN
 from support import small_store
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.audit import audit
 from zeroclaw_tui.curation.audit.audit import audit_memories, merge, plan_merge, recategorise

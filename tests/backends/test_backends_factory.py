@@ -11,7 +11,7 @@ import pytest
 from zeroclaw_tui.backends.factory import CLASSES, create_memory
 from zeroclaw_tui.backends.profiles import BACKENDS, backend_profile
 from zeroclaw_tui.backends.sqlite.schema import create_database
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.errors import Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Sort

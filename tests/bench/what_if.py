@@ -32,7 +32,7 @@ from bench.keyword_stage import mixed_queries
 from bench.side_by_side import medians
 from bench.whole_recall import with_vectors
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.prompt import GatheredEvidence, gather_evidence, trial_of

@@ -15,7 +15,7 @@ import pytest
 from support.terminal import Terminal
 
 from zeroclaw_tui.backends.sqlite.schema import create_database
-from zeroclaw_tui.cli.store_copying import _going_on_later
+from zeroclaw_tui.cli.transfer import _going_on_later
 from zeroclaw_tui.memory.errors import NotReachable
 
 Run = Callable[..., Any]

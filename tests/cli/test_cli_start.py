@@ -233,3 +233,18 @@ def test_with_json_an_error_is_a_document_and_words(
     assert error["exit_code"] == code
     assert title in (None, error["title"])
     assert error["message"] in answer.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asked"),
+    [(("list",), False), (("get", "food"), False), (("facets",), False), (("recall", "x"), True)],
+)
+def test_the_real_zeroclaw_is_asked_for_its_version_only_where_that_counts(
+    run: Run, install: Path, tmp_path: Path, arguments: tuple[str, ...], asked: bool
+) -> None:
+    was_asked, real = tmp_path / "asked", tmp_path / "bin" / "zeroclaw"
+    real.parent.mkdir()
+    real.write_text(f"#!/bin/sh\n: > {was_asked}\necho zeroclaw 0.7.5\n")
+    real.chmod(0o755)
+    run("memory", *arguments, ZEROCLAW_CONFIG_DIR=str(install), PATH=f"{real.parent}:/usr/bin:/bin")
+    assert was_asked.exists() == asked

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from zeroclaw_tui.cli.entries import entry_lines, list_lines, prefix_lines, stats_lines
 from zeroclaw_tui.cli.output import write_lines
-from zeroclaw_tui.cli.zeroclaw_words import entry_lines, list_lines, prefix_lines, stats_lines
 from zeroclaw_tui.memory.entry import MemoryEntry
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from zeroclaw_tui.config.defaults import BACKENDS_WITH_DEFAULTS, default_text, default_values, defaults_folder
-from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.schema import MEMORY_KEYS, PROVIDER_CONFIG_KEYS, fits
 from zeroclaw_tui.memory.errors import Unreadable
 

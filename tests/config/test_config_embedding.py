@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.secrets import seal
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 import pytest
 
-from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 
 OLD = '[memory]\nbackend = "sqlite"\nauto_save = true\n'

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import install_at
+from zeroclaw_tui.config.locations import Install, install_at
 from zeroclaw_tui.memory.errors import Unreadable
 
 CONFIG = '[memory]\nbackend = "sqlite"\nauto_save = true\nvector_weight = 0.6\n'

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.settings import (
     save_profile,
     save_theme,

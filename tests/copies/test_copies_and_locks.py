@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support import small_store
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory
 from zeroclaw_tui.curation.copies.copies import find_copies
 from zeroclaw_tui.curation.copies.texts import Text

@@ -15,7 +15,7 @@ from copies_samples import OTHER, SECRET, Place, make_side_databases
 from support import small_store
 from support.left_texts import cache, snapshot
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.copies import databases, texts
 from zeroclaw_tui.curation.copies.copies import find_copies, summary
 from zeroclaw_tui.curation.copies.places import Copy

@@ -235,7 +235,7 @@ from pathlib import Path
 from zeroclaw_tui.curation.copies import copies as looking
 from zeroclaw_tui.curation.copies.copies import Text, find_copies
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.opening import configs_for
 
 async def main():

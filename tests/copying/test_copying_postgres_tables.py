@@ -15,7 +15,7 @@ import pytest
 from support.postgres_place import PASSWORD, PostgresPlace
 from support.postgres_server import PostgresServer, running_postgres
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import configs_for

@@ -23,7 +23,7 @@ from support import kill_points, killing, small_store
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
 from zeroclaw_tui.backends.sqlite import store as _store
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for

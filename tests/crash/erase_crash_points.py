@@ -25,7 +25,7 @@ from support import kill_points, killing
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
 from zeroclaw_tui.backends.sqlite import store as _store
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase

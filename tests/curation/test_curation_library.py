@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from zeroclaw_tui.backends.sqlite.schema import create_database
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import save_profile
 from zeroclaw_tui.curation import profile_choice
@@ -102,7 +102,7 @@ def test_the_process_ends_after_an_opening_that_failed(config: MemoryConfig) -> 
     script = (
         "import asyncio, sys, pathlib\n"
         "from zeroclaw_tui.curation.library import open_library\n"
-        "from zeroclaw_tui.config.install import OpenOptions\n"
+        "from zeroclaw_tui.config.locations import OpenOptions\n"
         "from zeroclaw_tui.curation.opening import configs_for\n"
         "asyncio.run(open_library(configs_for(OpenOptions(path=pathlib.Path(sys.argv[1])))[0], 'newest'))\n"
     )

@@ -13,7 +13,7 @@ import pytest
 from support import small_store
 from support.patient import NOW
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import store_memory, undo
 from zeroclaw_tui.curation.doctor.examination import examine
 from zeroclaw_tui.curation.doctor.repairs import repair_finding

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from support.http_endpoints import HttpEndpoint, embeddings, serving
 
-from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.secrets import seal
 from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 

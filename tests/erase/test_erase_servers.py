@@ -21,7 +21,7 @@ from support.redis_server import NO_SERVER, running_redis, server_program
 from support.small_store import make
 from support.warm_start import run_memory
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import plan_purge, remove_memories, store_memory
 from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import EraseReport, erase_texts, plan_erase

@@ -17,7 +17,7 @@ from support import golden
 from support.small_store import add, make
 from support.test_embedder import embed
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.evaluation import Evaluation, TestQuery, difference, evaluate, keys_nobody_has, read_queries
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for

@@ -13,7 +13,7 @@ import pytest
 from support.http_endpoints import Answer, HttpEndpoint, always, embeddings, serving
 from support.small_store import blob, make
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.evaluation import TestQuery, evaluate, with_queries_together
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for

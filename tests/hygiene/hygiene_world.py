@@ -15,7 +15,7 @@ from typing import Any
 
 from support import golden, small_store
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.trash.trash import Trash

@@ -17,7 +17,7 @@ from support import small_store
 
 from zeroclaw_tui.backends.answers import Budget, Retention
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import configs_for

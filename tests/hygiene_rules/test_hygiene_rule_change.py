@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.hygiene.rules import (
     Value,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories
 from zeroclaw_tui.curation.demo import make_demo
 from zeroclaw_tui.curation.library import open_library

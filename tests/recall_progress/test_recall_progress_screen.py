@@ -17,7 +17,7 @@ from support.settling import settled
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList

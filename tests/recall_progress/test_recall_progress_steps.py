@@ -11,7 +11,7 @@ import pytest
 from recall_progress_world import Service, configured
 from support.http_endpoints import HttpEndpoint
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult

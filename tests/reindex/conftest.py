@@ -14,7 +14,7 @@ from support.http_endpoints import Answer
 from support.slept_clock import Clock
 from support.test_embedder import embed
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 

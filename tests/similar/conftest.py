@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.small_store import blob, make
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for

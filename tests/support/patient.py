@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from support import small_store
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport
 from zeroclaw_tui.curation.doctor.examination import examine

@@ -10,7 +10,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.formats.own import Format

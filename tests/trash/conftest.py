@@ -11,7 +11,7 @@ from trash_world import Clock, World, install_at
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice

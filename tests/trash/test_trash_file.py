@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from support.marks import plan_of_marked
 from trash_world import Clock, World, install_at
 
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.settings import save_theme, settings_file, settings_problem, trash_limits
 from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories, store_memory, undo
 from zeroclaw_tui.curation.trash import file as trash_file

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.marks import plan_of_marked
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory, remove_memories
 from zeroclaw_tui.curation.copies.copies import find_copies, texts_of
 from zeroclaw_tui.curation.library import Library, open_library

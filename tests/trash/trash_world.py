@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import StoredRow

@@ -27,7 +27,7 @@ from tui_samples import (
 )
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort
 from zeroclaw_tui.tui import loader

@@ -20,7 +20,7 @@ from textual.widget import Widget
 from zeroclaw_tui.backends.answers import StoreRecall
 from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.config.install import Install, OpenOptions
+from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice

@@ -12,7 +12,7 @@ from support.redis_server import NO_SERVER, running_redis, server_program
 from support.two_stores import install_of_two_stores
 from tui_samples import NOW, STILL, WIDE, browser, settled, until
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.tui.app import InspectorApp

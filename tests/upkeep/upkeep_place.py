@@ -15,7 +15,7 @@ from typing import Any
 from support.small_store import blob, make
 from support.whole_store import everything, hits
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.audit.audit import audit_memories, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.changes import Outcome

@@ -9,7 +9,7 @@ import pytest
 from support.config_forms import FIRST, ROWS
 from support.small_store import make
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.opening import configs_for
 

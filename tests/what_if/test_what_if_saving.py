@@ -14,8 +14,8 @@ import pytest
 import tomlkit
 from support.config_forms import FIRST, FORMS, THIRD
 
-from zeroclaw_tui.config.install import OpenOptions
 from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for

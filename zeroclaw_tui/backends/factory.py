@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.profiles import BACKENDS, BackendProfile, backend_profile
-from zeroclaw_tui.config.layouts import exists
+from zeroclaw_tui.config.locations import exists
 from zeroclaw_tui.memory.errors import DriverMissing, Refused, WrongUse
 
 if TYPE_CHECKING:
@@ -106,6 +105,8 @@ def _nobody_knows(config: MemoryConfig) -> WrongUse:
     from zeroclaw_tui.backends.plugins import plugin_names
 
     known = [*(profile.key for profile in BACKENDS), *plugin_names()]
+    import difflib
+
     near = difflib.get_close_matches(config.backend.strip().lower(), known, n=1, cutoff=0.5)
     meant = f"Did you mean {near[0]!r}? " if near else f"Known are {', '.join(known)}. "
     return WrongUse(

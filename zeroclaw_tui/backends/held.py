@@ -7,7 +7,7 @@ import shlex
 from abc import abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -170,7 +170,7 @@ class HeldMemory(Memory):
         counted = await asyncio.to_thread(facets_of, await self.entries(filter), self.capabilities, now)
         if not self.capabilities.superseded:
             return counted
-        return replace(counted, superseded=len(await self.entries(filter.but(superseded=Superseded.ONLY))))
+        return counted._replace(superseded=len(await self.entries(filter.but(superseded=Superseded.ONLY))))
 
     async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
         """How much there is, replaced memories too unless a filter says else."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from zeroclaw_tui.config.environment import STORAGE_PROVIDER, source_of
 from zeroclaw_tui.config.notes import DEFAULT, FILE, OPTION, shown
@@ -31,8 +30,7 @@ _OTHER_NAMES = {
 _KEY = "memory.backend"
 
 
-@dataclass(frozen=True, slots=True)
-class BackendProfile:
+class BackendProfile(NamedTuple):
     """One backend. The defaults are what a config gets when this backend is chosen.
 
     `in_zeroclaw` says that some ZeroClaw release knows the name; `has_local_database` that a brain.db lies on this

@@ -1,26 +1,117 @@
-"""`memory list` and `memory get`."""
+"""The verbs that look: list, get, stats and facets.
+
+What ZeroClaw's own `memory list`, `get` and `stats` print, word for word: habits and scripts keep working.
+
+`memory list` and `memory get`.
+
+`memory stats` and `memory facets`.
+
+Facets in lines.
+"""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.cli.finding import HOW_TO_FIND, exactly, filter_given, nothing_found, several_agents, starting
 from zeroclaw_tui.cli.options import agents_given
-from zeroclaw_tui.cli.output import BOLD, DIM, Line, Styled, document, note, write_lines
-from zeroclaw_tui.cli.zeroclaw_words import entry_lines, in_one_line, list_lines, prefix_lines
+from zeroclaw_tui.cli.output import (
+    BOLD,
+    DIM,
+    GREEN,
+    YELLOW,
+    Line,
+    Styled,
+    document,
+    in_one_line,
+    note,
+    width,
+    write_lines,
+)
+from zeroclaw_tui.cli.selection import HOW_TO_FIND, exactly, filter_given, nothing_found, several_agents, starting
 from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, hidden_fact
 from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere, Refused
-from zeroclaw_tui.memory.query import NEWEST_UPDATED
+from zeroclaw_tui.memory.query import NEWEST_UPDATED, Facets, MemoryFilter
+from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
 from zeroclaw_tui.scoring.profiles import parse_version
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.answers import PastText
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+
+
+LONGEST_LINE_BYTES = 80
+CUT_TO_CHARACTERS = 77
+
+
+def list_lines(
+    entries: Sequence[MemoryEntry], *, total: int, offset: int, limit: int, indented_hint: bool
+) -> Iterator[Line]:
+    """The lines of `memory list`; `indented_hint` as up to 0.7.5."""
+    if total == 0:
+        yield ("No memory entries found.",)
+        return
+    if not entries:
+        yield (f"No entries at offset {offset} (total: {total}).",)
+        return
+    yield (f"Memory entries ({total} total, showing {offset + 1}-{offset + len(entries)}):",)
+    yield ()
+    for entry in entries:
+        yield _key_line(entry)
+        yield ("    ", in_one_line(_beginning(entry.content)))
+    if offset + len(entries) < total:
+        yield ()
+        yield ("  " if indented_hint else "", f"Use --offset {offset + limit} to see the next page.")
+
+
+def entry_lines(entry: MemoryEntry) -> Iterator[Line]:
+    """The lines of `memory get`."""
+    yield ("Key:       ", Styled(in_one_line(entry.key), BOLD))
+    yield ("Category:  ", in_one_line(entry.category))
+    yield ("Timestamp: ", in_one_line(entry.timestamp))
+    if entry.session_id is not None:
+        yield ("Session:   ", in_one_line(entry.session_id))
+    yield ()
+    yield (entry.content,)
+
+
+def prefix_lines(prefix: str, entries: Sequence[MemoryEntry]) -> Iterator[Line]:
+    """The lines of `memory get` when several keys begin with what was given."""
+    yield (f"Prefix '{in_one_line(prefix)}' matched {len(entries)} entries:",)
+    yield ()
+    yield from map(_key_line, entries)
+    yield ()
+    yield ("Specify a longer prefix to narrow the match.",)
+
+
+def stats_lines(backend: str, *, healthy: bool, total: int, by_category: Mapping[str, int]) -> Iterator[Line]:
+    """The lines of `memory stats`; `by_category` is ordered by count."""
+    yield ("Memory Statistics:",)
+    yield ()
+    yield ("  Backend:  ", Styled(backend, BOLD))
+    yield ("  Health:   ", Styled("healthy", GREEN) if healthy else Styled("unhealthy", YELLOW))
+    yield (f"  Total:    {total}",)
+    if by_category:
+        yield ()
+        yield ("  By category:",)
+        for category, count in by_category.items():
+            yield (f"    {in_one_line(category):<20} {count}",)
+
+
+def _key_line(entry: MemoryEntry) -> Line:
+    return ("- ", Styled(in_one_line(entry.key), BOLD), f" [{in_one_line(entry.category)}]")
+
+
+def _beginning(content: str) -> str:
+    line = content.split("\n", 1)[0].removesuffix("\r")
+    if len(line.encode("utf-8", "surrogatepass")) <= LONGEST_LINE_BYTES:
+        return line
+    return line[:CUT_TO_CHARACTERS] + "..."
+
 
 ROWS_AT_ONCE = 500
 
@@ -49,6 +140,7 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
             }
         )
         return DONE
+    # Told by the schema of the store unless a version was chosen.
     indented = parse_version(library.profile.profile.version) < (0, 8, 0)
     write_lines(list_lines(entries, total=total, offset=given.offset, limit=given.limit, indented_hint=indented))
     if hidden:
@@ -118,3 +210,96 @@ def too_many(given: argparse.Namespace, found: Sequence[MemoryEntry]) -> int:
         )
     write_lines(prefix_lines(given.key, found))
     return REFUSED
+
+
+async def facets(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Print how many memories the filter leaves, by each value."""
+    wanted = filter_given(given, now)
+    found = await library.memory.facets(wanted, now.isoformat())
+    hidden = await library.superseded_hidden(wanted)
+    if not given.json:
+        write_lines(facets_lines(found, hidden, library.memory.name, library.memory.location))
+        return DONE
+    document(
+        {
+            "backend": library.memory.name,
+            "location": library.memory.location,
+            "total": found.total,
+            "category": found.category,
+            "session": found.session,
+            "agent": found.agent,
+            "namespace": found.namespace,
+            "age": found.age,
+            "superseded": found.superseded,
+            "superseded_hidden": hidden,
+            "not_embedded": found.not_embedded,
+        }
+    )
+    return DONE
+
+
+async def stats(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Print what ZeroClaw's `memory stats` prints; with a filter, of what it leaves. As JSON, all that is counted."""
+    from zeroclaw_tui.curation.stats import full_stats, memory_stats
+
+    wanted = filter_given(given, now)
+    chosen = None if wanted == MemoryFilter() else wanted
+    if given.json:
+        document(await full_stats(library.memory, now.isoformat(), chosen))
+        return DONE
+    whole = await memory_stats(library.memory, now.isoformat())
+    left = None if chosen is None else await library.memory.facets(chosen, now.isoformat())
+    write_lines(
+        stats_lines(
+            whole.backend,
+            healthy=whole.health == "healthy",
+            total=whole.total if left is None else left.total,
+            by_category=whole.by_category if left is None else left.category,
+        )
+    )
+    if hidden := await library.superseded_hidden(wanted):
+        if left is None:
+            are, it = ("is", "it") if hidden == 1 else ("are", "them")
+            note(f"zeroclaw: {hidden:,} of the total {are} superseded; the categories leave {it} out.")
+        else:
+            note(f"zeroclaw: {hidden_fact(hidden)}; {SHOWS_SUPERSEDED} counts {'it' if hidden == 1 else 'them'} too.")
+    return DONE
+
+
+MOST_VALUES = 20
+
+
+def facets_lines(facets: Facets, hidden: int, backend: str, location: str) -> Iterator[Line]:
+    """Counts by value, a block for each facet the store has; `hidden` superseded memories are not counted."""
+    head = [counted(facets.total)]
+    if hidden:
+        head.append(hidden_fact(hidden))
+    elif facets.superseded:
+        head.append(f"{facets.superseded:,} superseded")
+    if facets.not_embedded:
+        head.append(f"{facets.not_embedded:,} not embedded")
+    yield (Styled(" · ".join(head), BOLD),)
+    yield (Styled(f"{backend} · {one_line(location)}", DIM),)
+    blocks: tuple[tuple[str, Mapping[str, int] | None], ...] = (
+        ("Category", facets.category),
+        ("Session", facets.session),
+        ("Agent", facets.agent),
+        ("Namespace", facets.namespace),
+        ("Age", facets.ages),
+    )
+    for title, counts in blocks:
+        if counts:
+            yield ()
+            yield (Styled(title, BOLD),)
+            yield from _count_lines(counts)
+
+
+def _count_lines(counts: Mapping[str, int]) -> Iterator[Line]:
+    shown = {one_line(name) or "(none)": count for name, count in list(counts.items())[:MOST_VALUES]}
+    room = max(20, width() - 20)
+    left = min(room, max(map(cells, shown)))
+    right = max(len(f"{count:,}") for count in shown.values())
+    for name, count in shown.items():
+        yield ("  ", padded(cut(name, left), left), "  ", padded(f"{count:,}", right, right=True))
+    if len(counts) > MOST_VALUES:
+        yield (Styled(f"  … {len(counts) - MOST_VALUES:,} more; --json has all", DIM),)

@@ -25,10 +25,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm_typed
-from zeroclaw_tui.cli.changing import text_given
-from zeroclaw_tui.cli.exporting import expanded
-from zeroclaw_tui.cli.guarding import Progress, check_writable
+from zeroclaw_tui.cli.edits import text_given
+from zeroclaw_tui.cli.export import expanded
+from zeroclaw_tui.cli.guard import NOTHING_DONE, Progress, check_can_ask, check_writable, confirm_typed
 from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, document, note, write_lines
 from zeroclaw_tui.curation.audit.secrets import masked

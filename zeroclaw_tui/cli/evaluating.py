@@ -32,8 +32,7 @@ from zeroclaw_tui.cli.output import (
     width,
     write_lines,
 )
-from zeroclaw_tui.cli.recalling import tell_notes
-from zeroclaw_tui.cli.trials import WHAT_IF_OPTIONS, tell_complaints, trial_given
+from zeroclaw_tui.cli.recall import WHAT_IF_OPTIONS, tell_complaints, tell_notes, trial_given
 from zeroclaw_tui.curation.evaluation import (
     MEASURES,
     STDIN,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import datetime
@@ -13,8 +13,7 @@ from zeroclaw_tui.backends.answers import Health
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.plugins import shadowed_sentences
 from zeroclaw_tui.backends.profiles import chosen_line, has_database
-from zeroclaw_tui.cli.output import document, write_lines
-from zeroclaw_tui.cli.tables import health_lines, value_shown
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Styled, document, width, write_lines
 from zeroclaw_tui.config.document.masking import is_secret_name, masked_text
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.notes import OPTION
@@ -23,7 +22,7 @@ from zeroclaw_tui.config.settings import settings_problem
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.setting_change import config_as_it_is
 from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError
-from zeroclaw_tui.memory.text import HIDDEN, mask_secrets
+from zeroclaw_tui.memory.text import HIDDEN, cells, cut, mask_secrets, one_line, padded
 
 _NOT_SETTINGS = (
     "install",
@@ -218,3 +217,38 @@ def _masked(key: str, value: Any) -> Any:
     if value and isinstance(value, str):
         return HIDDEN if is_secret_name(key.rpartition(".")[2]) else masked_text(mask_secrets(value))
     return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def health_lines(health: Health, facts: Mapping[str, Any]) -> Iterator[Line]:
+    """A verdict, what was found, and the facts in two columns."""
+    mark = Styled("✓", GREEN) if health.ok else Styled("✗", RED)
+    yield (mark, " ", Styled(one_line(health.summary), BOLD))
+    for finding in health.findings:
+        yield ("  – ", one_line(finding))
+    yield ()
+    names = [one_line(str(name)) for name in facts]
+    left = max(map(cells, names), default=0)
+    for name, value in zip(names, facts.values(), strict=True):
+        shown = one_line(value_shown(value))
+        is_list = isinstance(value, list | tuple)
+        yield (
+            "  ",
+            Styled(padded(name, left), DIM),
+            "  ",
+            cut(shown, max(20, width() - left - 4)) if is_list else shown,
+        )
+
+
+def value_shown(value: Any) -> str:
+    """A fact's value in words."""
+    if value is None or value == "":
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {value_shown(item)}" for name, item in value.items()) or NOTHING
+    if isinstance(value, list | tuple):
+        return ", ".join(map(value_shown, value)) or NOTHING
+    return str(value)

@@ -20,9 +20,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
-from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
-from zeroclaw_tui.cli.moments import moment_meant
+from zeroclaw_tui.cli.guard import NOTHING_DONE, Progress, check_can_ask, check_writable, confirm, with_triggers
 from zeroclaw_tui.cli.output import (
     BOLD,
     DIM,
@@ -39,7 +37,8 @@ from zeroclaw_tui.cli.output import (
     width,
     write_lines,
 )
-from zeroclaw_tui.cli.told import tell_notes
+from zeroclaw_tui.cli.report import tell_notes
+from zeroclaw_tui.cli.selection import moment_meant
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, note_nothing
 from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan, plan_hygiene
@@ -200,7 +199,7 @@ def _item_as_json(item: HygieneItem) -> dict[str, Any]:
 
 
 def _run_as_json(outcome: Outcome) -> dict[str, Any]:
-    """What was done, by the names that every change has (see `told`)."""
+    """What was done, by the names that every change has (see `report`)."""
     action = outcome.action
     return {
         "count": outcome.count,

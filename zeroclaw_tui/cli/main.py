@@ -129,7 +129,7 @@ def _inspect(arguments: Sequence[str]) -> int:
 
         return print_script("zeroclaw-tui", given.print_completion)
     options = open_options(given)
-    from zeroclaw_tui.config.install import OpenOptions
+    from zeroclaw_tui.config.locations import OpenOptions
 
     if given.demo and options != OpenOptions(read_only=given.read_only):
         raise WrongUse("--demo makes its own workspace, so nothing else can be named to open.")
@@ -162,7 +162,7 @@ def _inspect_demo(read_only: bool) -> int:
     from datetime import UTC, datetime
 
     from zeroclaw_tui.config.document.replacing import temporary_folder
-    from zeroclaw_tui.config.install import OpenOptions
+    from zeroclaw_tui.config.locations import OpenOptions
     from zeroclaw_tui.curation.demo import make_demo
     from zeroclaw_tui.tui.app import run_inspector
 

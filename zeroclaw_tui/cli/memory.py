@@ -38,7 +38,7 @@ async def _answer(given: argparse.Namespace) -> int:
     if given.profile is not None:
         profile_for(given.profile)
     if verb.name == "recall":
-        from zeroclaw_tui.cli.recalling import check_recall
+        from zeroclaw_tui.cli.recall import check_recall
 
         check_recall(given)
     configs = _configs(given)
@@ -57,7 +57,7 @@ async def _answer(given: argparse.Namespace) -> int:
             return await _to_new_store(target, given, now)
         library = target.library
     else:
-        library = await open_library(configs[0], given.profile, may_be_missing=True)
+        library = await open_library(configs[0], given.profile, may_be_missing=True, asks_binary=verb.heeds_version)
     library.tell_before_first_call(lambda call: note(f"zeroclaw: {call.words}"))
     # A change that is refused for what makes the store read-only says it itself.
     changes = verb.changes and not getattr(given, "dry_run", False)
@@ -85,8 +85,8 @@ def function_of(verb: Verb) -> Callable[..., Awaitable[int]]:
 
 async def _to_new_store(target: Target, given: argparse.Namespace, now: datetime) -> int:
     """A verb that brings the first memories of a store, which is made as the ZeroClaw of the config's version would."""
-    from zeroclaw_tui.cli.changing import store
-    from zeroclaw_tui.cli.importing import import_to_new
+    from zeroclaw_tui.cli.edits import store
+    from zeroclaw_tui.cli.transfer import import_to_new
 
     try:
         if given.verb == "import":

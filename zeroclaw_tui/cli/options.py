@@ -15,7 +15,7 @@ from zeroclaw_tui.memory.errors import WrongUse
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from zeroclaw_tui.config.install import OpenOptions
+    from zeroclaw_tui.config.locations import OpenOptions
 
 LIKENESS_OF_A_SLIP = 0.7
 SHELLS = ("bash", "zsh", "fish")
@@ -172,7 +172,7 @@ def open_options(given: argparse.Namespace) -> OpenOptions:
     """
     from pathlib import Path
 
-    from zeroclaw_tui.config.install import OpenOptions
+    from zeroclaw_tui.config.locations import OpenOptions
     from zeroclaw_tui.config.server_url import is_url
 
     agents = agents_given(given)

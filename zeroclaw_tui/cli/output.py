@@ -15,6 +15,7 @@ BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
 NOTHING = "–"
 WIDTH_IN_A_PIPE = 120
 LONGEST_TIMESTAMP = 40
+_IN_ONE_LINE = str.maketrans({"\n": "␊", "\t": "␉"})
 
 # The same JSON, but no character in it can steer a terminal or be taken for a line end.
 _ESCAPED_IN_JSON = {
@@ -94,6 +95,11 @@ def has_colour(stream: TextIO) -> bool:
 def width() -> int:
     """How many cells a line may take."""
     return columns(WIDTH_IN_A_PIPE)
+
+
+def in_one_line(text: str) -> str:
+    """A text cleaned for one line with its blanks kept; line ends and tabs become their pictures."""
+    return display_text(text).translate(_IN_ONE_LINE)
 
 
 def size_shown(size: int) -> str:

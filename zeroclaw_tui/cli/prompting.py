@@ -13,8 +13,7 @@ import sys
 from datetime import datetime
 
 from zeroclaw_tui.cli.output import document, note
-from zeroclaw_tui.cli.recalling import tell_notes
-from zeroclaw_tui.cli.trials import RULE_WORDS, trial_given
+from zeroclaw_tui.cli.recall import RULE_WORDS, tell_notes, trial_given
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.prompt import Prompt, prompt_for
 from zeroclaw_tui.memory.errors import DONE, WrongUse

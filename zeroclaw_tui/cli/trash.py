@@ -3,7 +3,7 @@
 With --json, `trash list` prints {"backend", "location", "total", "offset", "limit", "usage", "entries"}: each entry has
 "number", "action", "verb", "deleted_at", "until", "size" (bytes, vector included), "store" and the names of an entry as
 `get` prints it; `usage` is {"rows", "bytes", "days_kept", "bytes_kept", "oldest"} of the whole trash. `trash restore`
-prints the document of every change (see `told`), and so does `trash empty`, whose verb is "empty" and whose `action`
+prints the document of every change (see `report`), and so does `trash empty`, whose verb is "empty" and whose `action`
 is null. `trash history` prints {"backend", "location", "ids", "versions"}: each version has "action", "verb", "at",
 "id", "before", "after" (entries or null) and "diff", the unified diff of the content or null.
 """
@@ -16,10 +16,16 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm, confirm_count
-from zeroclaw_tui.cli.differences import content_difference, difference_lines
-from zeroclaw_tui.cli.finding import exactly, nothing_found, several_agents
-from zeroclaw_tui.cli.guarding import Progress, check_writable, telling_clashes, with_triggers
+from zeroclaw_tui.cli.guard import (
+    NOTHING_DONE,
+    Progress,
+    check_can_ask,
+    check_writable,
+    confirm,
+    confirm_count,
+    telling_clashes,
+    with_triggers,
+)
 from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import (
     BOLD,
@@ -36,7 +42,8 @@ from zeroclaw_tui.cli.output import (
     width,
     write_lines,
 )
-from zeroclaw_tui.cli.told import left_alone_lines, tell_document, tell_notes
+from zeroclaw_tui.cli.report import content_difference, difference_lines, left_alone_lines, tell_document, tell_notes
+from zeroclaw_tui.cli.selection import exactly, nothing_found, several_agents
 from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, restore
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage, Version

@@ -75,6 +75,8 @@ class Verb(NamedTuple):
     """Whether it changes something, unless --dry-run is given."""
     concerns: tuple[Concern, ...] = ()
     """What of the config's warnings changes what it does."""
+    heeds_version: bool = True
+    """Whether its answer is another one by the rules of another ZeroClaw version."""
     tells_facts: bool = False
     """Whether how the store is made is told by the verb itself."""
 
@@ -135,6 +137,7 @@ _CLASHES = (
     "the newest memories first, as ZeroClaw lists them",
     "entries:list_memories",
     "{backend, location, total, superseded_hidden, offset, limit, entries}",
+    heeds_version=False,
 )
 def _list(parser: argparse.ArgumentParser) -> None:
     add_filters(parser)
@@ -154,6 +157,7 @@ def _list(parser: argparse.ArgumentParser) -> None:
         "{id, key, content, category, timestamp, updated_at, session_id, namespace, importance, "
         "superseded_by, kind, pinned, agent, embedding_dimensions}"
     ),
+    heeds_version=False,
 )
 def _get(parser: argparse.ArgumentParser) -> None:
     add_key(parser, None)
@@ -163,7 +167,7 @@ def _get(parser: argparse.ArgumentParser) -> None:
     "recall",
     LOOK,
     "what the agent would recall for a query, with every part of the score",
-    "recalling:recall",
+    "recall:recall",
     (
         "{backend, location, profile, profile_source, layer, query, limit, turn_limit, sessions, "
         "rerank_pool, mode, weights, threshold, scale, rule, results}"
@@ -184,7 +188,7 @@ def _recall(parser: argparse.ArgumentParser) -> None:
     "stats",
     LOOK,
     "how much is remembered, as ZeroClaw counts it",
-    "counts:stats",
+    "entries:stats",
     (
         "{backend, location, generation, health, total, superseded, by_category, by_session, by_agent, "
         "by_namespace, by_age, embeddings, bytes, by_size, by_day, undated, biggest, "
@@ -199,8 +203,9 @@ def _stats(parser: argparse.ArgumentParser) -> None:
     "facets",
     LOOK,
     "counts by category, session, agent, namespace and age",
-    "counts:facets",
+    "entries:facets",
     "{backend, location, total, category, session, agent, namespace, age, superseded, superseded_hidden, not_embedded}",
+    heeds_version=False,
 )
 def _facets(parser: argparse.ArgumentParser) -> None:
     add_filters(parser)
@@ -223,7 +228,7 @@ def _health(parser: argparse.ArgumentParser) -> None:
     "explain",
     WHY,
     "why a memory is, or is not, in the prompt for a message, stage by stage",
-    "explaining:explain",
+    "explain:explain",
     (
         "{id, key, agent, query, profile, profile_source, layer, rule, injected, place, of, stopped_at, "
         "verdict, steps, advice, remarks, notes}"
@@ -241,7 +246,7 @@ def _explain(parser: argparse.ArgumentParser) -> None:
     "similar",
     WHY,
     "the memories nearest to one by its vector, or by the rare words they share",
-    "similar:similar",
+    "explain:similar",
     "{backend, location, id, key, query, way, because, compared, results}",
     concerns=("vectors",),
 )
@@ -289,7 +294,7 @@ def _evaluate(parser: argparse.ArgumentParser) -> None:
     "store",
     CHANGE,
     "store a memory; one of that key and agent is replaced, as ZeroClaw does it",
-    "changing:store",
+    "edits:store",
     CHANGED,
     makes_store=True,
     changes=True,
@@ -311,7 +316,7 @@ def _store(parser: argparse.ArgumentParser) -> None:
     "edit",
     CHANGE,
     "change a memory in place, by its exact key or its id",
-    "changing:edit",
+    "edits:edit",
     CHANGED,
     changes=True,
     concerns=("store",),
@@ -336,7 +341,7 @@ def _edit(parser: argparse.ArgumentParser) -> None:
     "forget",
     CHANGE,
     "delete one memory, by its exact key or its id",
-    "removing:forget",
+    "edits:forget",
     CHANGED,
     changes=True,
     concerns=("store",),
@@ -350,7 +355,7 @@ def _forget(parser: argparse.ArgumentParser) -> None:
     "purge",
     CHANGE,
     "delete every memory that the filters leave, or those of these keys or ids",
-    "removing:purge",
+    "edits:purge",
     CHANGED,
     changes=True,
     concerns=("store",),
@@ -366,7 +371,7 @@ def _purge(parser: argparse.ArgumentParser) -> None:
     "clear",
     CHANGE,
     "delete all memories, those of a category, or the one of a key",
-    "removing:clear",
+    "edits:clear",
     CHANGED,
     changes=True,
     concerns=("store",),
@@ -410,9 +415,7 @@ def _erase(parser: argparse.ArgumentParser) -> None:
     add_dry_run(parser)
 
 
-@_verb(
-    "undo", TAKE_BACK, "take back the last change that was not taken back yet", "undoing:undo", CHANGED, changes=True
-)
+@_verb("undo", TAKE_BACK, "take back the last change that was not taken back yet", "undo:undo", CHANGED, changes=True)
 def _undo(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--id", type=positive, metavar="N", help="the change of this number, whatever came after it")
@@ -425,7 +428,7 @@ def _undo(parser: argparse.ArgumentParser) -> None:
     "redo",
     TAKE_BACK,
     "do again what undo took back last, unless another change came since",
-    "undoing:redo",
+    "undo:redo",
     CHANGED,
     changes=True,
 )
@@ -509,7 +512,7 @@ def _hygiene(parser: argparse.ArgumentParser) -> None:
     "audit",
     UPKEEP,
     "what pollutes the memory: duplicates, recall blobs, tool results, secrets and more",
-    "auditing:audit",
+    "audit:audit",
     "{backend, location, rows, superseded, size, findings, notes}",
 )
 def _audit(parser: argparse.ArgumentParser) -> None:
@@ -529,7 +532,7 @@ def _audit(parser: argparse.ArgumentParser) -> None:
     "doctor",
     UPKEEP,
     "what is wrong with the store, the risk of it, and its repair",
-    "doctoring:doctor",
+    "doctor:doctor",
     "{backend, location, deep, healthy, findings, notes, repaired}",
     opens="config",
     concerns=("file", "fact", "store", "recall", "vectors", "hygiene", "snapshot"),
@@ -547,7 +550,7 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
     "compact",
     UPKEEP,
     "make the database file small, when no other program has it open",
-    "compacting:compact",
+    "upkeep:compact",
     "{backend, location, dry_run, before, after, free, open_in, backup, done}",
     opens="config",
 )
@@ -559,7 +562,7 @@ def _compact(parser: argparse.ArgumentParser) -> None:
     "reindex",
     UPKEEP,
     "make the vectors that memories lack",
-    "reindexing:reindex",
+    "upkeep:reindex",
     "{backend, location, dry_run, model, remote, missing, wrong, characters, tokens, cost, filled, zeros,"
     " left, failed, stopped}",
     changes=True,
@@ -575,7 +578,7 @@ def _reindex(parser: argparse.ArgumentParser) -> None:
     "snapshot",
     UPKEEP,
     "write MEMORY_SNAPSHOT.md as ZeroClaw does, with a copy beside it that loses nothing",
-    "snapshotting:snapshot",
+    "snapshot:snapshot",
     CHANGED,
     description=_SNAPSHOT,
     changes=True,
@@ -594,7 +597,7 @@ def _snapshot(parser: argparse.ArgumentParser) -> None:
     "hydrate",
     MOVE,
     "bring memories of a snapshot into the store, or make an empty store of it",
-    "hydrating:hydrate",
+    "snapshot:hydrate",
     CHANGED,
     opens="config",
     concerns=("store",),
@@ -624,7 +627,7 @@ def _hydrate(parser: argparse.ArgumentParser) -> None:
     "export",
     MOVE,
     "write memories to JSONL (nothing lost), CSV or Markdown",
-    "exporting:export",
+    "export:export",
     "{file, count, size, format, lost, superseded_hidden, filtered_out}",
 )
 def _export(parser: argparse.ArgumentParser) -> None:
@@ -647,7 +650,7 @@ def _export(parser: argparse.ArgumentParser) -> None:
     "import",
     MOVE,
     "bring memories in from a file or folder, of this program or another tool",
-    "importing:import_",
+    "transfer:import_",
     CHANGED,
     makes_store=True,
     changes=True,
@@ -683,7 +686,7 @@ def _import_(parser: argparse.ArgumentParser) -> None:
     "copy",
     MOVE,
     "bring memories of this store to another one, of any backend, and check them there",
-    "store_copying:copy",
+    "transfer:copy",
     CHANGED,
 )
 def _copy(parser: argparse.ArgumentParser) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from zeroclaw_tui.config.environment import given, source_of
 from zeroclaw_tui.config.form import Form
@@ -28,8 +28,7 @@ _ROUTE_KEYS: Mapping[str, Kind] = {
 _ENVIRONMENT_KEYS = {"openai": "OPENAI_API_KEY", "openrouter": "OPENROUTER_API_KEY", "cohere": "COHERE_API_KEY"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+class _Key(NamedTuple):
     """A key as it stands in the config or the environment, not yet decrypted, and where."""
 
     text: str

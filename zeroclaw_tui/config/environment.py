@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -103,6 +102,8 @@ def parsed(kind: Kind, text: str) -> Any:
         return text
     if kind == "texts" and not text.lstrip().startswith("["):
         return [item.strip() for item in text.split(",") if item.strip()]
+    import json
+
     readers: dict[Kind, Callable[[str], Any]] = {"count": int, "number": float}
     try:
         value = readers.get(kind, json.loads)(text.strip())

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.notes import Notes, shown
 from zeroclaw_tui.config.setting_table import NEWEST_MODERN, NEWEST_OLD, Version, version_numbers
 
@@ -14,8 +13,7 @@ NEWEST_SCHEMA = 3
 _FIRST_MODERN = (0, 8, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """`schema` is what the file says (1 where it says nothing). `is_modern` says that ZeroClaw >= 0.8.0 reads it;
     `version` is which one, where that is known."""
 

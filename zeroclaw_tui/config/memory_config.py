@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.config.install import Install
-from zeroclaw_tui.config.layouts import is_folder
+from zeroclaw_tui.config.locations import Install, is_folder
 from zeroclaw_tui.config.notes import Concern
 
 

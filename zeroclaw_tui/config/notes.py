@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -61,6 +60,8 @@ class Notes:
 
     def unknown(self, name: str, place: str, known: Iterable[str]) -> None:
         """Tell of a key that no ZeroClaw version has, with the one probably meant."""
+        import difflib
+
         near = difflib.get_close_matches(name, list(known), n=1, cutoff=_LIKENESS_OF_A_SLIP)
         meant = f"; did you mean {near[0]}?" if near else "."
         self.warn(f"{place} has the key {shown(name)}, which ZeroClaw does not know and ignores{meant}")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Kind = Literal["switch", "count", "number", "text", "texts", "table"]
 
@@ -23,8 +22,7 @@ U32 = 2**32 - 1
 I64 = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryKey:
+class MemoryKey(NamedTuple):
     """One key. `name` is dotted below [memory]; `low` and `high` bound what makes sense, both included, and `largest`
     is the greatest whole number that its type holds.
 

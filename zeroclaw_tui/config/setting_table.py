@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from zeroclaw_tui.config.schema import MEMORY_KEYS, U32, MemoryKey
 
@@ -20,8 +19,7 @@ _OTHERS = ("qdrant.", "postgres.", "mem0.", "sqlite_open_timeout_secs")
 """Keys of [memory] that are another spelling of a storage setting, and mem0's, which only 0.5.5 and 0.5.6 knew."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """What is written to. `schema` is what the file says; `has_aliases` that it spells storage as
     `[storage.<kind>.<alias>]` and may name `kind.alias` (schema 3, or a file that already does so);
     `is_modern` that ZeroClaw >= 0.8.0 reads it; `version` the installed ZeroClaw's where it is known."""
@@ -83,8 +81,8 @@ _FROM_ENVIRONMENT_ONLY = (
 
 
 def _table() -> dict[str, MemoryKey]:
-    memory = [replace(key, name=f"memory.{key.name}") for key in MEMORY_KEYS.values() if _is_memorys(key)]
-    storage = [replace(key, name=f"storage.{key.name}") for key in (*_STORAGE, *_FROM_ENVIRONMENT_ONLY)]
+    memory = [key._replace(name=f"memory.{key.name}") for key in MEMORY_KEYS.values() if _is_memorys(key)]
+    storage = [key._replace(name=f"storage.{key.name}") for key in (*_STORAGE, *_FROM_ENVIRONMENT_ONLY)]
     return {key.name: key for key in (*memory, *_days_by_category(), *storage)}
 
 

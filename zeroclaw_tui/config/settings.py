@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.config.document.replacing import replace_file
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.toml_file import read_toml
 from zeroclaw_tui.memory.errors import BrokenConfig, Unreadable
 
@@ -90,7 +90,7 @@ def confirmed_stores(install: Install) -> tuple[str, ...]:
 def confirm_store(install: Install, name: str) -> None:
     """Keep that this store is ZeroClaw's, so that it opens for writing. Raises like `save_profile`.
 
-    `name` is what `confirming.store_to_confirm` gives: a URL without its password, schema and table.
+    `name` is what `load.store_to_confirm` gives: a URL without its password, schema and table.
     """
     known = confirmed_stores(install)
     if name not in known:

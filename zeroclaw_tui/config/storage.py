@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from zeroclaw_tui.config.environment import (
     OTHERS_DB_URL,
@@ -41,8 +39,7 @@ Reveal = Callable[[str, str], str | None]
 """From a config value and the name of its key to the plain text, or None after a warning."""
 
 
-@dataclass(frozen=True, slots=True)
-class Backend:
+class Backend(NamedTuple):
     """The kind asked for, its alias in schema 3, and the kind ZeroClaw would use."""
 
     kind: str
@@ -102,6 +99,8 @@ def _in_zeroclaw(name: str, form: Form, notes: Notes) -> str:
             "store",
         )
     else:
+        import difflib
+
         near = difflib.get_close_matches(name, sorted(ZEROCLAW_BACKENDS), n=1)
         meant = f"; did you mean {near[0]}?" if near else "."
         notes.warn(f'ZeroClaw does not know the backend "{shown(name)}" and uses Markdown{meant}', "store")

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from zeroclaw_tui.config.form import Form, to_third_schema
 from zeroclaw_tui.config.notes import Notes, shown
@@ -24,8 +23,7 @@ _TIMEOUTS = ("recall_timeout_ms", "store_timeout_ms")
 _BACKEND = "memory.backend"
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(NamedTuple):
     """One thing ZeroClaw refuses: a sentence, what to do, and the settings behind it as config.toml spells them."""
 
     message: str

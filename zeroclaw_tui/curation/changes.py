@@ -18,7 +18,7 @@ from typing import Any, Literal
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.profiles import has_database, has_notes
 from zeroclaw_tui.config.document.replacing import is_abandoned, is_unfinished, remove_left_over
-from zeroclaw_tui.config.layouts import names_in
+from zeroclaw_tui.config.locations import names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation.files import look_at_files, put_files_back

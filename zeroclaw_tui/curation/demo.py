@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.config.layouts import data_install
+from zeroclaw_tui.config.locations import data_install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.snapshot.text import NAME, snapshot_text
 from zeroclaw_tui.embeddings.local import local_vector

@@ -181,8 +181,11 @@ class Library:
             await self.embedder.close()
 
 
-async def open_library(config: MemoryConfig, profile: str | None = None, *, may_be_missing: bool = False) -> Library:
-    """Open the store a config names. Raises InspectorError kinds; `profile` is a ZeroClaw version.
+async def open_library(
+    config: MemoryConfig, profile: str | None = None, *, may_be_missing: bool = False, asks_binary: bool = True
+) -> Library:
+    """Open the store a config names. Raises InspectorError kinds; `profile` is a ZeroClaw version. Who neither
+    scores nor writes need not ask the real ZeroClaw for its own, which takes longer than a list.
 
     The store of an install that ZeroClaw has not made yet raises BeforeFirstStart, or is one of 0 memories where it
     `may_be_missing`; one that was named, or lost what it held, raises NothingYet.
@@ -199,7 +202,7 @@ async def open_library(config: MemoryConfig, profile: str | None = None, *, may_
                 raise BeforeFirstStart(told, hint=MAKES_STORE) from nothing
             await memory.close()
             memory = stand_in(memory)
-        choice = await choose_profile(config, memory, profile)
+        choice = await choose_profile(config, memory, profile, asks_binary=asks_binary)
         embedder, because = create_embedder(config.embedding)
         library = Library(config, memory, choice, scoring_settings(config), embedder, None, because)
         if memory.also_kept_as is not None:

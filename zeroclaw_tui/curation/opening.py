@@ -10,17 +10,24 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.factory import backend_of_file
 from zeroclaw_tui.backends.profiles import backend_profile
-from zeroclaw_tui.config.given_path import install_to_be
-from zeroclaw_tui.config.layouts import exists, expand, is_folder, lone_server
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import find_installs, home_folder, install_at
+from zeroclaw_tui.config.locations import (
+    exists,
+    expand,
+    find_installs,
+    home_folder,
+    install_at,
+    install_to_be,
+    is_folder,
+    lone_server,
+)
 from zeroclaw_tui.config.notes import shown
 from zeroclaw_tui.config.server_url import SCHEME, backend_of, is_connection_string, is_url, without_password
 from zeroclaw_tui.config.settings import settings_problem
 from zeroclaw_tui.memory.errors import NoInstall, Unreadable, WrongUse
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.config.install import Install, OpenOptions
+    from zeroclaw_tui.config.locations import Install, OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 _NAMED = "the URL given"
@@ -43,7 +50,7 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
     home = home_folder(variables, options.config_dir)
     if options.is_made and options.path is not None and not exists(expand(str(options.path), home)):
         # What is not there tells no backend, and a database is what ZeroClaw makes unless it is told otherwise.
-        options = replace(options, backend=options.backend or "sqlite", location=str(options.path))
+        options = options._replace(backend=options.backend or "sqlite", location=str(options.path))
     return tuple(_config_of(install, options, variables) for install in _found(options, variables, home))
 
 
@@ -68,7 +75,7 @@ def _with_backend(options: OpenOptions) -> OpenOptions:
     if options.backend is None:
         if meant is None and url.partition("://")[0].lower() not in _WEB:
             raise WrongUse(f"No backend is known for {_shown_scheme(url)} URLs.", hint=_URL_HINT)
-        return replace(options, backend=meant, backend_by_scheme=meant is not None)
+        return options._replace(backend=meant, backend_by_scheme=meant is not None)
     profile = backend_profile(options.backend)
     name = options.backend if profile is None else profile.key
     if name in _WITHOUT_URL or (meant is not None and profile is not None and meant != name):

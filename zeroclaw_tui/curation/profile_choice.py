@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import os
 import signal
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -34,8 +34,7 @@ _RULES = {
 ASSUMED = "assumed"
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileChoice:
+class ProfileChoice(NamedTuple):
     """A profile and its source: "option", "saved", "zeroclaw --version", "assumed" or "chosen here"; behind a version
     that is not known yet also that it is newer."""
 
@@ -72,14 +71,17 @@ def _news(profile: ScoringProfile, before: ScoringProfile | None) -> str:
     return ", ".join(news) or "nothing a list would show"
 
 
-async def choose_profile(config: MemoryConfig, memory: Memory, given: str | None) -> ProfileChoice:
-    """The option, else the saved choice, else what the real binary says, else the newest that has this schema."""
+async def choose_profile(
+    config: MemoryConfig, memory: Memory, given: str | None, *, asks_binary: bool = True
+) -> ProfileChoice:
+    """The option, else the saved choice, else what the real binary says where it is asked, else the newest of this
+    schema."""
     if given is not None:
         return ProfileChoice.of(given, "option")
     saved = saved_profile(config.install)
     if saved is not None:
         return ProfileChoice.of(saved, "saved")
-    binary = real_zeroclaw()
+    binary = real_zeroclaw() if asks_binary else None
     answer = await answered_version(binary) if binary else None
     if answer is not None:
         return ProfileChoice.of(answer, "zeroclaw --version")

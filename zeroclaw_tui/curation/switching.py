@@ -14,11 +14,10 @@ from zeroclaw_tui.backends.base import Capabilities, Memory
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.plugins import plugin_names
 from zeroclaw_tui.backends.profiles import backend_profile, chosen_line, has_database
-from zeroclaw_tui.config.confirming import store_to_confirm
 from zeroclaw_tui.config.environment import LUCID_VARIABLES, OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL, source_of
 from zeroclaw_tui.config.form import form_of, to_third_schema
-from zeroclaw_tui.config.layouts import exists, has_markdown
-from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.load import load_config, store_to_confirm
+from zeroclaw_tui.config.locations import exists, has_markdown
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.notes import FILE, OPTION, Notes
 from zeroclaw_tui.config.toml_file import read_toml

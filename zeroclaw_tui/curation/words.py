@@ -6,8 +6,7 @@ ZeroClaw hides replaced memories, so a number that leaves them out says how many
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from zeroclaw_tui.memory.text import cut, first_names, one_line
 
@@ -26,8 +25,7 @@ _CLASHES: dict[OnClash, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """A sentence of a plan, and how it is shown. One with a `number` belongs under the other numbers."""
 
     words: str

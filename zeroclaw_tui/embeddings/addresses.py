@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from urllib.parse import urlsplit
 
 BASES = {"openai": "https://api.openai.com", "openrouter": "https://openrouter.ai/api/v1"}
@@ -58,6 +57,8 @@ def is_loopback(host: str) -> bool:
     """True for the name or address of this machine itself."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
+    import ipaddress
+
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

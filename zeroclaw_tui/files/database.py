@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import aiosqlite
 
 from zeroclaw_tui.config.document.replacing import FULL, MAKE_ROOM, is_full
-from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.memory.errors import (
     Corrupt,
     DiskFull,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -156,6 +155,8 @@ def kind_from(stored: Any) -> str | None:
     """ZeroClaw's JSON in words: "episodic", "procedural" or "semantic:fact"; what it cannot decode is None."""
     if not isinstance(stored, str):
         return None
+    import json
+
     try:
         decoded = json.loads(stored)
     except (ValueError, RecursionError):
@@ -174,5 +175,7 @@ def _text_or_none(value: object) -> str | None:
 def _kind_as_stored(kind: str | None) -> str | None:
     if kind is None:
         return None
+    import json
+
     base, colon, what = kind.partition(":")
     return json.dumps({base: what} if colon else base)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
+from typing import NamedTuple
 
 _TAGS = "\U000e0000-\U000e007f"
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
@@ -64,8 +64,7 @@ _SAID_ONE_BY_ONE = 3
 _KINDS_SAID = 4
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenRun:
+class HiddenRun(NamedTuple):
     """Invisible characters in a row, from `start` to `end` of the text."""
 
     start: int

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -34,8 +35,7 @@ class SortField(StrEnum):
     UPDATED = "updated"
 
 
-@dataclass(frozen=True, slots=True)
-class Sort:
+class Sort(NamedTuple):
     """An order. STORED is the order of writing (rowid), AGE that of `timestamp`, UPDATED that of `updated_at`."""
 
     field: SortField = SortField.STORED
@@ -89,16 +89,14 @@ class MemoryFilter:
         return self == MemoryFilter(superseded=self.superseded, blocks=self.blocks)
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(NamedTuple):
     """Where the next page begins: after the row with this sort value and handle."""
 
     value: Any
     handle: Handle
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """Some rows in order. `next` is None on the last page."""
 
     entries: tuple[MemoryEntry, ...]
@@ -110,8 +108,7 @@ AGE_GROUPS = ("today", "this week", "this month", "older", NO_DATE)
 """Ages against a given moment: under 24 hours, 7 days, 30 days, the rest, and what has no moment that can be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facets:
+class Facets(NamedTuple):
     """How many memories a filter leaves, in all and by value; a facet the generation lacks is None.
 
     Each mapping is ordered by count descending, then by name. In `session` the key "" counts rows without one.
@@ -122,7 +119,7 @@ class Facets:
     session: Mapping[str, int] | None = None
     agent: Mapping[str, int] | None = None
     namespace: Mapping[str, int] | None = None
-    age: Mapping[str, int] = field(default_factory=dict)
+    age: Mapping[str, int] = MappingProxyType({})
     superseded: int | None = None
     not_embedded: int | None = None
 

@@ -30,6 +30,7 @@ from zeroclaw_tui.config.schema import MEMORY_KEYS, STORAGE_KEYS, kind_of
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.setting_names import (
     BACKEND,
+    DEFAULT_ALIAS,
     SETTINGS,
     alias_in,
     checked_value,
@@ -42,7 +43,6 @@ from zeroclaw_tui.config.setting_names import (
     setting_name,
     written_value,
 )
-from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
 from zeroclaw_tui.config.setting_table import (
     DAYS_BY_CATEGORY,
     LUCID_ENVIRONMENT,

@@ -32,6 +32,7 @@ from zeroclaw_tui.config.secrets import (
 )
 from zeroclaw_tui.config.setting_names import (
     BACKEND,
+    DEFAULT_ALIAS,
     SETTINGS,
     default_of,
     environment_lines,
@@ -41,7 +42,6 @@ from zeroclaw_tui.config.setting_names import (
     place_of,
     written_value,
 )
-from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS
 from zeroclaw_tui.config.setting_table import DAYS_BY_CATEGORY, Target, version_numbers
 from zeroclaw_tui.config.validation import check_change
 from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse

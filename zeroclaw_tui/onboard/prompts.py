@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from zeroclaw_tui.config.setting_places import DEFAULT_ALIAS, place_of
+from zeroclaw_tui.config.setting_names import DEFAULT_ALIAS, place_of
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import cells, cut, display_text, one_line, padded
 from zeroclaw_tui.onboard.answers import DB_URL, Answers

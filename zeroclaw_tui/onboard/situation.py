@@ -13,20 +13,21 @@ from zeroclaw_tui.config.document.document import ConfigDocument
 from zeroclaw_tui.config.document.saving import read_config
 from zeroclaw_tui.config.environment import OTHERS_DB_URL, OUR_DB_URLS
 from zeroclaw_tui.config.form import NEWEST_SCHEMA, form_of
-from zeroclaw_tui.config.install import Install
-from zeroclaw_tui.config.layouts import (
+from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import (
     CONFIG_NAME,
+    Install,
     data_install,
     database_of,
     exists,
     expand,
     holds_anything,
+    installs_meant,
     is_folder,
     names_in,
     workspace_install,
+    workspace_rule,
 )
-from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import installs_meant, workspace_rule
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.config.notes import Notes
 from zeroclaw_tui.config.real_binary import real_zeroclaw

@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -33,7 +32,7 @@ from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
 from zeroclaw_tui.tui.view import Pace, View
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.config.install import OpenOptions
+    from zeroclaw_tui.config.locations import OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.switching import Candidate, Standing
@@ -433,7 +432,7 @@ class InspectorApp(App[int]):
 
     def _after_error(self, way_on: WayOn | Path | None) -> None:
         if isinstance(way_on, Path):
-            self._options = replace(self._options, path=way_on, config_dir=None, workspace=None, location=None)
+            self._options = self._options._replace(path=way_on, config_dir=None, workspace=None, location=None)
             self.open_store()
         elif way_on == "demo":
             self.exit(DEMO_WANTED)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 # Each function imports on use: what reads databases and counts vectors must not delay the first frame.
 if TYPE_CHECKING:
-    from zeroclaw_tui.config.install import OpenOptions
+    from zeroclaw_tui.config.locations import OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.switching import Candidate, Standing
@@ -54,7 +54,7 @@ def candidate_of_file(path: Path) -> Candidate:
 
     Blocks for a few file looks. Raises Unreadable or WrongUse for one that holds no memories.
     """
-    from zeroclaw_tui.config.install import OpenOptions
+    from zeroclaw_tui.config.locations import OpenOptions
     from zeroclaw_tui.curation.opening import configs_for
     from zeroclaw_tui.curation.switching import Candidate
 
@@ -66,13 +66,13 @@ def confirm_candidate(candidate: Candidate) -> Candidate:
 
     Raises BrokenConfig or Unreadable when that cannot be kept.
     """
-    from zeroclaw_tui.config import confirming, settings
+    from zeroclaw_tui.config import load, settings
 
     config = candidate.config
-    name = confirming.store_to_confirm(config)
+    name = load.store_to_confirm(config)
     if name is not None:
         settings.confirm_store(config.install, name)
-    warnings = tuple(confirming.CONFIRMED if told == confirming.READ_ONLY else told for told in config.warnings)
+    warnings = tuple(load.CONFIRMED if told == load.READ_ONLY else told for told in config.warnings)
     return replace(candidate, config=replace(config, read_only=False, warnings=warnings), is_current=False)
 
 

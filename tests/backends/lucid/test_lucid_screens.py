@@ -14,7 +14,7 @@ from support.settling import settled
 from support.small_store import make
 from textual.pilot import Pilot
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom

@@ -12,7 +12,7 @@ from support.small_store import make
 
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory, LucidSettings
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.errors import Unreadable

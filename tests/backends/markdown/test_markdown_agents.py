@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.errors import NothingYet, Refused, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter, Sort

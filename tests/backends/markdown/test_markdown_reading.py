@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.hygiene.plan import old_files
 from zeroclaw_tui.curation.hygiene.rules import rules_for

@@ -11,8 +11,8 @@ from plugin_samples import Installer
 
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.plugins import plugin_names, plugins, shadowed_sentences
-from zeroclaw_tui.config.install import Install
 from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.errors import InspectorError, Refused, WrongUse
 
@@ -105,7 +105,8 @@ def test_an_unknown_name_is_told_with_the_plug_ins_beside_our_own(installed: Ins
 def test_packages_are_not_looked_through_for_a_name_of_ours() -> None:
     code = (
         "import sys\nfrom pathlib import Path\nfrom zeroclaw_tui.backends.factory import create_memory\n"
-        "from zeroclaw_tui.config.install import Install\nfrom zeroclaw_tui.config.memory_config import MemoryConfig\n"
+        "from zeroclaw_tui.config.locations import Install\n"
+        "from zeroclaw_tui.config.memory_config import MemoryConfig\n"
         "here = Path('/nowhere')\n"
         "create_memory(MemoryConfig(Install(here, here, here / 'brain.db', 'lone', '', here), backend='none'))\n"
         "print('zeroclaw_tui.backends.plugins' in sys.modules, 'importlib.metadata' in sys.modules)"

@@ -14,7 +14,7 @@ from plugin_samples import ROWS
 from textual.pilot import Pilot
 from tui_samples import STILL, click_text, screen_words, until
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 
 

@@ -13,7 +13,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.listing import left_of
 from zeroclaw_tui.cli.entries import list_memories
 from zeroclaw_tui.cli.verbs import memory_arguments
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import plan_of, remove_memories
 from zeroclaw_tui.curation.copies.copies import find_copies, texts_of
 from zeroclaw_tui.curation.copies.texts import Text

@@ -9,7 +9,7 @@ from support.postgres_place import PASSWORD, PostgresPlace
 
 from zeroclaw_tui.backends.postgres.browse import ManyIds
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import EDITABLE

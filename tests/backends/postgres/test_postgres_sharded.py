@@ -12,7 +12,7 @@ import pytest
 from support.postgres_place import PASSWORD
 from support.postgres_server import NO_DEBIAN, PostgresServer, debian_programs, running_postgres
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for

@@ -16,7 +16,7 @@ from support.redis_server import PASSWORD, RedisServer, running_redis
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.redis.connect import read_url
 from zeroclaw_tui.backends.redis.store import RedisMemory
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import InspectorError, NotReachable, Refused, WrongUse

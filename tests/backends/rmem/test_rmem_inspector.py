@@ -11,7 +11,7 @@ from support import settling
 from support.rmem_file import BEES, mila
 from support.settling import settled
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from zeroclaw_tui.config.document.document import ConfigDocument
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.onboard.situation import Situation
 

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.config.install import Install
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice

@@ -27,7 +27,7 @@ from support.settling import settled
 from support.small_store import blob, make
 from textual.pilot import Pilot
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for

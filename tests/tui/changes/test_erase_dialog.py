@@ -13,7 +13,7 @@ from support.settling import settled
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for

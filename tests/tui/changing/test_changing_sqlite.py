@@ -16,7 +16,7 @@ from support.terminal import Terminal
 from tui_samples import NARROW, STILL, WIDE, click_text, screen_text, screen_words
 
 from zeroclaw_tui.backends.sqlite.schema import create_database
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 
 MOMENT = "2026-01-02T03:04:05.000000001+00:00"

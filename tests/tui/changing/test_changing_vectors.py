@@ -11,7 +11,7 @@ from support import small_store
 from support.settling import settled
 from tui_samples import NARROW, STILL
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 
 CONFIG = '[memory]\nbackend = "sqlite"\nembedding_provider = "local"\nembedding_model = "words"\n'

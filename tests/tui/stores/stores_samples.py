@@ -15,7 +15,7 @@ from zeroclaw_tui.backends.answers import StoreRecall
 from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.none import NoneMemory
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.switching import Candidate, Standing

@@ -14,8 +14,8 @@ from support.small_store import create_database
 from support.two_stores import install_of_two_stores
 from tui_samples import NOW, STILL, WIDE, browser, screen_text, screen_words, until
 
-from zeroclaw_tui.config.confirming import store_to_confirm
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.load import store_to_confirm
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import confirm_store
 from zeroclaw_tui.curation.opening import configs_for

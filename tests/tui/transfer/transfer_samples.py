@@ -15,7 +15,7 @@ from support import small_store
 from textual.pilot import Pilot
 from tui.changes.changes_samples import Clock
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom

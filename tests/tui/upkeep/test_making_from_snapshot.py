@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 from upkeep_samples import NARROW, Home, screen_words, until
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.dialogs import Question
 from zeroclaw_tui.tui.loader import Pace

@@ -12,7 +12,7 @@ from support.settling import settled
 from textual.pilot import Pilot
 from upkeep_samples import NARROW, NOW, Home, Workspace, polluted_rows, screen_words, until
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.doctor import examination
 from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport
 from zeroclaw_tui.tui.app import InspectorApp

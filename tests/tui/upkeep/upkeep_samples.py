@@ -16,7 +16,7 @@ from support.small_store import make
 from textual.app import App
 from textual.pilot import Pilot
 
-from zeroclaw_tui.config.install import Install, OpenOptions
+from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for

@@ -25,7 +25,7 @@ from why_samples import (
     until,
 )
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.memory.errors import NotReachable, SearchInterrupted
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace

@@ -18,7 +18,7 @@ from support.small_store import add, blob, make
 from textual.app import App
 from textual.pilot import Pilot
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.trash.trash import Trash

@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 
-from zeroclaw_tui.config.layouts import CORE_NAME, DAILY_FOLDER, names_in
+from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, names_in
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE

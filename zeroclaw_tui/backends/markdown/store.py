@@ -37,7 +37,7 @@ from zeroclaw_tui.backends.markdown.files import (
 from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines, recall_of_agents
 from zeroclaw_tui.backends.markdown.write import NoteWriter, append, revert, stamp_of, store_all
 from zeroclaw_tui.config.document.replacing import make_folder
-from zeroclaw_tui.config.layouts import (
+from zeroclaw_tui.config.locations import (
     CORE_NAME,
     DAILY_FOLDER,
     exists,

@@ -32,7 +32,7 @@ from zeroclaw_tui.backends.markdown.lines import (
     taking_back,
     with_content,
 )
-from zeroclaw_tui.config.layouts import CORE_NAME, DAILY_FOLDER
+from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.memory.change import (
     Advance,

@@ -41,7 +41,7 @@ from zeroclaw_tui.backends.rmem.write import (
 )
 from zeroclaw_tui.backends.rows import finished, keep_nothing
 from zeroclaw_tui.backends.write import RemoveJob, update
-from zeroclaw_tui.config.layouts import exists, file_size
+from zeroclaw_tui.config.locations import exists, file_size
 from zeroclaw_tui.files.database import (
     FileIdentity,
     Reading,

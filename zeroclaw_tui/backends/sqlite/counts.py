@@ -25,7 +25,7 @@ from zeroclaw_tui.backends.sqlite.sql import (
     stamps,
     where,
 )
-from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.files.database import as_text, connect_read_only_blocking, translated, wal_file
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import InspectorError

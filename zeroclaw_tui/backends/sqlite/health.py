@@ -11,7 +11,7 @@ from zeroclaw_tui.backends.answers import Health
 from zeroclaw_tui.backends.session_ids import respelled
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.sql import NO_MOMENT, created, moment_of
-from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.files.database import as_text, is_wal, wal_file
 from zeroclaw_tui.memory.query import NO_DATE, Facets
 from zeroclaw_tui.memory.statistics import Statistics

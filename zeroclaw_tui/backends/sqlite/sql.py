@@ -6,9 +6,8 @@ import sqlite3
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.text_search import Needle, TextSearch, needles_of
@@ -179,8 +178,7 @@ def _text(value: bytes | None) -> str:
     return "" if value is None else value.decode("utf-8", "surrogateescape")
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(NamedTuple):
     """Conditions that must all hold, over the memories table as `m`, and what to bind."""
 
     conditions: tuple[str, ...] = ()

@@ -14,13 +14,12 @@ from pathlib import Path
 from sqlite3 import Connection, OperationalError
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.answers import Health, StoreRecall
 from zeroclaw_tui.backends.base import Entries, Memory, Neighbours, Scored, Stamps
 from zeroclaw_tui.backends.cancellation import Stoppable, to_its_end
 from zeroclaw_tui.backends.sqlite import sql
 from zeroclaw_tui.backends.sqlite.schema import Schema, capabilities_of, read_schema
 from zeroclaw_tui.backends.sqlite.sql import agent_join, entry_columns, entry_from, finding, stamp_of, stamps
-from zeroclaw_tui.config.layouts import exists, file_size, has_markdown
+from zeroclaw_tui.config.locations import exists, file_size, has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,
     Reading,
@@ -45,7 +44,17 @@ from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.backends.answers import Compacted, Mended, Outdated, Pages, Repair, Retention, StoreFacts
+    from zeroclaw_tui.backends.answers import (
+        Compacted,
+        Health,
+        Mended,
+        Outdated,
+        Pages,
+        Repair,
+        Retention,
+        StoreFacts,
+        StoreRecall,
+    )
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.transaction import Writing
     from zeroclaw_tui.backends.sqlite.write import SqliteRows

@@ -37,7 +37,7 @@ from zeroclaw_tui.config.document.replacing import (
     temporary_folder,
     work_folder,
 )
-from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.files.database import any_text, as_text, bound, could_not_be_made, quoted, translated, wal_file
 from zeroclaw_tui.files.whole_database import alone, check_room, copy_database, free_bytes, holders, refuse_holders
 from zeroclaw_tui.memory.change import AGENTS, MEMORIES, StoredRow, Value

@@ -11,7 +11,6 @@ import fcntl
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -92,6 +91,8 @@ def cannot_write_temporary(error: OSError) -> Unreadable:
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
     """A folder that only this user may enter, gone at the end. Raises Unreadable."""
+    import tempfile
+
     try:
         folder = tempfile.TemporaryDirectory(prefix=prefix)
     except OSError as error:
@@ -105,6 +106,8 @@ def is_full(folder: Path) -> bool:
 
     SQLite gives only its own result code for most of what a system refuses, so that this has to be asked.
     """
+    import tempfile
+
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(_TRIED_BYTES))

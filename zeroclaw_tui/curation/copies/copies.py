@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan
 from zeroclaw_tui.curation.copies import databases
 from zeroclaw_tui.curation.copies.databases import Fragments, Stored, cache_hash, read_store, rows_holding

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.profiles import has_database, has_notes
-from zeroclaw_tui.config.layouts import names_in, notes_root
+from zeroclaw_tui.config.locations import names_in, notes_root
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.config.toml_file import read_toml
 from zeroclaw_tui.curation.copies.texts import Text

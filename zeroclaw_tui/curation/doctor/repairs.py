@@ -24,7 +24,7 @@ from zeroclaw_tui.config.document.replacing import (
     sync_folder,
     work_folder,
 )
-from zeroclaw_tui.config.layouts import file_size, names_in
+from zeroclaw_tui.config.locations import file_size, names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.doctor.database import DoctorFinding, size

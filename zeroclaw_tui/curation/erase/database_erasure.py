@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.curation.copies.databases import cache_hash, opened_as_it_lies
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.side_databases import keyword_indexes

@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
-from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.files.database import UnfinishedWrite, connect_read_only_blocking, translated, wal_file
 from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, NotThere, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import is_unicode, one_line

@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.clock import utc_now
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.profiles import has_database
-from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
 from zeroclaw_tui.curation.library import Library

@@ -19,7 +19,7 @@ from zeroclaw_tui.config.document.replacing import (
     sync_folder,
     unfinished_file,
 )
-from zeroclaw_tui.config.layouts import DAILY_FOLDER
+from zeroclaw_tui.config.locations import DAILY_FOLDER
 from zeroclaw_tui.curation.formats import sections, table
 from zeroclaw_tui.curation.formats.foreign_export import mem0_json, memory_rs_json, server_memory_lines
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of

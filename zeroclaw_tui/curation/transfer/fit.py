@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.config.layouts import CORE_NAME
+from zeroclaw_tui.config.locations import CORE_NAME
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.memory.change import StoredRow, Value

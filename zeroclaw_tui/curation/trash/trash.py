@@ -25,7 +25,7 @@ from zeroclaw_tui.memory.errors import InspectorError, Locked, NotThere
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
-    from zeroclaw_tui.config.install import Install
+    from zeroclaw_tui.config.locations import Install
 
 NAME = "trash.db"
 LOCK = "trash.lock"

@@ -1,6 +1,6 @@
 """`memory undo` and `memory redo`: take back the last change, or do again what was; or the one of a number.
 
-The document of an undo is that of every change (see `told`) with "undone": {"number", "verb", "at", "summary",
+The document of an undo is that of every change (see `report`) with "undone": {"number", "verb", "at", "summary",
 "count"} of the change that was taken back, or with --dry-run would be, and "next": the same of the one that another
 undo would take back, or null. With --list it is {"backend", "location", "actions"}, the newest first, each with "open"
 (how much of it is not taken back yet) and "until" (when the trash lets go of it, RFC 3339) besides. Exit code 1 where
@@ -17,10 +17,17 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
-from zeroclaw_tui.cli.guarding import Progress, check_writable, telling_clashes, with_triggers
+from zeroclaw_tui.cli.guard import (
+    NOTHING_DONE,
+    Progress,
+    check_can_ask,
+    check_writable,
+    confirm,
+    telling_clashes,
+    with_triggers,
+)
 from zeroclaw_tui.cli.output import DIM, GREEN, Line, Styled, document, moment_shown, note, width, write_lines
-from zeroclaw_tui.cli.told import (
+from zeroclaw_tui.cli.report import (
     MOST_ENTRIES,
     action_as_json,
     left_alone_lines,

@@ -1,7 +1,17 @@
-"""`memory copy`: bring memories of one store to another, of any backend.
+"""What brings memories from one store or file to another store: import and copy.
+
+`memory import`: bring memories in from a file or folder.
+
+Its document is that of every change (see `report`) with these names: "file", "format", "title" and "why" (what it is
+taken for, and how that was known), "new", "same", "taken" (how many of the file are not there, are there the same, have
+an id or a key that is taken), "samples" (the first keys that are taken), "previews" (the first three new memories as
+they will stand), "categories" (how many of which), "makes" (a sentence, or null: what is made first) and "on_clash"
+("skip", "overwrite" or "rename"). `count` is how many were brought in, or would be.
+
+`memory copy`: bring memories of one store to another, of any backend.
 
 The options of every verb name the store to copy from; it is only read. The document is that of every change of the
-target (see `told`) with these names: "from" ({"backend", "location"}), "new", "same", "taken" (how many of the source
+target (see `report`) with these names: "from" ({"backend", "location"}), "new", "same", "taken" (how many of the source
 are not there, are there the same, have an id or a key that is taken), "samples" (the first keys that are taken),
 "losses" (sentences: what the target does not keep), "makes" (a sentence, or null: what is made first), "on_clash"
 ("skip", "overwrite" or "rename"), "verified" (how many were found again with the same SHA-256 over what the target
@@ -19,11 +29,12 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
-from zeroclaw_tui.cli.finding import filter_given
-from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
+from zeroclaw_tui.cli.export import expanded
+from zeroclaw_tui.cli.guard import NOTHING_DONE, Progress, check_can_ask, check_writable, confirm, with_triggers
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, document, note, write_lines
-from zeroclaw_tui.curation.changes import note_nothing
+from zeroclaw_tui.cli.report import tell_document, tell_notes
+from zeroclaw_tui.cli.selection import filter_given
+from zeroclaw_tui.curation.changes import Outcome, note_nothing
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.copy import (
     CopyOutcome,
@@ -32,11 +43,130 @@ from zeroclaw_tui.curation.transfer.copy import (
     open_target,
     plan_copy,
 )
+from zeroclaw_tui.curation.transfer.imports import ImportPlan, Wish, import_memories, plan_import
 from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
 from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.curation.words import left_out_words, plan_facts
+from zeroclaw_tui.curation.words import (
+    category_words,
+    left_out_words,
+    lost_words,
+    plan_facts,
+    preview_words,
+    source_words,
+)
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused
 from zeroclaw_tui.memory.text import counted, first_names, mask_secrets, one_line
+
+
+async def import_(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Check the whole file, say what it would bring, ask, and do it."""
+    return await _import(Target.of(library), given)
+
+
+async def import_to_new(target: Target, given: argparse.Namespace) -> int:
+    """The same into a store that is made first."""
+    if given.read_only and not given.dry_run:
+        raise Refused("--read-only refuses every write.", hint="--dry-run only says what would be imported.")
+    return await _import(target, given)
+
+
+async def _import(target: Target, given: argparse.Namespace) -> int:
+    library = target.library
+    if not given.dry_run:
+        if library is not None:
+            check_writable(library, given)
+        check_can_ask("import", yes=given.yes)
+    on_clash: OnClash = given.on_clash
+    wish = Wish(given.format, frozenset(given.along))
+    with Progress("Reading", None) as reading:
+        plan = await plan_import(target, expanded(given.file), wish, advance=reading.advance)
+    count = plan.brings(on_clash)
+    if given.dry_run or not count:
+        if library is not None and not given.dry_run:
+            await note_nothing(library, "import", one_line(plan.path.name))
+        return _tell_plan(target, given, plan, count)
+    if not given.yes and not confirm("Go on?", _plan_lines(plan, on_clash)):
+        return REFUSED
+    opened = await target.make()
+    with Progress("Importing", count) as progress:
+        outcome = await with_triggers(
+            opened, given, lambda: import_memories(target, plan, on_clash, advance=progress.advance), asks=True
+        )
+    return REFUSED if outcome is None else _tell_done(opened, given, plan, outcome)
+
+
+def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
+    yield (Styled(f"Import {counted(plan.brings(on_clash))} from {one_line(plan.path.name)}?", BOLD),)
+    if plan.why:
+        yield ("  ", source_words(plan))
+    yield from fact_lines(plan, on_clash)
+    if plan.why:
+        yield ("  ", f"Of what: {category_words(plan)}.")
+    for key, about, content in preview_words(plan):
+        yield (Styled(f"  {key} ({about})", BOLD),)
+        yield (Styled(f"    {content}", DIM),)
+    yield ("  `zeroclaw memory undo` takes it back.",)
+
+
+def _tell_plan(target: Target, given: argparse.Namespace, plan: ImportPlan, count: int) -> int:
+    if given.json:
+        notes = (*plan.losses, *plan.notes)
+        planned = Outcome("import", count if given.dry_run else 0, notes=notes)
+        tell_document(target, planned, dry_run=given.dry_run, **_document(plan, given))
+        return DONE
+    if count:
+        write_lines(_plan_lines(plan, given.on_clash))
+    else:
+        write_lines([("Nothing to import: ", f"of {counted(plan.count)} in {one_line(plan.path.name)}")])
+        write_lines(fact_lines(plan, given.on_clash))
+    if given.dry_run:
+        note(NOTHING_DONE)
+    return DONE
+
+
+def _tell_done(library: Library, given: argparse.Namespace, plan: ImportPlan, outcome: Outcome) -> int:
+    for sentence in lost_words(plan) if given.yes and not given.json else ():
+        note(f"zeroclaw: {sentence}")
+    tell_notes(outcome)
+    if given.json:
+        tell_document(library, outcome, **_document(plan, given))
+    else:
+        write_lines(_done_lines(plan, outcome, given.on_clash))
+    if outcome.cancelled:
+        rest = plan.brings(given.on_clash)
+        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(rest)}; importing again goes on.")
+        return INTERRUPTED
+    return DONE
+
+
+def _done_lines(plan: ImportPlan, outcome: Outcome, on_clash: OnClash) -> Iterator[Line]:
+    yield (Styled("✓", GREEN), f" Imported {counted(outcome.count)} from {one_line(plan.path.name)}.")
+    if on_clash == "skip" and plan.taken:
+        yield (f"Left out {counted(plan.taken)} whose id or key is taken.",)
+    yield from renamed_lines(outcome.renamed)
+    if outcome.action is not None:
+        yield ("`zeroclaw memory undo` takes it back.",)
+
+
+def _document(plan: ImportPlan, given: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "file": str(plan.path),
+        "format": plan.format,
+        "title": plan.title,
+        "why": plan.why or None,
+        "new": plan.new,
+        "same": plan.same,
+        "taken": plan.taken,
+        "samples": list(plan.samples),
+        "previews": [
+            {"key": entry.key, "category": entry.category, "timestamp": entry.timestamp, "content": entry.content}
+            for entry in plan.previews
+        ],
+        "categories": dict(plan.categories),
+        "makes": plan.makes,
+        "on_clash": given.on_clash,
+    }
+
 
 MOST_NAMED = 10
 _STYLES: dict[str, str] = {"dim": DIM, "warning": YELLOW}
@@ -64,11 +194,11 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, now
         plan = await plan_copy(library, target, wanted, advance=comparing.advance)
     count = plan.brings(on_clash)
     if given.dry_run:
-        return _tell_plan(library, target, given, plan)
+        return _tell_copy_plan(library, target, given, plan)
     if not count and target.library is None:
         # Nobody asked for an empty store.
-        return _tell_done(library, target, given, plan, CopyOutcome(0, 0, left=plan.count))
-    if count and not given.yes and not confirm("Go on?", _plan_lines(target, plan, on_clash)):
+        return _tell_copied(library, target, given, plan, CopyOutcome(0, 0, left=plan.count))
+    if count and not given.yes and not confirm("Go on?", _copy_lines(target, plan, on_clash)):
         return REFUSED
     with _naming_the_target():
         opened = await target.make()
@@ -81,7 +211,7 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, now
         )
     if outcome is not None and not count and not outcome.copied:
         await note_nothing(opened, "copy", f"from {one_line(library.memory.name)}")
-    return REFUSED if outcome is None else _tell_done(library, target, given, plan, outcome)
+    return REFUSED if outcome is None else _tell_copied(library, target, given, plan, outcome)
 
 
 @contextmanager
@@ -107,7 +237,7 @@ def _naming_the_target() -> Iterator[None]:
         raise
 
 
-def _plan_lines(target: Target, plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
+def _copy_lines(target: Target, plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
     yield (Styled(f"Copy {counted(plan.brings(on_clash))} to {_named(target)}?", BOLD),)
     yield from _facts(plan, on_clash)
     yield (f"  {_undo(target)}",)
@@ -139,13 +269,13 @@ def renamed_lines(renamed: Mapping[str, str]) -> Iterator[Line]:
         yield (Styled(f"… {len(renamed) - MOST_NAMED:,} more.", DIM),)
 
 
-def _tell_plan(library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan) -> int:
+def _tell_copy_plan(library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan) -> int:
     count = plan.brings(given.on_clash)
     if given.json:
-        document(_document(library, target, given, plan, CopyOutcome(count, 0)))
+        document(_copy_document(library, target, given, plan, CopyOutcome(count, 0)))
         return DONE
     if count:
-        write_lines(_plan_lines(target, plan, given.on_clash))
+        write_lines(_copy_lines(target, plan, given.on_clash))
     else:
         write_lines([_nothing(target, plan), *_facts(plan, given.on_clash)])
     note(NOTHING_DONE)
@@ -156,7 +286,7 @@ def _nothing(target: Target, plan: CopyPlan) -> Line:
     return (f"Nothing to copy: of {counted(plan.count)}, to {_named(target)}",)
 
 
-def _tell_done(
+def _tell_copied(
     library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan, outcome: CopyOutcome
 ) -> int:
     left_out = left_out_words(plan.superseded_hidden, plan.filtered_out)
@@ -164,9 +294,9 @@ def _tell_done(
     for sentence in (*untold, *outcome.notes):
         note(f"zeroclaw: {sentence}")
     if given.json:
-        document(_document(library, target, given, plan, outcome))
+        document(_copy_document(library, target, given, plan, outcome))
     else:
-        write_lines(_done_lines(target, plan, outcome))
+        write_lines(_copied_lines(target, plan, outcome))
     if outcome.cancelled:
         rest = plan.brings(given.on_clash)
         note(f"zeroclaw: Stopped after {outcome.copied:,} of {counted(rest)}; copying again goes on.")
@@ -174,7 +304,7 @@ def _tell_done(
     return REFUSED if outcome.differs else DONE
 
 
-def _done_lines(target: Target, plan: CopyPlan, outcome: CopyOutcome) -> Iterator[Line]:
+def _copied_lines(target: Target, plan: CopyPlan, outcome: CopyOutcome) -> Iterator[Line]:
     if outcome.copied or outcome.cancelled:
         yield (Styled("✓", GREEN), f" Copied {counted(outcome.copied)} to {_named(target)}.")
     else:
@@ -212,7 +342,7 @@ def _undo(target: Target) -> str:
     return f"`{one_line(shlex.join(words))}`{more} takes it back."
 
 
-def _document(
+def _copy_document(
     library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan, outcome: CopyOutcome
 ) -> dict[str, Any]:
     return {

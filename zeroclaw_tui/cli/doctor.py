@@ -16,8 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from zeroclaw_tui.backends.profiles import has_database
-from zeroclaw_tui.cli.asking import NOTHING_DONE, check_can_ask, confirm
-from zeroclaw_tui.cli.guarding import Progress
+from zeroclaw_tui.cli.guard import NOTHING_DONE, Progress, check_can_ask, confirm
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, document, note, width, write_lines
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport, Risk

@@ -1,4 +1,9 @@
-"""What every change stands on: a store that takes writes, its triggers, and an end that ctrl-c can bring about."""
+"""What every change stands on: a question answered, a store that takes writes, and an end that ctrl-c can bring about.
+
+Questions in a terminal: on stderr, with No as the default, and never where nobody can answer.
+
+What every change stands on: a store that takes writes, its triggers, and an end that ctrl-c can bring about.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +15,80 @@ from collections.abc import Awaitable, Callable, Iterable
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
-from zeroclaw_tui.cli.asking import confirm
-from zeroclaw_tui.cli.output import note
-from zeroclaw_tui.config.confirming import store_to_confirm
+from zeroclaw_tui.cli.output import Line, note, write_lines
 from zeroclaw_tui.config.environment import OTHERS_DB_URL
+from zeroclaw_tui.config.load import store_to_confirm
 from zeroclaw_tui.curation.changes import Outcome, repair
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Clashes, ClashFound, TriggersMissing
-from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.text import display_text, one_line
+
+NOTHING_DONE = "zeroclaw: Nothing was changed."
+LONGEST_TYPED = 40
+_YES = ("y", "yes")
+
+
+def check_can_ask(verb: str, *, yes: bool, dry_run: str = "--dry-run only shows what would happen") -> None:
+    """Raise WrongUse where a question could not be answered and no --yes answers it."""
+    if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise WrongUse(
+            f"`zeroclaw memory {verb}` asks first, and there is no terminal to answer in.",
+            hint=f"--yes does it without asking; {dry_run}.",
+        )
+
+
+def confirm(question: str, shown: Iterable[Line] = ()) -> bool:
+    """Ask for yes or no; no answer is a no. Ctrl-c says that nothing was done and goes on as KeyboardInterrupt."""
+    return _agreed(f"{question} [y/N] ", shown, lambda answer: answer.lower() in _YES)
+
+
+def confirm_typed(question: str, expected: Iterable[str], shown: Iterable[Line] = ()) -> bool:
+    """Ask for a text to be typed; anything else is a no."""
+    accepted = tuple(expected)
+    return _agreed(f"{question} ", shown, lambda answer: answer in accepted)
+
+
+def confirm_count(count: int, doing: str, shown: Iterable[Line] = ()) -> bool:
+    """Ask for a number to be typed, with or without its commas."""
+    return confirm_typed(f"Type {count:,} to {doing}:", (str(count), f"{count:,}"), shown)
+
+
+def typed(question: str, shown: Iterable[Line] = ()) -> str:
+    """Ask for a line of text; "" where none was typed or the input has ended."""
+    sys.stdout.flush()
+    write_lines([*shown], sys.stderr)
+    sys.stderr.write(display_text(question))
+    sys.stderr.flush()
+    return _answer()
+
+
+def can_be_typed(text: str) -> bool:
+    """True for a text that a person can be asked to type."""
+    return 0 < len(text) <= LONGEST_TYPED and text.isprintable() and text == text.strip()
+
+
+def _agreed(question: str, shown: Iterable[Line], holds: Callable[[str], bool]) -> bool:
+    agreed = holds(typed(question, shown))
+    if not agreed:
+        note(NOTHING_DONE)
+    return agreed
+
+
+def _answer() -> str:
+    # The event loop would only note a ctrl-c and go on waiting for the line.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        line = sys.stdin.buffer.readline()
+    except KeyboardInterrupt:
+        note(f"\n{NOTHING_DONE}")
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if not line.endswith(b"\n"):
+        note("")
+    return line.decode("utf-8", "replace").strip()
+
 
 Result = TypeVar("Result")
 MOST_CLASHES_SHOWN = 10

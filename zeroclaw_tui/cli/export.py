@@ -15,9 +15,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from zeroclaw_tui.cli.finding import filter_given
-from zeroclaw_tui.cli.guarding import Progress
+from zeroclaw_tui.cli.guard import Progress
 from zeroclaw_tui.cli.output import GREEN, Styled, document, note, size_shown, write_lines
+from zeroclaw_tui.cli.selection import filter_given
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.export import Exported, Form, export_bundle, export_file, export_memories

@@ -1,0 +1,408 @@
+"""`memory recall`, and the scope and numbers that explain, prompt and evaluate share with it.
+
+The recall that the options of recall, explain, prompt and evaluate describe: its scope, and other numbers.
+
+Recall in lines.
+
+`memory recall`: one query, or a batch of them in one process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, BinaryIO, cast
+
+from zeroclaw_tui.cli.options import agents_given
+from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, NOTHING, YELLOW, Line, Styled, document, note, width, write_lines
+from zeroclaw_tui.cli.selection import bound_meant, moment_meant
+from zeroclaw_tui.config.validation import is_in_range, range_words
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.recall import turn_limit
+from zeroclaw_tui.curation.what_if import complaints_of
+from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
+from zeroclaw_tui.memory.recall import Layer, RecallRequest, RecallResult, Rule, ScoredEntry
+from zeroclaw_tui.memory.text import cells, cut, one_line, padded
+from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, Trial, float32
+from zeroclaw_tui.scoring.what_if import Setting
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
+_LONGEST_SHOWN = 40
+RERANK_OPTIONS = (
+    "rerank", "rerank_strategy", "rerank_threshold", "mmr_lambda", "importance_weight", "recency_weight",
+    "candidate_multiplier",
+)  # fmt: skip
+WHAT_IF_OPTIONS = ("vector_weight", "keyword_weight", "threshold", "search_mode", "day", *RERANK_OPTIONS)
+"""The options that try other numbers than config.toml has."""
+
+
+RULE_WORDS: dict[Rule, str] = {
+    "cli": "the CLI agent",
+    "channel": "the channels",
+    "cron": "cron and heartbeat",
+    "library": "the embedded agent",
+}
+"""Whose turn a rule is."""
+
+
+def trial_given(library: Library, given: argparse.Namespace, now: datetime, told: set[str] | None = None) -> Trial:
+    """The recall of these options; what of the what-if cannot work is told on stderr, unless it is in `told`.
+
+    Without a query among them it is blank; `-` reads it from stdin. Raises WrongUse for what is no number or no moment.
+    """
+    request = _request(library, given, now)
+    trial = Trial(request, library.profile.profile, _settings(library.settings, given))
+    limit, turn_limit = request.limits_shown
+    if limit != turn_limit and told is None and library.memory.program is None:
+        own = f"recalls {turn_limit:,}" if turn_limit else "has no limit"
+        note(f"zeroclaw: A limit of {limit:,} is tried; a turn of {RULE_WORDS[request.rule]} {own}.")
+    tell_complaints(library, trial, _about(given), set() if told is None else told)
+    return trial
+
+
+def tell_complaints(library: Library, trial: Trial, about: Collection[Setting], told: set[str]) -> None:
+    """Say on stderr what of a trial cannot work and is not in `told` yet."""
+    for sentence in complaints_of(library, trial, about):
+        if sentence not in told:
+            told.add(sentence)
+            note(f"zeroclaw: {sentence}")
+
+
+def readable_agents(library: Library, agents: Sequence[str] | None, layer: str) -> tuple[str, ...] | None:
+    """The aliases whose memory these agents read: their own and, on the way to an agent, those the config lets in."""
+    if agents is None:
+        return None
+    return library.config.readable_by(agents) if layer == "agent" else tuple(dict.fromkeys(agents))
+
+
+def _request(library: Library, given: argparse.Namespace, now: datetime) -> RecallRequest:
+    layer: Layer = getattr(given, "layer", "agent")
+    agents = readable_agents(library, agents_given(given) or None, layer)
+    turns = library.memory.recall_limit or turn_limit(library.config, library.profile.profile, given.rule, agents)
+    session_id, further = scopes_of(given.session)
+    return RecallRequest(
+        query=_query(getattr(given, "query", None)),
+        limit=turns if given.limit is None else given.limit,
+        turn_limit=turns,
+        session_id=session_id,
+        further_sessions=further,
+        agents=agents,
+        namespace=given.namespace,
+        since=bound_meant(given.since, now) if given.since is not None else None,
+        until=bound_meant(given.until, now) if given.until is not None else None,
+        layer=layer,
+        rule=given.rule,
+        as_of=_as_of(given, now),
+    )
+
+
+def scopes_of(sessions: Sequence[str] | None) -> tuple[str | None, tuple[str, ...]]:
+    """The session recalled first, and those after it, none twice; a message without any is recalled without one."""
+    named = tuple(dict.fromkeys(sessions or ()))
+    return (named[0], named[1:]) if named else (None, ())
+
+
+def _query(given: str | Sequence[str] | None) -> str:
+    words = [given] if isinstance(given, str) else list(given or ())
+    if words == ["-"]:
+        return sys.stdin.buffer.read().decode("utf-8", "surrogateescape").rstrip("\r\n")
+    return " ".join(words)
+
+
+def _as_of(given: argparse.Namespace, now: datetime) -> str:
+    """The moment time decay counts to, with the days of the what-if on top."""
+    as_of = moment_meant(given.as_of, now) if given.as_of is not None else now.isoformat()
+    if given.day is None:
+        return as_of
+    try:
+        moment = datetime.fromisoformat(as_of)
+        return (moment + timedelta(days=given.day)).isoformat()
+    except (OverflowError, ValueError) as error:
+        raise WrongUse(f"{given.day:,} days from then are beyond the calendar.", hint="Give fewer days.") from error
+
+
+def _settings(present: ScoringSettings, given: argparse.Namespace) -> ScoringSettings:
+    def number(option: str, otherwise: float) -> float:
+        text = getattr(given, option.replace("-", "_"))
+        return otherwise if text is None else _number(f"--{option}", text)
+
+    return replace(
+        present,
+        vector_weight=number("vector-weight", present.vector_weight),
+        keyword_weight=number("keyword-weight", present.keyword_weight),
+        threshold=number("threshold", present.threshold),
+        search_mode=given.search_mode or present.search_mode,
+        rerank=_rerank(present.rerank, given, number),
+    )
+
+
+def _rerank(
+    present: RerankSettings, given: argparse.Namespace, number: Callable[[str, float], float]
+) -> RerankSettings:
+    """The rerank stage of these options; another knob than the switch leaves the switch as it is."""
+    tried = replace(
+        present,
+        enabled=present.enabled if given.rerank is None else given.rerank == "on",
+        strategy=given.rerank_strategy or present.strategy,
+        threshold=present.threshold if given.rerank_threshold is None else given.rerank_threshold,
+        mmr_lambda=number("mmr-lambda", present.mmr_lambda),
+        importance_weight=number("importance-weight", present.importance_weight),
+        recency_weight=number("recency-weight", present.recency_weight),
+        candidate_multiplier=given.candidate_multiplier or present.candidate_multiplier,
+    )
+    for name in ("mmr_lambda", "importance_weight", "recency_weight", "candidate_multiplier"):
+        value = getattr(tried, name)
+        if getattr(given, name) is not None and not is_in_range(name, value):
+            option = name.replace("_", "-")
+            raise WrongUse(f"--{option} goes {range_words(name)}, and {value:g} is beyond.")
+    return tried
+
+
+def _number(option: str, text: str) -> float:
+    """A finite number from 0 on that ZeroClaw's 32-bit arithmetic can hold."""
+    typed = text.strip()
+    shown = cut(one_line(typed), _LONGEST_SHOWN)
+    if _NUMBER.fullmatch(typed) is None:
+        pointed = typed.replace(",", ".")
+        hint = f"Did you mean {pointed}?" if _NUMBER.fullmatch(pointed) else "Give one like 0.4."
+        raise WrongUse(f'{option} must be a number from 0 on, and "{shown}" is not.', hint=hint)
+    value = float(typed)
+    if value < 0:
+        raise WrongUse(f"{option} must be a number from 0 on, and {shown} is below.", hint="Give one like 0.4.")
+    if not math.isfinite(float32(value)):
+        raise WrongUse(f"{option} must be a number ZeroClaw can hold, and {shown} is too large.")
+    return value
+
+
+def _about(given: argparse.Namespace) -> set[Setting]:
+    """The settings that are other ones than the config's, so that nobody is told what was not asked."""
+    about: set[Setting] = set()
+    if given.vector_weight is not None or given.keyword_weight is not None:
+        about.add("weights")
+    if given.threshold is not None:
+        about.add("threshold")
+    if given.search_mode is not None:
+        about.add("mode")
+    if any(getattr(given, name) is not None for name in RERANK_OPTIONS):
+        about.add("rerank")
+    return about
+
+
+LONGEST_KEY = 28
+
+
+def recall_lines(result: RecallResult) -> Iterator[Line]:
+    """What was recalled: a header, a row for each memory, and under it why it is not injected."""
+    yield (Styled(_recall_header(result), DIM),)
+    yield ()
+    if not result.results:
+        yield ("Nothing is recalled for ", Styled(one_line(result.request.query) or "a blank query", BOLD), ".")
+    else:
+        yield from _recall_table(result.results, has_reasons=result.not_read_because is None)
+    for scored in result.withheld:
+        yield (Styled("withheld from the agent: ", YELLOW), one_line(scored.entry.key), f" ({scored.withheld})")
+    if result.results and result.not_read_because is None:
+        yield ()
+        yield (f"{result.injected} of {len(result.results)} injected by the {result.request.rule} rule",)
+
+
+def _recall_header(result: RecallResult) -> str:
+    vector, keyword = result.weights
+    if result.program is not None:
+        return f"{result.backend} · by the rule of {result.program} · scale {result.scale}"
+    # What no agent of ZeroClaw's reads is held against nothing.
+    threshold = f" · threshold {result.threshold:.2f}" if result.not_read_because is None else ""
+    weights = f" {vector:g} / {keyword:g}" if result.mode == "hybrid" else ""
+    return (
+        f"{result.backend} · scoring {result.profile} ({result.profile_source}) · {result.mode}{weights}"
+        f"{threshold} · scale {result.scale} · {result.request.layer} layer"
+        f"{'' if result.pool is None else ' · reranked'}"
+    )
+
+
+def _recall_table(results: Sequence[ScoredEntry], *, has_reasons: bool) -> Iterator[Line]:
+    rank = max(2, len(str(results[-1].rank)))
+    has_vectors = any(scored.vector_score is not None for scored in results)
+    has_keywords = any(scored.keyword_score is not None for scored in results)
+    key = min(LONGEST_KEY, max(6, *(cells(one_line(scored.entry.key)) for scored in results)))
+    left = rank + 2 + 8 + (9 if has_vectors else 0) + (10 if has_keywords else 0)
+    room = max(20, width() - left - key - 2)
+    head = " " * rank + "  " + padded("final", 6, right=True) + "  "
+    head += (padded("vector", 7, right=True) + "  ") if has_vectors else ""
+    head += (padded("keyword", 8, right=True) + "  ") if has_keywords else ""
+    yield (Styled(head + padded("key", key) + "  memory", DIM),)
+    for scored in results:
+        yield (
+            padded(str(scored.rank), rank, right=True) + "  ",
+            Styled(_shown_number(scored.score, 6), BOLD),
+            "  ",
+            *((Styled(_shown_number(scored.vector_score, 7), CYAN), "  ") if has_vectors else ()),
+            *((Styled(_shown_number(scored.keyword_score, 8), YELLOW), "  ") if has_keywords else ()),
+            padded(cut(one_line(scored.entry.key), key), key) + "  ",
+            cut(one_line(scored.entry.content[: 4 * room]), room),
+        )
+        if scored.source not in (None, "active"):
+            yield (" " * left, Styled(f"from the {one_line(scored.source or '')}", DIM))
+        if has_reasons and scored.not_injected_because:
+            yield (" " * left, Styled(f"not injected: {one_line(scored.not_injected_because)}", DIM))
+        elif scored.place is not None:
+            yield (
+                " " * left,
+                Styled(f"injected: reranked to {_shown_number(scored.reranked, 0)}, place {scored.place}", DIM),
+            )
+
+
+def _shown_number(value: float | None, wide: int) -> str:
+    shown = NOTHING if value is None else f"{value:.2f}"
+    # A row alone in its store scores 0.000001 for a hit, which is little but not nothing.
+    return padded("<0.01" if value and shown == "0.00" else shown, wide, right=True)
+
+
+_BATCH_NAMES = ("query", "limit", "session", "sessions", "agents", "namespace", "since", "until")
+
+
+async def recall(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Print what is recalled for the query, or answer each line of the batch."""
+    if given.batch is not None:
+        return await _answer_batch(library, given, now)
+    trial = trial_given(library, given, now)
+    result = await library.recall(trial.request, trial.settings)
+    if given.json:
+        document(result.as_json())
+    else:
+        write_lines(recall_lines(result))
+    tell_notes(library, result.notes, set())
+    return DONE
+
+
+def check_recall(given: argparse.Namespace) -> None:
+    """Refuse, before anything is opened, a query together with a batch, or neither."""
+    if given.batch is not None and given.query:
+        raise WrongUse("--batch brings its own queries, so no QUERY can stand beside it.")
+    if given.batch is None and not given.query:
+        raise WrongUse("What should be recalled?", hint='Give a QUERY ("" lists the newest), or --batch FILE.')
+
+
+async def _answer_batch(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    base = trial_given(library, given, now)
+    told: set[str] = set()
+    with _opened(given.batch) as lines:
+        for number, asked in _asked(lines):
+            try:
+                result = await library.recall(_line_request(library, base.request, asked, now), base.settings)
+            except InspectorError as error:
+                error.message = f"Line {number} of the batch: {error.message}"
+                raise
+            document(result.as_json(), compact=True)
+            tell_notes(library, result.notes, told)
+    return DONE
+
+
+def tell_notes(library: Library, sentences: Iterable[str], told: set[str]) -> None:
+    """Say what was not said yet, neither here nor when the store was opened."""
+    for sentence in sentences:
+        if sentence not in told and not any(sentence in notice for notice in library.memory.notices):
+            told.add(sentence)
+            note(f"zeroclaw: {sentence}")
+
+
+def _opened(name: str) -> AbstractContextManager[BinaryIO]:
+    if name == "-":
+        return nullcontext(cast(BinaryIO, sys.stdin.buffer))
+    try:
+        return open(name, "rb")
+    except OSError as error:
+        raise WrongUse(f"The batch {name} cannot be read: {error.strerror}.") from error
+
+
+def _asked(lines: Iterable[bytes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Each line's number and what it asks. Raises WrongUse at the first line that cannot be understood."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            asked = json.loads(line)
+        except ValueError as error:
+            raise WrongUse(f"Line {number} of the batch is no JSON.", hint=_shape()) from error
+        fault = _fault(asked)
+        if fault:
+            raise WrongUse(f"Line {number} of the batch: {fault}.", hint=_shape())
+        yield number, asked
+
+
+def _fault(asked: Any) -> str | None:
+    if not isinstance(asked, dict):
+        return "it is no JSON object"
+    for name in asked:
+        if name not in _BATCH_NAMES:
+            return f'there is no "{one_line(name)}"'
+    for name, (holds, what) in _CHECKS.items():
+        if not holds(asked.get(name)):
+            return f'"{name}" must be {what}'
+    if asked.get("session") is not None and asked.get("sessions"):
+        return '"session" and "sessions" say two things; give one of them'
+    return None
+
+
+def _line_request(library: Library, base: RecallRequest, asked: Mapping[str, Any], now: datetime) -> RecallRequest:
+    def bound(name: str, otherwise: str | None) -> str | None:
+        return otherwise if asked.get(name) is None else bound_meant(asked[name], now)
+
+    agents = asked.get("agents")
+    readable = base.agents if agents is None else readable_agents(library, agents, base.layer)
+    turns = library.memory.recall_limit or turn_limit(library.config, library.profile.profile, base.rule, readable)
+    is_tried = base.limit != base.turn_limit
+    session_id, further = base.session_id, base.further_sessions
+    if asked.get("session") is not None or asked.get("sessions"):
+        session_id, further = scopes_of(asked.get("sessions") or [asked["session"]])
+    return RecallRequest(
+        query=asked["query"],
+        limit=asked.get("limit") or (base.limit if is_tried else turns),
+        turn_limit=turns,
+        session_id=session_id,
+        further_sessions=further,
+        agents=readable,
+        namespace=base.namespace if asked.get("namespace") is None else asked["namespace"],
+        since=bound("since", base.since),
+        until=bound("until", base.until),
+        layer=base.layer,
+        rule=base.rule,
+        as_of=base.as_of,
+    )
+
+
+def _shape() -> str:
+    return (
+        'A line looks like {"query": "tea", "limit": 5, "session": null, "agents": ["main"]}; all but query may lack.'
+    )
+
+
+def _is_text_or_null(value: Any) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _is_limit(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63)
+
+
+def _is_names(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(name, str) for name in value))
+
+
+_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "query": (lambda value: isinstance(value, str), "a text"),
+    "limit": (_is_limit, "a whole number of 1 or more"),
+    "session": (_is_text_or_null, "a text or null"),
+    "sessions": (_is_names, "a list of texts or null"),
+    "agents": (_is_names, "a list of texts or null"),
+    "namespace": (_is_text_or_null, "a text or null"),
+    "since": (_is_text_or_null, "a text or null"),
+    "until": (_is_text_or_null, "a text or null"),
+}
