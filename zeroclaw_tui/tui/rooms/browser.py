@@ -104,6 +104,8 @@ BROWSER_COMMANDS = (
     Command("what-if", "w", "show_why('what_if')", "what-if", "What other numbers would recall", WHY, True),
     Command("prompt", "P", "show_why('prompt')", "prompt", "The text ZeroClaw puts before a message", WHY),
     Command("similar", "s", "show_why('near')", "similar", "Memories near this one", WHY),
+    Command("live", "t", "show_live", "live", "What the agent really recalled, turn by turn", WHY),
+    Command("talk", "c", "show_talk", "talk", "The conversation this memory came from", WHY),
     Command("clean_up", "A", "show_upkeep('clean_up')", "clean up", "What pollutes this store", UPKEEP),
     Command(
         "hygiene", "H", "show_upkeep('hygiene')", "hygiene", "What ZeroClaw's hygiene would take, and when", UPKEEP
@@ -232,6 +234,10 @@ class BrowserRoom(Screen[None]):
         self._narrowed: Chip | None = None
         self._is_on_foreign = False
         self._reader: ReaderRoom | None = None
+        self._no_chat: str | None = None
+        """Why no memory here comes of a talk that is kept; looked for once a store is open."""
+        self._no_talk: dict[str, str] = {}
+        """Why memories are in no talk that is kept, by their id, as far as it was asked."""
         self._edited_elsewhere: int | None = None
         """The edit of another room whose old text may lie elsewhere."""
 
@@ -306,6 +312,15 @@ class BrowserRoom(Screen[None]):
         await self.furnish()
         self._other_install, self._narrowed = other_install, None
         self.panes.show_library(library, view, other_install)
+        self._no_chat, self._no_talk = None, {}
+        looking: Callable[[], Awaitable[None]] = partial(self._look_for_chat, library)
+        self.run_worker(looking, group="chat", exclusive=True)
+        self.refresh_bindings()
+
+    async def _look_for_chat(self, library: Library) -> None:
+        from zeroclaw_tui.curation.turns.conversations import why_no_conversations
+
+        self._no_chat = await why_no_conversations(library)
         self.refresh_bindings()
 
     def look_again(self) -> None:
@@ -344,6 +359,9 @@ class BrowserRoom(Screen[None]):
         """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
         if self.library is None or not self.is_mounted:
             return None
+        if action == "show_talk":
+            entry = self.rows.selected_entry
+            return self._no_chat or (self._no_talk.get(entry.id) if entry is not None else None)
         takes_marks = action in ("delete", "erase") and len(self.rows.marks) > 0
         return why_dimmed(action, self.library, self.view, None if takes_marks else self.rows.selected_result)
 
@@ -583,6 +601,33 @@ class BrowserRoom(Screen[None]):
             self._enter("upkeep.room:UpkeepRoom", self.library, "health", self.clock, self.pace, numbers=True)
         else:
             self._enter("upkeep.room:UpkeepRoom", self.library, tab, self.clock, self.pace)
+
+    def action_show_live(self) -> None:
+        """What the agent really recalled, turn by turn."""
+        if self.library is not None:
+            self._enter("live:LiveRoom", self.library, self.clock, self.pace)
+
+    def action_show_talk(self) -> None:
+        """The conversation around what the memory under the cursor was made of."""
+        entry = self._entry_here()
+        if self.library is not None and entry is not None:
+            showing: Callable[[], Awaitable[None]] = partial(self._show_talk, self.library, entry)
+            self.run_worker(showing, group="talk", exclusive=True)
+
+    async def _show_talk(self, library: Library, entry: MemoryEntry) -> None:
+        from zeroclaw_tui.curation.turns.conversations import around
+        from zeroclaw_tui.tui.rooms.conversation import ConversationRoom
+
+        try:
+            found = await around(library, entry)
+        except NotThere as nothing:
+            self._no_talk[entry.id] = nothing.message
+            self.notify(nothing.message, title="Not here", severity="warning", markup=False)
+            self.refresh_bindings()
+        except InspectorError as error:
+            self.say_failure(error)
+        else:
+            self.app.push_screen(ConversationRoom(found, one_line(entry.key)[:60] or "this memory", self.clock()))
 
     def action_show_changes(self) -> None:
         """Every change that was made here."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 MOST_OFFERED = 50
 """How many memories are offered, the nearest to the message first."""
 _LONGEST = 400
-_KEYS = "space choose   enter write the test   / look for others   esc leave it"
+_KEYS = "space choose   enter write the test   / look   esc leave it"
 _KEYS_TYPING = "enter to the list   esc back to the list"
 _FOUND = "expected-found"
 
@@ -149,13 +150,12 @@ class ExpectedScreen(ModalScreen[tuple[str, ...] | None]):
 
     def _say(self) -> None:
         count = len(self._chosen)
-        self.query_one("#keys", Static).update(
-            Content.styled(f"{count} chosen   {_KEYS}" if count else _KEYS, MUTED)
-        )
+        self.query_one("#keys", Static).update(Content.styled(f"{count} chosen   {_KEYS}" if count else _KEYS, MUTED))
 
     def _find(self, words: str) -> None:
         # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
-        self.run_worker(lambda: self._offer(words), group=_FOUND, exclusive=True)
+        offering: Callable[[], Awaitable[None]] = partial(self._offer, words)
+        self.run_worker(offering, group=_FOUND, exclusive=True)
 
     async def _offer(self, words: str) -> None:
         offered = self._offered

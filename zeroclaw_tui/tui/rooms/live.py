@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -18,11 +17,12 @@ from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import Static
 
-from zeroclaw_tui.curation.turns.prediction import predicted
+from zeroclaw_tui.curation.turns.prediction import Predictions, keys_of_block
 from zeroclaw_tui.curation.turns.recording import Turn, follow, recorded
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
+from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.text import counted, display_text, first_names, mask_secrets, one_line
 from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PROGRAM, WHY, Command, bindings, say_why_not
 from zeroclaw_tui.tui.external import copy_text
@@ -69,11 +69,10 @@ COMMANDS = (
 
 MOST_TURNS = 500
 """How many turns are shown, the newest; `zeroclaw memory tail` tells all."""
-_FOLLOWING, _COMPARING, _ASKING = "live-follow", "live-compare", "live-ask"
+_FOLLOWING, _COMPARING, _ASKING = "live-follow", "live-compare", "live-write"
 _LONGEST = 2000
 _MOST_NAMED = 6
 _TODAY, _BEFORE = "%H:%M", "%b %d"
-_BLOCK = "- "
 
 State = Literal["equal", "differs", "unknown", "waiting"]
 _MARKS: dict[State, tuple[str, Look]] = {
@@ -91,6 +90,9 @@ class Shown:
     turn: Turn
     compared: ComparedTurn | None = None
     failure: str = ""
+    written: tuple[str, ...] = ()
+    """The keys of the memories made after it, the newest first, no more than are named."""
+    written_count: int = 0
 
     @property
     def state(self) -> State:
@@ -185,15 +187,15 @@ class LiveRoom(Screen[bool]):
 
     def action_show_why(self, tab: Tab | Literal[""]) -> None:
         """Why what was recalled for this turn was, as of then."""
-        self._ask(partial(self._explain, tab))
+        self._ask_about(partial(self._explain, tab))
 
     def action_expect(self) -> None:
         """Choose what should have been recalled for this turn, and keep it as a test."""
-        self._ask(self._expect)
+        self._ask_about(self._expect)
 
     def action_show_talk(self) -> None:
         """The conversation around the message of this turn."""
-        self._ask(self._show_talk)
+        self._ask_about(self._show_talk)
 
     def action_record(self) -> None:
         """Show what changes in config.toml so that ZeroClaw records what it sends, and save it on a yes."""
@@ -278,31 +280,36 @@ class LiveRoom(Screen[bool]):
             return "No conversation that is kept holds this message."
         return None
 
-    def _ask(self, work: Callable[[Shown], Awaitable[None]]) -> None:
+    def _ask_about(self, work: Callable[[Shown], Awaitable[None]]) -> None:
         shown = self._list.selected
-        if shown is not None or work == self._record:
-            # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
-            self.run_worker(partial(self._guarded, work, shown), group=_ASKING, exclusive=True)
+        if shown is not None:
+            self._ask(partial(work, shown))
 
-    async def _guarded(self, work: Callable[[Shown | None], Awaitable[None]], shown: Shown | None) -> None:
+    def _ask(self, work: Callable[[], Awaitable[None]]) -> None:
+        self._run(partial(self._guarded, work), _ASKING)
+
+    def _run(self, work: Callable[[], Awaitable[None]], group: str) -> None:
+        # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
+        self.run_worker(work, group=group, exclusive=True)
+
+    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            await work(shown)
+            await work()
         except SearchInterrupted:
             return
         except InspectorError as error:
             self.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
 
     def _start(self) -> None:
-        self.run_worker(self._follow, group=_FOLLOWING, exclusive=True)
+        self._run(self._follow, _FOLLOWING)
 
     async def _follow(self) -> None:
         try:
             if self.pace.poll is None:
                 self._take(await recorded(self.library, most=MOST_TURNS))
                 return
-            async with aclosing(follow(self.library, most=MOST_TURNS)) as recordings:
-                async for recording in recordings:
-                    self._take(recording)
+            async for recording in follow(self.library, most=MOST_TURNS):
+                self._take(recording)
         except InspectorError as error:
             self.query_one("#failure", Banner).show("error", shown_words(str(error)), "r", "tries again", "reload")
 
@@ -356,7 +363,7 @@ class LiveRoom(Screen[bool]):
         """Predict what is in sight and not predicted yet: what nobody looks at asks neither store nor endpoint."""
         if not self._is_comparing and self._next() is not None:
             self._is_comparing = True
-            self.run_worker(self._compare_all, group=_COMPARING)
+            self._run(self._compare_all, _COMPARING)
 
     def _next(self) -> Shown | None:
         """The turn to be predicted next: the one under the cursor, then the newest in sight."""
@@ -368,18 +375,28 @@ class LiveRoom(Screen[bool]):
 
     async def _compare_all(self) -> None:
         try:
-            while (shown := self._next()) is not None:
-                try:
-                    known = replace(shown, compared=await predicted(self.library, shown.turn))
-                except SearchInterrupted:
-                    # An interruption meant for an older question can hit a newer one on the same connection.
-                    await asyncio.sleep(0)
-                    continue
-                except InspectorError as error:
-                    known = replace(shown, failure=str(error))
-                self._put(shown, known)
+            async with Predictions(self.library) as predictions:
+                while (shown := self._next()) is not None:
+                    try:
+                        known = await self._known(predictions, shown)
+                    except SearchInterrupted:
+                        # An interruption meant for an older question can hit a newer one on the same connection.
+                        await asyncio.sleep(0)
+                        continue
+                    except InspectorError as error:
+                        known = replace(shown, failure=str(error))
+                    self._put(shown, known)
         finally:
             self._is_comparing = False
+
+    async def _known(self, predictions: Predictions, shown: Shown) -> Shown:
+        """The turn with its prediction, and what was stored after it."""
+        compared = await predictions.of(shown.turn)
+        memory, since = self.library.memory, MemoryFilter(newer_than=shown.turn.at)
+        newest = Sort(SortField.AGE)
+        handles, count = await memory.order_part(since, newest, 0, _MOST_NAMED)
+        written = await memory.rows(handles)
+        return replace(shown, compared=compared, written=tuple(one.key for one in written), written_count=count)
 
     def _put(self, before: Shown, known: Shown) -> None:
         """Show what was found out of a turn, unless it was told anew meanwhile."""
@@ -441,7 +458,7 @@ class LiveRoom(Screen[bool]):
         if trial.profile != library.profile.profile:
             library = replace(library, profile=ProfileChoice(trial.profile, "of that turn"))
         wanted: Tab = tab or ("prompt" if entry is None else "stages")
-        told = as_of_words(compared, self.clock())
+        told = as_of_words(shown, self.clock())
         room = WhyRoom(library, wanted, entry, trial.request, lambda: turn.moment, self.pace, as_of=told)
         self.app.push_screen(room, self._after_room)
 
@@ -452,7 +469,7 @@ class LiveRoom(Screen[bool]):
 
     async def _memory_of(self, compared: ComparedTurn) -> MemoryEntry | None:
         """The memory that a turn is first asked about: one that only one side has, else the first that was sent."""
-        for key in (*differing_keys(compared), *keys_of(compared.turn.sent or compared.predicted)):
+        for key in (*differing_keys(compared), *keys_of_block(compared.turn.sent or compared.predicted)):
             found = await self.library.memory.with_key(key)
             if found:
                 return found[0]
@@ -465,7 +482,7 @@ class LiveRoom(Screen[bool]):
         compared, turn = shown.compared, shown.turn
         if compared is None:
             return
-        sent = frozenset(keys_of(turn.sent or ""))
+        sent = frozenset(keys_of_block(turn.sent or ""))
         keys = await self.app.push_screen_wait(ExpectedScreen(self.library, compared.trial, sent))
         if keys is None:
             return
@@ -492,25 +509,23 @@ class LiveRoom(Screen[bool]):
             raise
         self.app.push_screen(ConversationRoom(found, "this turn", self.clock()))
 
-    async def _record(self, _: Shown | None) -> None:
+    async def _record(self) -> None:
         from zeroclaw_tui.curation.setting_change import save_change
-        from zeroclaw_tui.curation.turns.switch import planned_recording
+        from zeroclaw_tui.curation.turns.switch import recording_change
         from zeroclaw_tui.tui.dialogs import review_question
 
-        change = await asyncio.to_thread(planned_recording, self.library.config)
-        if not await self.app.push_screen_wait(review_question(change, _RECORDS)):
+        version = self.library.profile.profile.version
+        change = await asyncio.to_thread(recording_change, self.library.config, version)
+        if change.is_empty:
+            self.notify("config.toml says so already: ZeroClaw records from its next start on.", markup=False)
+            return
+        if not await self.app.push_screen_wait(review_question(change)):
             return
         await asyncio.to_thread(save_change, self.library.config, change, self.clock())
         self.has_changed = True
         told = "config.toml is changed; the one of before is kept. ZeroClaw records its turns once it is started anew."
         self.notify(told, markup=False)
         self.action_reload()
-
-
-_RECORDS = (
-    "Each message then stands in the trace with the whole prompt, in clear text but for what looks like a secret: "
-    "only you can read the file, and the oldest turns go first."
-)
 
 
 def _columns(now: datetime) -> Sequence[Column[Shown]]:
@@ -537,18 +552,16 @@ def turn_content(shown: Shown, now: datetime) -> Content:
     turn = shown.turn
     said = display_text(mask_secrets(turn.query[:_LONGEST])).strip() or "(The message is not recorded.)"
     parts = [local_time(turn.at, now)]
-    parts += [f"agent {_shown(turn.agent)}"] if turn.agent else []
-    parts += [f"session {_shown(turn.session)}"] if turn.session else []
-    parts += [_shown(turn.channel)] if turn.channel else []
+    parts += [_shown(part) for part in (turn.agent, turn.session, turn.channel) if part]
     parts += [f"from {_shown(turn.sender)}"] if turn.sender else []
     parts += [f"ZeroClaw {_shown(turn.version)}"] if turn.version else []
     lines = [Content.styled(said, STRONG), Content.styled(" · ".join(parts), MUTED)]
     if turn.query_remark:
         lines.append(Content.styled(one_line(turn.query_remark), MUTED))
     lines += [Content(""), *_verdict(shown)]
-    compared = shown.compared
-    if compared is not None and compared.changed_since:
-        lines.append(Content.styled(f"Since then: {changed_words(compared)}.", MUTED))
+    since = since_words(shown)
+    if since:
+        lines.append(Content.styled(since, MUTED))
     return Content("\n").join(lines)
 
 
@@ -558,26 +571,21 @@ def _verdict(shown: Shown) -> list[Content]:
         if state == "waiting":
             return [Content.styled("· Predicting what was recalled …", MUTED)]
         return [Content.styled(f"? {display_text(mask_secrets(shown.failure))}", MUTED)]
-    count = counted(len(keys_of(compared.predicted)), "memory")
+    count = counted(len(keys_of_block(compared.predicted)), "memory")
     if state == "equal":
         none = "Nothing was sent before it, as predicted."
         return [Content.assemble(("= ", "$success"), f"Sent as predicted: {count}." if compared.predicted else none)]
     if state == "differs":
-        signs = [("- ", "$error"), ("really sent   ", MUTED), ("+ ", "$success"), ("predicted", MUTED)]
-        return [Content.assemble(("≠ ", "$error"), "What was sent is not what is predicted."), Content.assemble(*signs)]
+        told = one_line(compared.why_not_equal or "")
+        return [Content.assemble(("≠ ", "$error"), f"Not as predicted: {told[:1].lower()}{told[1:]}"), _LEGEND]
     why = one_line(mask_secrets(compared.why_not_equal or turn.why_not_sent or ""))
     if turn.sent is None:
         told = f"? Predicted alone, {count}: {why}" if why else f"? Predicted alone, {count}."
         return [Content.styled(told, MUTED)]
-    return [Content.styled(f"? Not comparable: {why}", MUTED), *_legend(compared)]
+    return [Content.styled(f"? Not comparable: {why}", MUTED), *([] if turn.sent == compared.predicted else [_LEGEND])]
 
 
-def _legend(compared: ComparedTurn) -> list[Content]:
-    if compared.turn.sent == compared.predicted:
-        return []
-    return [
-        Content.assemble(("- ", "$error"), ("really sent   ", MUTED), ("+ ", "$success"), ("predicted now", MUTED))
-    ]
+_LEGEND = Content.assemble(("- ", "$error"), ("really sent   ", MUTED), ("+ ", "$success"), ("predicted", MUTED))
 
 
 def block_lines(shown: Shown) -> list[DiffLine]:
@@ -586,14 +594,14 @@ def block_lines(shown: Shown) -> list[DiffLine]:
     if compared is None:
         return [DiffLine(" ", display_text(line)) for line in _lines(sent or "")]
     if sent is None or sent == compared.predicted:
-        return [DiffLine("~", display_text(line)) for line in _lines(compared.predicted)]
+        return [DiffLine(" ", display_text(line)) for line in _lines(compared.predicted)]
     old, new = _lines(sent), _lines(compared.predicted)
     lines: list[DiffLine] = []
     at_old = at_new = 0
     for start, new_start, length in (*equal_blocks(old, new), (len(old), len(new), 0)):
         lines += [DiffLine("-", display_text(line)) for line in old[at_old:start]]
         lines += [DiffLine("+", display_text(line)) for line in new[at_new:new_start]]
-        lines += [DiffLine("~", display_text(line)) for line in old[start : start + length]]
+        lines += [DiffLine(" ", display_text(line)) for line in old[start : start + length]]
         at_old, at_new = start + length, new_start + length
     return lines
 
@@ -602,32 +610,38 @@ def _lines(block: str) -> list[str]:
     return block.rstrip("\n").split("\n") if block.strip() else []
 
 
-def keys_of(block: str) -> list[str]:
-    """The keys of the memories in a block, in their order; of a key with a colon only what stands before it."""
-    lines = (line for line in block.split("\n") if line.startswith(_BLOCK))
-    return [line.removeprefix(_BLOCK).partition(":")[0] for line in lines]
-
-
 def differing_keys(compared: ComparedTurn) -> list[str]:
     """The keys that only one of the blocks has, those that were predicted first."""
-    sent, wanted = keys_of(compared.turn.sent or ""), keys_of(compared.predicted)
+    sent, wanted = keys_of_block(compared.turn.sent or ""), keys_of_block(compared.predicted)
     if compared.turn.sent is None:
         return []
     return [key for key in wanted if key not in sent] + [key for key in sent if key not in wanted]
 
 
+def since_words(shown: Shown) -> str:
+    """What was written, changed or forgotten after a turn, in a sentence; empty where nothing was."""
+    told = []
+    if shown.written_count:
+        names = first_names(shown.written, shown.written_count, most=_MOST_NAMED, longest=24)
+        told.append(f"{count_text(shown.written_count)} written ({names})")
+    if shown.compared is not None and shown.compared.changed_since:
+        told.append(f"changed or gone: {changed_words(shown.compared)}")
+    return f"Since then: {', '.join(told)}." if told else ""
+
+
 def changed_words(compared: ComparedTurn) -> str:
-    """The memories that were written or forgotten after a turn, in a few words."""
-    return first_names([str(one) for one in compared.changed_since], most=_MOST_NAMED)
+    """What a turn needs and is no longer as it was, by name."""
+    return first_names(compared.changed_since, most=_MOST_NAMED, longest=24)
 
 
-def as_of_words(compared: ComparedTurn, now: datetime) -> str:
+def as_of_words(shown: Shown, now: datetime) -> str:
     """The moment that is asked about, and what is no longer as it was then."""
-    told = f"As of {local_time(compared.turn.at, now)}"
-    if not compared.changed_since:
-        return f"{told}: nothing that it needs changed since."
-    count = len(compared.changed_since)
-    return f"{told}, but {count_text(count)} changed since: {changed_words(compared)}"
+    told = [f"As of {local_time(shown.turn.at, now)}"]
+    if shown.written_count:
+        told.append(f"{counted(shown.written_count)} stored since, which count here")
+    if shown.compared is not None and shown.compared.changed_since:
+        told.append(f"changed or gone since: {changed_words(shown.compared)}")
+    return " · ".join(told) if len(told) > 1 else f"{told[0]}: nothing that it needs changed since"
 
 
 def _shown(text: str) -> str:
