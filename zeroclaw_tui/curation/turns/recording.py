@@ -142,7 +142,7 @@ async def recorded(
 
     Raises BrokenConfig; a file that cannot be read is one of the `problems`.
     """
-    reading = _Reading(library.config, since, agent, most)
+    reading = _Reading(library.config, library.profile.profile.version, since, agent, most)
     return await reading.recording()
 
 
@@ -153,7 +153,7 @@ async def follow(
 
     A turn is told once; a turn of the audit log that the trace tells of later comes again with its `audit_rows`.
     """
-    reading = _Reading(library.config, since, agent, most)
+    reading = _Reading(library.config, library.profile.profile.version, since, agent, most)
     yield await reading.recording()
     while True:
         await asyncio.sleep(LOOKS_EVERY)
@@ -221,8 +221,11 @@ class _Gathered:
 class _Reading:
     """The files of one install, read once and then further."""
 
-    def __init__(self, config: MemoryConfig, since: datetime | None, agent: str | None, most: int | None) -> None:
-        self._config, self._since, self._agent, self._most = config, since, agent, most
+    def __init__(
+        self, config: MemoryConfig, version: str, since: datetime | None, agent: str | None, most: int | None
+    ) -> None:
+        self._config, self._version = config, version
+        self._since, self._agent, self._most = since, agent, most
         self._files: dict[Path, _File] = {}
         self._told: deque[str] = deque(maxlen=50_000)
         self._kept = _Gathered()
@@ -253,7 +256,7 @@ class _Reading:
         self._kept.by_message = gathered.by_message
         file = audit_file(self._config)
         files = (*paths, *([file] if file.is_file() else []))
-        why = None if turns else await asyncio.to_thread(why_nothing_recorded, self._config, files)
+        why = None if turns else await asyncio.to_thread(why_nothing_recorded, self._config, files, self._version)
         recalls = sorted(gathered.tool_recalls, key=lambda one: one.at)
         return Recording(tuple(turns), gathered.broken, files, why, tuple(recalls), tuple(problems))
 
@@ -462,7 +465,7 @@ def _turn(call: Call, inbound: Inbound | None) -> Turn:
         scopes = _channel_scopes(call, target, inbound.thread if inbound is not None else None, sender)
     elif call.session is not None:
         scopes = (call.session,)
-    rule: Rule = "channel" if is_channel else "library" if call.session is not None else "cli"
+    rule: Rule = "channel" if is_channel else "library" if call.session is not None or call.is_embedded else "cli"
     if query.lower().startswith(_SCHEDULED):
         rule = "cron"
     at = as_rfc3339(call.at)

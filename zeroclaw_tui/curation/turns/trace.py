@@ -74,6 +74,8 @@ class Call:
     sent: str | None
     why_not_sent: str
     reply_target: str | None = None
+    is_embedded: bool = False
+    """Whether the message is stamped as the embedded agent (library, ACP) stamps it."""
     is_old: bool = False
 
 
@@ -365,6 +367,7 @@ def _call(
         told.sent,
         told.why,
         told.target,
+        told.is_embedded,
     )
 
 
@@ -391,6 +394,7 @@ class _Told:
     target: str | None = None
     sender: str | None = None
     message_id: str | None = None
+    is_embedded: bool = False
 
 
 def _read_request(payload: str, version: str | None) -> _Told:
@@ -417,14 +421,14 @@ def _read_request(payload: str, version: str | None) -> _Told:
     elif version is None or _number(version) < _BLOCK_IN_USER_MESSAGE:
         system = next((text for role, text in texts if role == "system" and isinstance(text, str)), "")
         sent = _block_at_end(system)
-    return _told(rest, sent)
+    return _told(rest, sent) if date is None else _Told(rest, sent, "", is_embedded=True)
 
 
 def _told(rest: str, sent: str) -> _Told:
     """The message without date, preamble and stamp."""
     date = _DATE.match(rest)
     if date is not None:
-        return _Told(rest[date.end() :], sent, "")
+        return _Told(rest[date.end() :], sent, "", is_embedded=True)
     preamble = _PREAMBLE.match(rest)
     if preamble is not None:
         rest = rest[preamble.end() :]
