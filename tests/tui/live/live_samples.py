@@ -120,7 +120,8 @@ class Place:
         with closing(sqlite3.connect(self.data / "memory" / "audit.db")) as connection, connection:
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS memory_audit (id INTEGER PRIMARY KEY AUTOINCREMENT,"
-                " operation TEXT NOT NULL, key TEXT, namespace TEXT, session_id TEXT, timestamp TEXT NOT NULL, metadata TEXT)"
+                " operation TEXT NOT NULL, key TEXT, namespace TEXT, session_id TEXT, timestamp TEXT NOT NULL,"
+                " metadata TEXT)"
             )
             connection.execute(
                 "INSERT INTO memory_audit (operation, session_id, timestamp, metadata) VALUES ('recall', ?, ?, ?)",

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     Command("live.why", "enter", "show_why('')", "why", "Why it was recalled or not, as of then", WHY, True),
-    Command("live.expect", "space", "expect", "should have", "Choose what should have been recalled: a test of it",
+    Command("live.expect", "space", "expect", "expect", "Choose what should have been recalled: a test of it",
             CHANGE, True, writes=True, also="test expected miss wrong", line="test"),
     Command("live.talk", "c", "show_talk", "talk", "The conversation around this message", LOOK, True,
             also="conversation session chat"),
@@ -113,7 +113,7 @@ class LiveRoom(Screen[bool]):
     CSS_PATH = "live.tcss"
     AUTO_FOCUS = "#list"
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-wide")]  # noqa: RUF012
 
     def __init__(self, library: Library, clock: Callable[[], datetime], pace: Pace) -> None:
         super().__init__()
