@@ -243,6 +243,7 @@ class _Reading:
                 problems.append(problem)
             if self._is_enough(gathered):
                 break
+        gathered.calls = dict(reversed(gathered.calls.items()))
         audited, problem = await self._audited(first=True)
         problems += [] if problem is None else [problem]
         self._traces = any(not call.is_old for call in gathered.calls.values())
