@@ -217,7 +217,7 @@ class RecordingInstall:
     def record(self, sent: Sent) -> None:
         """A turn as its version records it."""
         if sent.channel is not None and sent.target is not None:
-            self.write(inbound_line(replace(sent, at=sent.at - timedelta(milliseconds=200))))
+            self.write(inbound_line(replace(sent, at=sent.at - timedelta(milliseconds=200), id=sent.trace_id)))
         self.write(call_line(sent))
 
     def audited(self, operation: str, text: str, session: str | None = None, at: datetime = NOW) -> int:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 import sqlite3
-import tempfile
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +16,7 @@ from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY, turn_limit
 from zeroclaw_tui.curation.side_databases import columns_of
 from zeroclaw_tui.curation.turns.recording import Turn, audit_file
 from zeroclaw_tui.curation.turns.trace import MASKED, moment_of, scrubbed
-from zeroclaw_tui.files.database import (
-    Reading,
-    as_text,
-    bound,
-    connect_read_only_blocking,
-    connect_to_write,
-    translated,
-)
+from zeroclaw_tui.files.database import Reading, as_text
 from zeroclaw_tui.memory.change import AUDIT_LOG
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -36,20 +25,17 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version, profile
 from zeroclaw_tui.scoring.settings import Trial
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.backends.answers import PastStore, StoredSince
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.curation.library import Library
 
 CHANGED = "changed since"
 NOT_RECORDED = "The audit log does not hold what was sent."
 CONFIG = "config.toml"
-LARGEST_COPIED = 400_000_000
-"""Bytes: a bigger database is not put back to the time of a turn."""
 
 _KEY = re.compile(r"^- (.+?): ", re.MULTILINE)
-_AT_ONCE = 500
 _MOST_CHANGES = 10_000
 _DAY = timedelta(days=1)
-_UNREAD_BY_AGENT = "No agent reads this store."
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +129,7 @@ class Predictions:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._then: _StoreThen | None = None
+        self._then: PastStore | None = None
 
     async def __aenter__(self) -> Predictions:
         return self
@@ -160,31 +146,27 @@ class Predictions:
     async def of(self, turn: Turn) -> ComparedTurn:
         """The turn beside its prediction. Raises InspectorError kinds."""
         trial, moment = trial_of_turn(self._library, turn), turn.moment
-        later = await _stored_later(self._library.memory, moment)
+        later = await self._library.memory.stored_since(moment)
         memory = await self._as_of(moment, later)
         library = self._library if memory is None else replace(self._library, memory=memory)
         prompt = await prompt_for(library, trial)
         masked = scrubbed(prompt.text, turn.version)
         compared = ComparedTurn(turn, masked, None, None, prompt, trial)
-        return await self._judged(compared, later, is_as_of=memory is not None or not later.rows)
+        return await self._judged(compared, later, is_as_of=memory is not None or (later.is_known and not later.rows))
 
-    async def _as_of(self, moment: datetime, later: _Later) -> Memory | None:
+    async def _as_of(self, moment: datetime, later: StoredSince) -> Memory | None:
         """The store at a moment; None where it is as it was, or cannot be put back."""
-        memory = self._library.memory
-        if (
-            not later.rows
-            or memory.name != "sqlite"
-            or memory.file is None
-            or memory.file.stat().st_size > LARGEST_COPIED
-        ):
+        if not later.rows:
             return None
         if self._then is None or self._then.moment < moment:
             await self.close()
-            self._then = await _StoreThen.of(memory.file)
+            self._then = await self._library.memory.past()
+        if self._then is None:
+            return None
         await self._then.back_to(moment, later.rows)
         return self._then.memory
 
-    async def _judged(self, compared: ComparedTurn, later: _Later, *, is_as_of: bool) -> ComparedTurn:
+    async def _judged(self, compared: ComparedTurn, later: StoredSince, *, is_as_of: bool) -> ComparedTurn:
         turn, prompt = compared.turn, compared.prompt
         if turn.sent is None:
             return replace(compared, why_not_equal=turn.why_not_sent or NOT_RECORDED)
@@ -198,8 +180,7 @@ class Predictions:
         if changed:
             return replace(compared, why_not_equal=CHANGED, changed_since=changed)
         if not is_as_of:
-            why = f"{len(later.rows):,} memories were stored since, and this store cannot be put back to that time."
-            return replace(compared, why_not_equal=why)
+            return replace(compared, why_not_equal="This store cannot be put back to the time of the turn.")
         for sentence in prompt.result.notes:
             if KEYWORD_HITS_ONLY in sentence:
                 return replace(compared, why_not_equal=sentence)
@@ -207,7 +188,7 @@ class Predictions:
             return replace(compared, why_not_equal="Its session is not recorded.")
         return replace(compared, equal=False, why_not_equal=_difference(turn.sent, compared.predicted))
 
-    async def _changed(self, compared: ComparedTurn, later: _Later) -> tuple[str, ...]:
+    async def _changed(self, compared: ComparedTurn, later: StoredSince) -> tuple[str, ...]:
         """What changed since the turn of all that its recall needs: what was sent, what was recalled now, and what is
         gone and has a word of the message."""
         turn, library, moment = compared.turn, self._library, compared.turn.moment
@@ -240,95 +221,6 @@ def _difference(sent: str, predicted: str) -> str:
         return "The same memories in another order."
     only_sent, only_predicted = len(set(was) - set(would)), len(set(would) - set(was))
     return f"{only_sent:,} sent and not predicted, {only_predicted:,} predicted and not sent."
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    number: int
-    key: str
-    created: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class _Later:
-    """Rows stored after a moment, and the keys of those that changed after it."""
-
-    rows: tuple[_Row, ...] = ()
-    changed: tuple[str, ...] = ()
-
-
-async def _stored_later(memory: Memory, moment: datetime) -> _Later:
-    """What of a SQLite store was stored or changed after a moment; nothing of other stores."""
-    if memory.name not in ("sqlite", "lucid") or memory.file is None or not memory.file.is_file():
-        return _Later()
-    # Texts of moments are compared as far as their day, a day early: their offsets differ.
-    day = (moment.astimezone(UTC) - _DAY).date().isoformat()
-
-    def read(connection: sqlite3.Connection) -> _Later:
-        if not {"key", "created_at", "updated_at"} <= set(columns_of(connection, "memories")):
-            return _Later()
-        statement = "SELECT rowid, key, created_at, updated_at FROM memories WHERE created_at >= ?1 OR updated_at >= ?1"
-        rows, changed = [], []
-        for number, key, created_at, updated_at in connection.execute(statement, (day,)):
-            created, updated = moment_of(as_text(created_at)), moment_of(as_text(updated_at))
-            # A clock that was ahead, or an import, makes rows of the future, which were there all the same.
-            if created is not None and created > moment and (updated is None or updated > moment):
-                rows.append(_Row(number, as_text(key), created))
-            elif updated is not None and updated > moment:
-                changed.append(as_text(key))
-        return _Later(tuple(rows), tuple(changed))
-
-    return await Reading(memory.file).run(read)
-
-
-class _StoreThen:
-    """A copy of a database out of which rows are taken, newest first; it lies in a folder of its own (0700)."""
-
-    def __init__(self, folder: Path, memory: Memory) -> None:
-        self.memory, self._folder = memory, folder
-        self.moment = datetime.max.replace(tzinfo=UTC)
-
-    @classmethod
-    async def of(cls, file: Path) -> _StoreThen:
-        from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-
-        folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-"))
-        try:
-            await asyncio.to_thread(_copy, file, folder / file.name)
-            memory = SqliteMemory(folder / file.name, location=str(file), read_only=True)
-            await memory.open()
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        return cls(folder, memory)
-
-    async def back_to(self, moment: datetime, rows: Sequence[_Row]) -> None:
-        """Take these rows out, as far as they are still there."""
-        if moment < self.moment:
-            file = self.memory.file
-            if file is not None:
-                await asyncio.to_thread(_take_out, file, [row.number for row in rows if row.created <= self.moment])
-            self.moment = moment
-
-    async def close(self) -> None:
-        await self.memory.close()
-        await asyncio.to_thread(shutil.rmtree, self._folder, True)
-
-
-def _copy(file: Path, to: Path) -> None:
-    with translated(file), closing(connect_read_only_blocking(file)) as source, closing(sqlite3.connect(to)) as copy:
-        source.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE").fetchone()
-
-
-def _take_out(file: Path, numbers: Sequence[int]) -> None:
-    with translated(file), closing(connect_to_write(file)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute("BEGIN")
-        for start in range(0, len(numbers), _AT_ONCE):
-            marks, ready = bound(numbers[start : start + _AT_ONCE])
-            connection.execute(f"DELETE FROM memories WHERE rowid IN ({marks})", ready)
-        connection.execute("COMMIT")
 
 
 async def _gone(memory: Memory, keys: Iterable[str]) -> list[str]:

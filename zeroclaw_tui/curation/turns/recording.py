@@ -243,12 +243,13 @@ class _Reading:
                 problems.append(problem)
             if self._is_enough(gathered):
                 break
+        gathered.calls = dict(reversed(gathered.calls.items()))
         audited, problem = await self._audited(first=True)
         problems += [] if problem is None else [problem]
         self._traces = any(not call.is_old for call in gathered.calls.values())
         turns, rest = joined(gathered_turns(gathered), audited, gathered.tool_recalls)
         if self._traces:
-            self._waiting = [one for one in rest if _now() - one.at < WAITS_FOR_TRACE]
+            self._waiting = [one for one in rest if abs(_now() - one.at) < WAITS_FOR_TRACE]
             rest = [one for one in rest if one not in self._waiting]
         turns = self._narrowed([*turns, *turns_of_audit(rest)])
         self._told.extend(gathered.calls)
@@ -278,7 +279,7 @@ class _Reading:
         turns, rest = joined(gathered_turns(gathered), [*self._waiting, *audited], gathered.tool_recalls)
         self._waiting = []
         if self._traces:
-            self._waiting = [one for one in rest if _now() - one.at < WAITS_FOR_TRACE]
+            self._waiting = [one for one in rest if abs(_now() - one.at) < WAITS_FOR_TRACE]
             rest = [one for one in rest if one not in self._waiting]
         self._told.extend(gathered.calls)
         turns = self._narrowed([*turns, *turns_of_audit(rest)])
